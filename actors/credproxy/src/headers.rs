@@ -1,0 +1,172 @@
+//! The headers of a request: which a caller may set, and the one that a secret goes into. Pure.
+
+use crate::secret::Secret;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ipc_proto::credproxy::{CredError, Header, Placement};
+
+/// Headers that are credproxy's own to set, that speak about the connection, or that carry credentials.
+const RESERVED: &[&str] = &[
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The headers of a request to `host`, its secret not yet among them.
+///
+/// A caller's name is a token outside of [`RESERVED`], each once; its value is printable ASCII, so that no line end
+/// makes one header into two.
+pub(crate) fn build(
+    host: &str,
+    given: &[Header],
+    placement: Option<&Placement>,
+) -> Result<HeaderMap, CredError> {
+    let mut headers = HeaderMap::new();
+    for header in given {
+        let name = name(&header.name)?;
+        if is_reserved(&name) || headers.contains_key(&name) {
+            return Err(CredError::BadHeader);
+        }
+        headers.insert(name, value(header.value.as_bytes())?);
+    }
+    if let Some(placement) = placement {
+        let name = name(&placement.header)?;
+        let free = name == AUTHORIZATION || !is_reserved(&name);
+        if !free || headers.contains_key(&name) {
+            return Err(CredError::BadHeader);
+        }
+        value(placement.prefix.as_bytes())?;
+    }
+    headers.insert(HOST, value(host.as_bytes())?);
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    // Replies are searched for secrets, so they must come as they are.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(headers)
+}
+
+/// Puts the secret where it goes.
+pub(crate) fn place(
+    headers: &mut HeaderMap,
+    placement: &Placement,
+    secret: &Secret,
+) -> Result<(), CredError> {
+    let bytes = zeroize::Zeroizing::new([placement.prefix.as_bytes(), secret.reveal()].concat());
+    let mut value = value(&bytes)?;
+    value.set_sensitive(true);
+    headers.insert(name(&placement.header)?, value);
+    Ok(())
+}
+
+fn name(text: &str) -> Result<HeaderName, CredError> {
+    HeaderName::from_bytes(text.as_bytes()).map_err(|_| CredError::BadHeader)
+}
+
+fn value(bytes: &[u8]) -> Result<HeaderValue, CredError> {
+    let printable = bytes.iter().all(|byte| (0x20..=0x7e).contains(byte));
+    HeaderValue::from_bytes(bytes).ok().filter(|_| printable).ok_or(CredError::BadHeader)
+}
+
+fn is_reserved(name: &HeaderName) -> bool {
+    RESERVED.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Text;
+    use zeroize::Zeroizing;
+
+    fn header(name: &str, value: &str) -> Header {
+        Header { name: Text::new(name).unwrap(), value: Text::new(value).unwrap() }
+    }
+
+    fn placement(header: &str, prefix: &str) -> Placement {
+        Placement {
+            secret: Text::new("k").unwrap(),
+            header: Text::new(header).unwrap(),
+            prefix: Text::new(prefix).unwrap(),
+        }
+    }
+
+    fn refused(name: &str, value: &str) -> bool {
+        build("a.test", &[header(name, value)], None).err() == Some(CredError::BadHeader)
+    }
+
+    #[test]
+    fn ordinary_headers_pass_and_credproxys_own_are_added() {
+        let given = [header("Content-Type", "application/json"), header("anthropic-version", "2023-06-01")];
+        let headers = build("a.test:8443", &given, None).unwrap();
+        let want = [
+            ("content-type", "application/json"),
+            ("anthropic-version", "2023-06-01"),
+            ("host", "a.test:8443"),
+            ("connection", "close"),
+            ("accept-encoding", "identity"),
+        ];
+        for (name, value) in want {
+            assert_eq!(headers.get(name).unwrap(), value);
+        }
+        assert_eq!(headers.len(), want.len());
+    }
+
+    #[test]
+    fn no_header_of_the_connection_or_of_credentials_may_be_set_in_any_case() {
+        for name in RESERVED {
+            assert!(refused(name, "x") && refused(&name.to_uppercase(), "x"), "{name}");
+        }
+        assert!(RESERVED.is_sorted());
+    }
+
+    #[test]
+    fn no_line_end_or_control_character_gets_into_a_name_or_a_value() {
+        for bad in
+            ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b", "a\u{7f}", "a\u{85}b", "a\u{e9}", "a\tb", "\u{a}"]
+        {
+            assert!(refused("x-ok", bad), "{bad:?}");
+            assert!(build("a.test", &[], Some(&placement("x-ok", bad))).is_err(), "{bad:?}");
+        }
+        for bad in ["", "x y", "x:y", "x\r\ny", "x\n", "x\0", "\u{e9}", "(x)", "x/y", "x\"", "x: 1\r\nHost"] {
+            assert!(refused(bad, "v"), "{bad:?}");
+            assert!(build("a.test", &[], Some(&placement(bad, ""))).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_set_once() {
+        let twice = [header("x-a", "1"), header("X-A", "2")];
+        assert_eq!(build("a.test", &twice, None).err(), Some(CredError::BadHeader));
+        let placed = build("a.test", &[header("x-api-key", "mine")], Some(&placement("X-Api-Key", "")));
+        assert_eq!(placed.err(), Some(CredError::BadHeader));
+    }
+
+    #[test]
+    fn a_secret_goes_behind_its_prefix_into_authorization_or_a_free_header_and_is_not_printed() {
+        let secret = Secret::new(Zeroizing::new(b"0123456789".to_vec())).unwrap();
+        for (name, prefix, want) in
+            [("Authorization", "Bearer ", "Bearer 0123456789"), ("x-api-key", "", "0123456789")]
+        {
+            let placement = placement(name, prefix);
+            let mut headers = build("a.test", &[], Some(&placement)).unwrap();
+            place(&mut headers, &placement, &secret).unwrap();
+            assert_eq!(headers.get(name).unwrap(), want);
+            assert!(!format!("{headers:?}").contains("0123456789"));
+        }
+        for name in ["host", "content-length", "cookie", "proxy-authorization", "transfer-encoding"] {
+            assert!(build("a.test", &[], Some(&placement(name, ""))).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Cutting live secrets out of a stream, wherever its pieces are split: what may be the beginning of a secret is
+//! held back until the next piece or the end decides. Pure.
+
+use crate::needles::{Found, Needles};
+use zeroize::Zeroizing;
+
+/// What stands in the place of a secret.
+pub(crate) const MARK: &[u8] = b"[REDACTED]";
+
+/// A stream on its way through.
+#[derive(Default)]
+pub(crate) struct Redactor {
+    /// Bytes not yet let through.
+    held: Zeroizing<Vec<u8>>,
+    /// How many of them belong to a secret that was found, and are dropped.
+    covered: usize,
+    /// How many secrets were cut out.
+    cut_out: u64,
+}
+
+impl Redactor {
+    /// Takes a piece, and appends to `out` what can be let through. A byte is let through when no form in any of
+    /// `sets` covers it.
+    pub(crate) fn push(&mut self, piece: &[u8], sets: &[&Needles], out: &mut Vec<u8>) {
+        self.held.extend_from_slice(piece);
+        self.pass(sets, out, false);
+    }
+
+    /// The stream has ended: what was held back is judged as it is.
+    pub(crate) fn finish(&mut self, sets: &[&Needles], out: &mut Vec<u8>) {
+        self.pass(sets, out, true);
+    }
+
+    /// How many secrets were cut out so far.
+    pub(crate) fn cut_out(&self) -> u64 {
+        self.cut_out
+    }
+
+    fn pass(&mut self, sets: &[&Needles], out: &mut Vec<u8>, ended: bool) {
+        let mut at = 0;
+        while let Some(rest) = self.held.get(at..).filter(|rest| !rest.is_empty()) {
+            let found = find(sets, rest);
+            if found.cut && !ended {
+                break;
+            }
+            if found.whole > 0 {
+                // Secrets that overlap become one mark.
+                if at >= self.covered {
+                    out.extend_from_slice(MARK);
+                    self.cut_out += 1;
+                }
+                self.covered = self.covered.max(at + found.whole);
+            }
+            if at >= self.covered {
+                out.extend(rest.first());
+            }
+            at += 1;
+        }
+        self.held.drain(..at);
+        self.covered = self.covered.saturating_sub(at);
+    }
+}
+
+fn find(sets: &[&Needles], rest: &[u8]) -> Found {
+    sets.iter()
+        .map(|needles| needles.at(rest))
+        .fold(Found::default(), |all, one| Found { whole: all.whole.max(one.whole), cut: all.cut | one.cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+    use base64::Engine as _;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "sk-live/0123+ABCDEF==";
+
+    fn needles(secrets: &[&str]) -> Needles {
+        let secret = |text: &&str| Secret::new(Zeroizing::new(text.as_bytes().to_vec())).unwrap();
+        Needles::new(&secrets.iter().map(secret).collect::<Vec<_>>())
+    }
+
+    fn run(needles: &Needles, pieces: &[&[u8]]) -> Vec<u8> {
+        let (mut redactor, mut out) = (Redactor::default(), Vec::new());
+        for piece in pieces {
+            redactor.push(piece, &[needles], &mut out);
+        }
+        redactor.finish(&[needles], &mut out);
+        out
+    }
+
+    #[test]
+    fn a_secret_split_at_any_two_offsets_is_cut_out_in_every_form() {
+        let needles = needles(&[SECRET]);
+        let forms = [
+            SECRET.to_owned(),
+            "sk-live%2F0123%2BABCDEF%3D%3D".to_owned(),
+            "sk-live%2f0123%2bABCDEF%3d%3d".to_owned(),
+            "sk-live\\/0123+ABCDEF==".to_owned(),
+        ];
+        for form in forms {
+            let text = format!("before {form} after");
+            let want = b"before [REDACTED] after";
+            for first in 0..text.len() {
+                for second in first..text.len() {
+                    let bytes = text.as_bytes();
+                    let pieces = [&bytes[..first], &bytes[first..second], &bytes[second..]];
+                    assert_eq!(run(&needles, &pieces), want, "{first} {second}");
+                }
+            }
+            let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+            assert_eq!(run(&needles, &single), want);
+        }
+    }
+
+    #[test]
+    fn base64_of_a_text_that_holds_a_secret_loses_it_at_every_alignment_and_split() {
+        let needles = needles(&[SECRET]);
+        for before in 0..4 {
+            let framed = format!("{}{SECRET}tail", "x".repeat(before));
+            let text = base64::engine::general_purpose::STANDARD.encode(&framed);
+            for split in 0..text.len() {
+                let out = run(&needles, &[&text.as_bytes()[..split], &text.as_bytes()[split..]]);
+                let out = String::from_utf8(out).unwrap();
+                assert!(out.contains("[REDACTED]"), "{out}");
+                assert!(out.len() - MARK.len() <= text.len() - (SECRET.len() * 8 / 6 - 2), "{out}");
+            }
+        }
+    }
+
+    #[test]
+    fn overlapping_secrets_leave_no_part_of_either() {
+        let needles = needles(&["abcdefgh12", "gh12345678", "12345678zz"]);
+        for split in 0..20 {
+            let text = b"<abcdefgh12345678zz>";
+            assert_eq!(run(&needles, &[&text[..split], &text[split..]]), b"<[REDACTED]>", "{split}");
+        }
+        assert_eq!(run(&needles, &[b"abcdefgh12abcdefgh12"]), b"[REDACTED][REDACTED]");
+    }
+
+    #[test]
+    fn what_only_looks_like_a_beginning_comes_through_with_the_next_piece_or_the_end() {
+        let needles = needles(&["secret-one", "secret-two-longer"]);
+        let (mut redactor, mut out) = (Redactor::default(), Vec::new());
+        redactor.push(b"the secret-", &[&needles], &mut out);
+        assert_eq!(out, b"the ");
+        redactor.push(b"sauce", &[&needles], &mut out);
+        assert_eq!(out, b"the secret-sauce");
+        redactor.push(b" secr", &[&needles], &mut out);
+        redactor.finish(&[&needles], &mut out);
+        assert_eq!(out, b"the secret-sauce secr");
+        assert_eq!(redactor.cut_out(), 0);
+    }
+
+    #[test]
+    fn a_secret_of_any_of_the_sets_is_cut_out() {
+        let (one, other) = (needles(&["first-secret"]), needles(&["other-secret"]));
+        let (mut redactor, mut out) = (Redactor::default(), Vec::new());
+        redactor.push(b"first-secret other-se", &[&one, &other], &mut out);
+        redactor.push(b"cret.", &[&one, &other], &mut out);
+        assert_eq!(out, b"[REDACTED] [REDACTED].");
+        assert_eq!(redactor.cut_out(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn however_a_stream_is_split_the_result_is_the_same_and_holds_no_secret(
+            words in prop::collection::vec(prop_oneof!["[a-c]{1,6}", Just("abcabcab".to_owned()), Just("bcabcabcc".to_owned())], 0..20),
+            splits in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let needles = needles(&["abcabcab", "bcabcabcc"]);
+            let text = words.concat().into_bytes();
+            let whole = run(&needles, &[&text]);
+            let mut ends: Vec<usize> = splits.iter().map(|split| split.index(text.len() + 1)).collect();
+            ends.extend([0, text.len()]);
+            ends.sort_unstable();
+            let pieces: Vec<&[u8]> = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(&run(&needles, &pieces), &whole);
+            for secret in [&b"abcabcab"[..], b"bcabcabcc"] {
+                prop_assert!(!whole.windows(secret.len()).any(|run| run == secret));
+            }
+        }
+
+        #[test]
+        fn a_stream_without_secrets_comes_through_byte_for_byte(
+            pieces in prop::collection::vec(any::<Vec<u8>>(), 0..8),
+        ) {
+            let needles = needles(&["never-in-random-bytes"]);
+            let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            prop_assert_eq!(run(&needles, &pieces), pieces.concat());
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A reply that is coming in: pulled piece by piece, every live secret cut out, bounded in length and in waiting.
+
+use crate::needles::Needles;
+use crate::redact::Redactor;
+use crate::upstream::{Driver, Limits};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use ipc_proto::Blob;
+use ipc_proto::credproxy::{CHUNK, Chunk, CredError};
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// The reply to one request.
+pub(crate) struct Reply {
+    body: Incoming,
+    redactor: Redactor,
+    /// Bytes that may go out.
+    ready: Vec<u8>,
+    /// The secrets that were live when the request was sent: one removed since is still cut out.
+    then: Arc<Needles>,
+    /// Those that are live now.
+    live: watch::Receiver<Arc<Needles>>,
+    taken: u64,
+    ended: bool,
+    limits: Limits,
+    // Dropped with the reply: the connection ends, and another may be made.
+    _driver: Driver,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl Reply {
+    /// The reply with this body.
+    pub(crate) fn new(
+        body: Incoming,
+        driver: Driver,
+        live: watch::Receiver<Arc<Needles>>,
+        slot: OwnedSemaphorePermit,
+        limits: Limits,
+    ) -> Self {
+        let then = Arc::clone(&live.borrow());
+        Self {
+            body,
+            redactor: Redactor::default(),
+            ready: Vec::new(),
+            then,
+            live,
+            taken: 0,
+            ended: false,
+            limits,
+            _driver: driver,
+            _slot: slot,
+        }
+    }
+
+    /// The next piece, of at most `credit` bytes and at least one unless it is the last, or what came was held back
+    /// until the time was over.
+    pub(crate) async fn next(&mut self, credit: u32) -> Result<Chunk, CredError> {
+        let credit = usize::try_from(credit).unwrap_or(CHUNK).clamp(1, CHUNK);
+        let before = self.taken;
+        let deadline = Instant::now() + self.limits.stall;
+        while self.ready.is_empty() && !self.ended {
+            match timeout_at(deadline, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => self.take(frame)?,
+                Ok(Some(Err(_))) => return Err(CredError::Upstream),
+                Ok(None) => self.end(),
+                Err(_) if self.taken > before => break,
+                Err(_) => return Err(CredError::Stalled),
+            }
+        }
+        Ok(self.give(credit))
+    }
+
+    /// How many secrets were cut out so far.
+    pub(crate) fn cut_out(&self) -> u64 {
+        self.redactor.cut_out()
+    }
+
+    fn take(&mut self, frame: hyper::body::Frame<bytes::Bytes>) -> Result<(), CredError> {
+        let Ok(data) = frame.into_data() else { return Ok(()) };
+        self.taken = self.taken.saturating_add(data.len() as u64);
+        if self.taken > self.limits.body {
+            return Err(CredError::Upstream);
+        }
+        let live = Arc::clone(&self.live.borrow());
+        self.redactor.push(&data, &sets(&self.then, &live), &mut self.ready);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let live = Arc::clone(&self.live.borrow());
+        self.redactor.finish(&sets(&self.then, &live), &mut self.ready);
+        self.ended = true;
+    }
+
+    fn give(&mut self, credit: usize) -> Chunk {
+        let length = credit.min(self.ready.len());
+        let bytes: Vec<u8> = self.ready.drain(..length).collect();
+        // `credit` is never over the bound of the blob.
+        Chunk { bytes: Blob::new(bytes).unwrap_or_default(), last: self.ended && self.ready.is_empty() }
+    }
+}
+
+fn sets<'a>(then: &'a Arc<Needles>, live: &'a Arc<Needles>) -> Vec<&'a Needles> {
+    if Arc::ptr_eq(then, live) { vec![then] } else { vec![then, live] }
+}

@@ -1,0 +1,170 @@
+//! Who may be connected to what: one pure decision. Nothing here resolves, connects or waits.
+//!
+//! A name is decided on before it is resolved (a DNS question alone can carry data out), and its addresses after.
+
+use crate::ranges::is_public;
+use ipc_proto::config;
+use ipc_proto::dialer::{DialError, Host, HostPort, NoHost};
+use manifest::Process;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// What each caller may reach.
+pub(crate) struct Rules {
+    /// Hosts that credproxy may reach; their addresses must be public.
+    bound: BTreeSet<HostPort>,
+    /// Hosts on this machine's loopback that credproxy may reach; their addresses must be loopback.
+    loopback: BTreeSet<HostPort>,
+}
+
+/// An entry of the configuration is not `host:port`.
+#[derive(Debug, thiserror::Error)]
+#[error("[credproxy] hosts, plain_http or a provider's base_url: `{0}` is not host:port")]
+pub(crate) struct BadEntry(String);
+
+impl Rules {
+    /// The rules of the configuration.
+    pub(crate) fn new(config: &config::Dialer) -> Result<Self, BadEntry> {
+        Ok(Self { bound: entries(&config.credproxy_hosts)?, loopback: entries(&config.loopback_hosts)? })
+    }
+
+    /// Whether `caller` may ask for this host at all, before anything is resolved.
+    pub(crate) fn may_ask(&self, caller: Process, target: &HostPort) -> Result<(), DialError> {
+        let named = self.bound.contains(target) || self.loopback.contains(target);
+        if caller == Process::Credproxy && named { Ok(()) } else { Err(DialError::NotAllowed) }
+    }
+
+    /// Whether `caller` may be connected to this host at these addresses. One bad address spoils them all: who
+    /// answers one private address among public ones is trying something.
+    pub(crate) fn decide(
+        &self,
+        caller: Process,
+        target: &HostPort,
+        addresses: &[IpAddr],
+    ) -> Result<(), DialError> {
+        self.may_ask(caller, target)?;
+        let fits: fn(&IpAddr) -> bool =
+            if self.loopback.contains(target) { IpAddr::is_loopback } else { |address| is_public(*address) };
+        match addresses {
+            [] => Err(DialError::Unresolved),
+            _ if addresses.iter().all(fits) => Ok(()),
+            _ => Err(DialError::NotPublic),
+        }
+    }
+}
+
+fn entries(texts: &[String]) -> Result<BTreeSet<HostPort>, BadEntry> {
+    texts.iter().map(|text| text.parse().map_err(|NoHost| BadEntry(text.clone()))).collect()
+}
+
+/// The host and port that a caller names.
+pub(crate) fn target(host: &str, port: u16) -> Result<HostPort, DialError> {
+    let host: Host = host.parse().map_err(|NoHost| DialError::NotAllowed)?;
+    if port == 0 { Err(DialError::NotAllowed) } else { Ok(HostPort { host, port }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUBLIC: &str = "93.184.216.34";
+
+    fn rules() -> Rules {
+        let list = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();
+        Rules::new(&config::Dialer {
+            credproxy_hosts: list(&[
+                "API.example.com:443",
+                "docs.example.org.:443",
+                "[2A00:1450::1]:443",
+                "9.9.9.9:443",
+            ]),
+            loopback_hosts: list(&["localhost:8080", "127.0.0.1:11434", "[::1]:11434"]),
+        })
+        .unwrap()
+    }
+
+    fn ask(caller: Process, host: &str, port: u16, addresses: &[&str]) -> Result<(), DialError> {
+        let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+        rules().decide(caller, &target(host, port)?, &addresses)
+    }
+
+    #[test]
+    fn credproxy_reaches_the_hosts_of_the_configuration_in_any_spelling_and_no_other() {
+        let allowed = [
+            ("api.example.com", 443),
+            ("API.EXAMPLE.COM.", 443),
+            ("docs.example.org", 443),
+            ("9.9.9.9", 443),
+        ];
+        for (host, port) in allowed {
+            assert_eq!(ask(Process::Credproxy, host, port, &[PUBLIC]), Ok(()), "{host}");
+        }
+        assert_eq!(ask(Process::Credproxy, "[2a00:1450:0::1]", 443, &["2a00:1450::1"]), Ok(()));
+        let refused = [
+            ("api.example.com", 80),
+            ("api.example.com", 0),
+            ("example.com", 443),
+            ("evil.test", 443),
+            ("api.example.com.evil.test", 443),
+            ("xapi.example.com", 443),
+            ("api.example.com..", 443),
+            ("localhost", 443),
+            ("api.example.com:443", 443),
+            ("151651593", 443),
+            ("9.9.2313", 443),
+            ("", 443),
+            ("::ffff:9.9.9.9", 443),
+            ("a@api.example.com", 443),
+            ("api.example.com\0", 443),
+        ];
+        for (host, port) in refused {
+            assert_eq!(
+                ask(Process::Credproxy, host, port, &[PUBLIC]),
+                Err(DialError::NotAllowed),
+                "{host}:{port}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_process_but_credproxy_is_connected_to_anything() {
+        for row in manifest::TABLE.iter().filter(|row| row.process != Process::Credproxy) {
+            let answer = ask(row.process, "api.example.com", 443, &[PUBLIC]);
+            assert_eq!(answer, Err(DialError::NotAllowed), "{}", row.process.name());
+        }
+    }
+
+    #[test]
+    fn one_address_that_is_not_public_spoils_the_name() {
+        let spoilt: [&[&str]; 7] = [
+            &["10.0.0.1"],
+            &[PUBLIC, "10.0.0.1"],
+            &["169.254.169.254"],
+            &["127.0.0.1"],
+            &[PUBLIC, "::ffff:93.184.216.34"],
+            &["0.0.0.0"],
+            &["100.64.1.1"],
+        ];
+        for addresses in spoilt {
+            let answer = ask(Process::Credproxy, "api.example.com", 443, addresses);
+            assert_eq!(answer, Err(DialError::NotPublic), "{addresses:?}");
+        }
+        assert_eq!(ask(Process::Credproxy, "api.example.com", 443, &[]), Err(DialError::Unresolved));
+    }
+
+    #[test]
+    fn a_host_of_plain_http_is_reached_on_loopback_and_nowhere_else() {
+        assert_eq!(ask(Process::Credproxy, "localhost", 8080, &["127.0.0.1", "::1"]), Ok(()));
+        assert_eq!(ask(Process::Credproxy, "127.0.0.1", 11434, &["127.0.0.1"]), Ok(()));
+        for address in [PUBLIC, "10.0.0.1", "0.0.0.0", "::ffff:127.0.0.1"] {
+            let answer = ask(Process::Credproxy, "localhost", 8080, &["127.0.0.1", address]);
+            assert_eq!(answer, Err(DialError::NotPublic), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_not_host_and_port_is_told_by_its_text() {
+        let config = config::Dialer { credproxy_hosts: vec!["api.example.com".into()], ..Default::default() };
+        assert!(Rules::new(&config).err().unwrap().to_string().contains("`api.example.com`"));
+    }
+}

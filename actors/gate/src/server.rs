@@ -1,0 +1,115 @@
+//! The interfaces: what runners ask goes to their connection's actor, what operators ask is listed.
+
+use crate::connection::{Connection, Message};
+use crate::host::Shared;
+use ipc_proto::config;
+use ipc_proto::gate::{self, Gate as Listings};
+use ipc_proto::ids::{CallId, TurnId};
+use ipc_proto::model::{Message as ModelMessage, ModelInfo};
+use ipc_proto::runner_gate::{self, Ending, GateError, Heard, RunnerGate, Work};
+use ipc_proto::tool::ToolResult;
+use ipc_proto::{Blob, List, Text};
+use kit::{Edge, Host, OpenFault, Place};
+use manifest::Process;
+use ractor::{Actor, ActorRef, RpcReplyPort};
+use tarpc::context::Context;
+
+/// The process.
+pub(crate) struct Gate {
+    shared: Shared,
+}
+
+impl kit::Actor for Gate {
+    const PROCESS: Process = Process::Gate;
+    type Config = config::Gate;
+    type Opened = config::Gate;
+
+    fn open(config: config::Gate, _: &Place) -> Result<config::Gate, OpenFault> {
+        Ok(config)
+    }
+
+    async fn start(config: config::Gate, host: Host) -> Self {
+        Self { shared: Shared::new(&host, config.agents) }
+    }
+
+    async fn serve(&self, edge: Edge) {
+        match edge.turn() {
+            Some(turn) => serve_runner(self.shared.clone(), TurnId::from_bytes(turn), edge).await,
+            None => edge.serve(gate::FRAME_BOUND, Operators { shared: self.shared.clone() }.serve()).await,
+        }
+    }
+}
+
+/// Serves one runner; when its socket ends, so does all that was under way for it.
+async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
+    let Ok((connection, ended)) = Connection::spawn(None, Connection, (shared, turn)).await else { return };
+    edge.serve(runner_gate::FRAME_BOUND, Runner { connection: connection.clone() }.serve()).await;
+    connection.stop(None);
+    drop(ended.await);
+}
+
+#[derive(Clone)]
+struct Operators {
+    shared: Shared,
+}
+
+impl Listings for Operators {
+    async fn models(self, _: Context) -> List<ModelInfo, 256> {
+        List::clip(self.shared.models().await.unwrap_or_default())
+    }
+}
+
+#[derive(Clone)]
+struct Runner {
+    connection: ActorRef<Message>,
+}
+
+impl Runner {
+    async fn ask<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(RpcReplyPort<Result<T, GateError>>) -> Message,
+    ) -> Result<T, GateError> {
+        let (reply, answer) = ractor::concurrency::oneshot();
+        self.connection.cast(message(reply.into())).map_err(|_| GateError::Over)?;
+        answer.await.map_err(|_| GateError::Over)?
+    }
+}
+
+impl RunnerGate for Runner {
+    async fn work(self, _: Context) -> Result<Work, GateError> {
+        self.ask(Message::Work).await
+    }
+
+    async fn think(
+        self,
+        _: Context,
+        system: Text<131_072>,
+        messages: List<ModelMessage, 1024>,
+    ) -> Result<(), GateError> {
+        self.ask(|reply| Message::Think(system.into_string(), messages.into_vec(), reply)).await
+    }
+
+    async fn hear(self, _: Context) -> Result<Heard, GateError> {
+        self.ask(Message::Hear).await
+    }
+
+    async fn effect(self, _: Context, call: CallId) -> Result<ToolResult, GateError> {
+        self.ask(|reply| Message::Effect(call, reply)).await
+    }
+
+    async fn result(self, _: Context, result: ToolResult) -> Result<ToolResult, GateError> {
+        self.ask(|reply| Message::Result(result, reply)).await
+    }
+
+    async fn progress(self, _: Context, call: CallId, line: Text<256>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Progress(call, line, reply)).await
+    }
+
+    async fn output(self, _: Context, error: bool, bytes: Blob<32_768>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Output(error, bytes, reply)).await
+    }
+
+    async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {
+        self.ask(|reply| Message::Finish(ending, reply)).await
+    }
+}

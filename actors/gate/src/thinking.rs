@@ -1,0 +1,239 @@
+//! One model call: begun, pulled, its text passed through the scanner's hold-back to whoever follows the turn, its
+//! calls decided on. When model restarts in the middle, the reply begins again.
+
+use crate::assemble::{Assembly, Step};
+use crate::context::TurnContext;
+use crate::host::{Shared, down};
+use crate::tell::Teller;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::model::{self, Finish, ModelError, Request, StreamId};
+use ipc_proto::router::TurnEvent;
+use ipc_proto::runner_gate::GateError;
+use ipc_proto::scanner::{self, Release};
+use ipc_proto::tool::ToolCall;
+use ipc_proto::{Fault, Name, Text};
+use std::time::{Duration, Instant};
+
+/// Pieces pulled at once.
+const CREDIT: u16 = 64;
+/// Times a reply begins again when model or credproxy went away in the middle.
+const AGAIN: u32 = 2;
+/// How long one `hear` works before it says that it still waits.
+const HEAR: Duration = Duration::from_secs(20);
+/// What stands for an answer in which the canary was found.
+pub(crate) const WITHHELD: &str = "[The answer was withheld: it contained what must not leave the prompt.]";
+
+/// A model call that is under way.
+#[derive(Debug)]
+pub(crate) struct Thinking {
+    request: Request,
+    stream: StreamId,
+    assembly: Assembly,
+    /// Text that the scanner has not let go yet.
+    pending: String,
+    /// Text that went on.
+    released: String,
+    leaked: bool,
+    begun: Instant,
+    again: u32,
+}
+
+/// A whole reply.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<ToolCall>,
+    pub(crate) finish: Finish,
+}
+
+impl Thinking {
+    /// Begins.
+    pub(crate) async fn begin(shared: &Shared, request: Request) -> Result<Self, GateError> {
+        let stream = start(shared, &request).await?;
+        Ok(Self {
+            request,
+            stream,
+            assembly: Assembly::default(),
+            pending: String::new(),
+            released: String::new(),
+            leaked: false,
+            begun: Instant::now(),
+            again: 0,
+        })
+    }
+
+    /// The model that answers.
+    pub(crate) fn model(&self) -> &str {
+        &self.request.model
+    }
+
+    /// Works on the reply for a while; `None` if it is still coming.
+    pub(crate) async fn go_on(
+        &mut self,
+        shared: &Shared,
+        context: &mut TurnContext,
+        teller: &mut Teller,
+    ) -> Result<Option<Reply>, GateError> {
+        let until = Instant::now() + HEAR;
+        while Instant::now() < until {
+            let pulled = shared.model.call(&model::method::next, |model, rpc| {
+                let stream = self.stream;
+                async move { model.next(rpc, stream, CREDIT).await }
+            });
+            let pieces = match pulled.await {
+                Ok(Ok(pieces)) => pieces,
+                Err(Fault::PeerRestarted | Fault::Unreachable) | Ok(Err(ModelError::NoStream)) => {
+                    self.begin_again(shared, teller).await?;
+                    continue;
+                }
+                Err(_) => return Err(down("model")),
+                Ok(Err(error)) => return Err(self.failed(shared, context, error).await?),
+            };
+            for piece in pieces {
+                match self.assembly.take(piece) {
+                    Step::Nothing => {}
+                    Step::Text(text) => self.pending.push_str(&text),
+                    Step::Failed(ModelError::Credentials(ipc_proto::credproxy::CredError::NoReply))
+                        if self.again < AGAIN =>
+                    {
+                        self.begin_again(shared, teller).await?;
+                        break;
+                    }
+                    Step::Failed(error) => return Err(self.failed(shared, context, error).await?),
+                    Step::Done(finish) => {
+                        self.let_go(shared, context, teller, true).await?;
+                        return self.finish(shared, context, finish).await.map(Some);
+                    }
+                }
+            }
+            self.let_go(shared, context, teller, false).await?;
+        }
+        Ok(None)
+    }
+
+    /// Passes on what the scanner lets go.
+    async fn let_go(
+        &mut self,
+        shared: &Shared,
+        context: &TurnContext,
+        teller: &mut Teller,
+        last: bool,
+    ) -> Result<(), GateError> {
+        if self.pending.is_empty() || self.leaked {
+            self.pending.clear();
+            return Ok(());
+        }
+        let release = hold_back(shared, &self.pending, last, &context.canary).await?;
+        if release.canary_leaked {
+            return self.withhold(shared, context, teller).await;
+        }
+        if release.redactions > 0 {
+            let event = Event::new(Action::SecretRedacted, Result3::Success);
+            shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
+        }
+        let consumed = usize::try_from(release.consumed).unwrap_or(usize::MAX).min(self.pending.len());
+        let consumed = if self.pending.is_char_boundary(consumed) { consumed } else { 0 };
+        self.pending.drain(..consumed);
+        self.released.push_str(&release.text);
+        teller.tell(shared, text_events(&release.text)).await
+    }
+
+    /// The canary was found: nothing of the reply stands.
+    async fn withhold(&mut self, shared: &Shared, context: &TurnContext, teller: &mut Teller) -> Result<(), GateError> {
+        let event = Event::new(Action::CanaryLeaked, Result3::Blocked);
+        shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
+        self.leaked = true;
+        self.pending.clear();
+        WITHHELD.clone_into(&mut self.released);
+        let events = std::iter::once(TurnEvent::Again).chain(text_events(WITHHELD));
+        teller.tell(shared, events).await
+    }
+
+    async fn begin_again(&mut self, shared: &Shared, teller: &mut Teller) -> Result<(), GateError> {
+        if self.again >= AGAIN {
+            return Err(down("model"));
+        }
+        self.again += 1;
+        self.stream = start(shared, &self.request).await?;
+        self.assembly = Assembly::default();
+        self.pending.clear();
+        if self.released.is_empty() {
+            return Ok(());
+        }
+        self.released.clear();
+        teller.tell(shared, [TurnEvent::Again]).await
+    }
+
+    async fn finish(&mut self, shared: &Shared, context: &mut TurnContext, finish: Finish) -> Result<Reply, GateError> {
+        let assembly = std::mem::take(&mut self.assembly);
+        context.add(assembly.usage);
+        self.ended(shared, context, Result3::Success, (assembly.usage.input, assembly.usage.output), None).await?;
+        // What follows a leak is the attacker's as well.
+        let calls = if self.leaked { Vec::new() } else { assembly.into_calls() };
+        Ok(Reply { text: std::mem::take(&mut self.released), calls, finish })
+    }
+
+    async fn failed(&self, shared: &Shared, context: &TurnContext, error: ModelError) -> Result<GateError, GateError> {
+        self.ended(shared, context, Result3::Error, (0, 0), Some(&error.to_string())).await?;
+        Ok(GateError::Model(error))
+    }
+
+    async fn ended(
+        &self,
+        shared: &Shared,
+        context: &TurnContext,
+        result: Result3,
+        tokens: (u32, u32),
+        reason: Option<&str>,
+    ) -> Result<(), GateError> {
+        let event = Event::new(Action::ModelEnded, result).about(self.model());
+        let mut event = event.in_turn(context.turn.session, context.turn.id);
+        event.tokens = tokens;
+        event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        event.reason = reason.map(Name::clip);
+        shared.record(event).await.map(drop)
+    }
+
+    /// Lets the model's stream go.
+    pub(crate) async fn cancel(self, shared: &Shared) {
+        let stream = self.stream;
+        let cancelled = shared.model.call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
+        let _ = cancelled.await;
+    }
+}
+
+/// Begins an answer. A `start` whose outcome is unknown began nothing that anybody could hear: it is asked again.
+async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError> {
+    for _ in 0..=AGAIN {
+        let started = shared.model.call(&model::method::start, |model, rpc| {
+            let request = request.clone();
+            async move { model.start(rpc, request).await }
+        });
+        match started.await {
+            Ok(stream) => return stream.map_err(GateError::Model),
+            Err(Fault::PeerRestarted) => {}
+            Err(_) => break,
+        }
+    }
+    Err(down("model"))
+}
+
+async fn hold_back(shared: &Shared, pending: &str, last: bool, canary: &str) -> Result<Release, GateError> {
+    let released = shared.scanner.call(&scanner::method::hold_back, |scanner, rpc| {
+        let (pending, canary) = (Text::clip(pending), Some(Name::clip(canary)));
+        async move { scanner.hold_back(rpc, pending, last, canary).await }
+    });
+    released.await.map_err(|_| down("scanner"))
+}
+
+/// Text in pieces that fit an event.
+pub(crate) fn text_events(text: &str) -> Vec<TurnEvent> {
+    let mut events = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let piece = Text::<16384>::clip(rest);
+        rest = rest.get(piece.len()..).unwrap_or_default();
+        events.push(TurnEvent::Text(piece));
+    }
+    events
+}

@@ -1,0 +1,129 @@
+//! What an actor is: opened before the seal, started after it, then serving its edges.
+
+use crate::counters::Counters;
+use crate::descriptors::Descriptors;
+use crate::edge::Edge;
+use crate::link::{Link, Links};
+use crate::recorder::Recorder;
+use crate::stubs::Stub;
+use crate::supervisor::Supervisor;
+use ipc_proto::audit::AuditClient;
+use manifest::Process;
+use manifest::command::Frame;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// One process of the host.
+#[expect(async_fn_in_trait, reason = "an actor's futures stay on its one thread")]
+pub trait Actor: Sized + 'static {
+    /// Which row is its own.
+    const PROCESS: Process;
+    /// Its section of the configuration.
+    type Config: serde::de::DeserializeOwned;
+    /// What it opened.
+    type Opened: 'static;
+
+    /// Opens everything it needs; it is not sealed yet, and nothing has been read from a peer.
+    ///
+    /// # Errors
+    /// What could not be opened; the process ends.
+    fn open(config: Self::Config, place: &Place) -> Result<Self::Opened, OpenFault>;
+
+    /// Starts its actors; it is sealed now.
+    async fn start(opened: Self::Opened, host: Host) -> Self;
+
+    /// Serves one edge until it ends.
+    async fn serve(&self, edge: Edge);
+
+    /// Takes a frame of agentd that is not plumbing.
+    fn notice(&self, _frame: Frame, _descriptors: Vec<OwnedFd>) {}
+
+    /// What waits in its own queue.
+    fn queue_depth(&self) -> u64 {
+        0
+    }
+}
+
+/// Where an actor's files are. agentd starts every process in its own folder, so no path is handed over.
+#[derive(Clone, Debug)]
+pub struct Place(pub(crate) ());
+
+impl Place {
+    /// The process's own folder.
+    #[must_use]
+    pub fn own(&self) -> PathBuf {
+        PathBuf::from(".")
+    }
+
+    /// A folder beside it that agentd keeps, such as `logs`.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        PathBuf::from("..").join(name)
+    }
+}
+
+/// Something could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {cause}")]
+pub struct OpenFault {
+    what: String,
+    cause: String,
+}
+
+impl OpenFault {
+    /// What could not be opened, and why. Neither may hold content or a secret.
+    pub fn new(what: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Self { what: what.into(), cause: cause.to_string() }
+    }
+}
+
+/// The rest of the host, as one actor reaches it.
+#[derive(Clone)]
+pub struct Host {
+    pub(crate) links: Rc<Links>,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) recorder: Recorder,
+    pub(crate) counters: Rc<Counters>,
+}
+
+impl Host {
+    /// The link to a callee. It is there at once and waits for its edge by itself.
+    #[must_use]
+    pub fn link<C: Stub>(&self) -> Link<C> {
+        self.links.link()
+    }
+
+    /// The witness that puts events on the record.
+    #[must_use]
+    pub fn recorder(&self) -> Recorder {
+        self.recorder.clone()
+    }
+
+    /// The way to agentd.
+    #[must_use]
+    pub fn supervisor(&self) -> Supervisor {
+        self.supervisor.clone()
+    }
+
+    /// Descriptors that a callee passes to this process.
+    #[must_use]
+    pub fn descriptors(&self, callee: Process) -> Descriptors {
+        self.links.descriptors(callee)
+    }
+
+    /// Serves a call that came by another way than an edge: counted and timed as those are.
+    pub async fn served<T>(&self, call: impl Future<Output = T>) -> T {
+        self.counters.time(call).await
+    }
+
+    /// Counts a call that was refused, or a connection that was ended for what it sent.
+    pub fn refused(&self) {
+        self.counters.refuse();
+    }
+
+    pub(crate) fn new(links: Rc<Links>, supervisor: Supervisor, counters: Rc<Counters>) -> Self {
+        let recorder = Recorder::new(links.link::<AuditClient>());
+        Self { links, supervisor, recorder, counters }
+    }
+}

@@ -1,0 +1,100 @@
+//! The serving end of an edge. Who calls is known from the descriptor; whether it may is looked up in the table
+//! before the handler runs. A malformed request costs the caller its connection, never the server its life.
+
+use crate::counters::Counters;
+use crate::descriptors::DescriptorChannel;
+use futures::{StreamExt, future};
+use manifest::Process;
+use serde::{Serialize, de::DeserializeOwned};
+use std::io;
+use std::rc::Rc;
+use tarpc::server::{BaseChannel, Channel, Config, Serve};
+use tarpc::{RequestName, ServerError, context::Context};
+use tokio::net::UnixStream;
+
+/// Calls of one connection that are served at once; more wait in its socket, which is the back-pressure.
+const AT_ONCE: usize = 256;
+
+/// The serving end of one edge.
+pub struct Edge {
+    pub(crate) me: Process,
+    pub(crate) caller: Process,
+    pub(crate) turn: Option<[u8; 16]>,
+    pub(crate) stream: UnixStream,
+    pub(crate) channel: Option<DescriptorChannel>,
+    pub(crate) counters: Rc<Counters>,
+}
+
+impl Edge {
+    /// Who calls.
+    #[must_use]
+    pub const fn caller(&self) -> Process {
+        self.caller
+    }
+
+    /// For a runner's edge: the turn that agentd launched it for.
+    #[must_use]
+    pub const fn turn(&self) -> Option<[u8; 16]> {
+        self.turn
+    }
+
+    /// The channel to pass descriptors to this caller, where the edge has one.
+    #[must_use]
+    pub fn descriptors(&self) -> Option<DescriptorChannel> {
+        self.channel.clone()
+    }
+
+    /// Serves calls until the edge ends. `bound` is the interface's `FRAME_BOUND`.
+    pub async fn serve<S>(self, bound: usize, handler: S)
+    where
+        S: Serve + Clone,
+        S::Req: DeserializeOwned,
+        S::Resp: Serialize,
+    {
+        let caller = self.caller;
+        let Ok(transport) = wire::server(self.stream, self.me, bound).await else {
+            self.counters.refuse();
+            tracing::warn!(caller = caller.name(), "connection ended: no hello of our version");
+            return;
+        };
+        let checked = Checked { handler, me: self.me, caller, counters: Rc::clone(&self.counters) };
+        let counters = &self.counters;
+        BaseChannel::new(Config { pending_response_buffer: AT_ONCE }, transport)
+            .requests()
+            .take_while(|request| {
+                if request.is_err() {
+                    counters.refuse();
+                    tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
+                }
+                future::ready(request.is_ok())
+            })
+            .filter_map(|request| future::ready(request.ok()))
+            .for_each_concurrent(AT_ONCE, |request| request.execute(checked.clone()))
+            .await;
+    }
+}
+
+/// The table's word before every call, and the time it took after.
+#[derive(Clone)]
+struct Checked<S> {
+    handler: S,
+    me: Process,
+    caller: Process,
+    counters: Rc<Counters>,
+}
+
+impl<S: Serve> Serve for Checked<S> {
+    type Req = S::Req;
+    type Resp = S::Resp;
+
+    async fn serve(self, context: Context, request: S::Req) -> Result<S::Resp, ServerError> {
+        // tarpc names a request `Service.method`.
+        let method = request.name().rsplit('.').next().unwrap_or_default();
+        if !manifest::allowed(self.caller, self.me, method) {
+            self.counters.refuse();
+            tracing::warn!(caller = self.caller.name(), method, reason = "not-allowed", "refused");
+            return Err(ServerError::new(io::ErrorKind::PermissionDenied, String::new()));
+        }
+        self.counters.time(self.handler.serve(context, request)).await
+    }
+}

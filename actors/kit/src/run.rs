@@ -1,0 +1,184 @@
+//! The main of every actor: the same order, on one screen. Nothing is read from a peer before the seal.
+
+use crate::actor::{Actor, Host, Place};
+use crate::counters::{Counters, MemoryFile};
+use crate::descriptors::DescriptorChannel;
+use crate::edge::Edge;
+use crate::link::Links;
+use crate::supervisor::Supervisor;
+use confine::Sealed;
+use ipc_proto::config::Section;
+use manifest::Process;
+use manifest::command::{FRAME, Failure, Frame, Kind, Mode, Role};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::task::LocalSet;
+
+/// How often a process says that it is alive.
+const BEAT: Duration = Duration::from_secs(1);
+/// Bytes of a configuration section.
+const SECTION_BOUND: u64 = 4 * 1024 * 1024;
+
+/// Why a process could not begin.
+#[derive(Debug, thiserror::Error)]
+enum StartFault {
+    #[error("cannot be made undumpable: {0}")]
+    Harden(io::Error),
+    #[error("started by hand: this program is started by agentd, which hands it its descriptors")]
+    NoControl,
+    #[error("the first frame is not a start: {0}")]
+    NoStart(&'static str),
+    #[error("the configuration section cannot be read: {0}")]
+    Config(String),
+    #[error(transparent)]
+    Open(#[from] crate::OpenFault),
+    #[error("no event loop: {0}")]
+    Runtime(io::Error),
+    #[error(transparent)]
+    Seal(#[from] confine::SealFault),
+}
+
+impl StartFault {
+    const fn failure(&self) -> Failure {
+        match self {
+            Self::Config(_) | Self::NoStart(_) => Failure::Config,
+            Self::Seal(_) | Self::Harden(_) => Failure::Seal,
+            Self::NoControl | Self::Open(_) | Self::Runtime(_) => Failure::Open,
+        }
+    }
+}
+
+/// Runs an actor until agentd is gone or says that it is enough.
+#[must_use]
+pub fn run<A: Actor>() -> ExitCode {
+    let mut control = None;
+    match begin::<A>(&mut control) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            tracing::error!(process = A::PROCESS.name(), %fault, "cannot start");
+            if let Some(control) = control {
+                let last = Frame::new(Kind::Failing, A::PROCESS).with(&[fault.failure() as u64]);
+                drop(confine::passing::send_plain(control.as_fd(), &last.encode()));
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
+    confine::harden().map_err(StartFault::Harden)?;
+    let control = confine::passing::inherited_control().ok_or(StartFault::NoControl)?;
+    *last_word = control.try_clone().ok();
+    let (mode, section) = start_frame(&control)?;
+    let section: Section<A::Config> =
+        serde_json::from_slice(&section).map_err(|error| StartFault::Config(error.to_string()))?;
+    crate::log::begin(&section.log);
+    let opened = A::open(section.own, &Place(()))?;
+    let memory = MemoryFile::open();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
+    let row = manifest::row(A::PROCESS).ok_or(StartFault::NoStart("no row"))?;
+    let sealed = confine::seal(row, mode)?;
+    *last_word = None;
+    LocalSet::new().block_on(&runtime, serve::<A>(&sealed, control, opened, &memory)).map_err(StartFault::Runtime)
+}
+
+/// Waits for agentd's first frame: the mode, and the configuration in a sealed memfd.
+fn start_frame(control: &OwnedFd) -> Result<(Mode, Vec<u8>), StartFault> {
+    let received = confine::passing::receive::<FRAME>(control.as_fd());
+    let Ok(Some((bytes, descriptors))) = received else { return Err(StartFault::NoStart("nothing came")) };
+    let frame = Frame::decode(&bytes).filter(|frame| frame.kind == Kind::Start);
+    let frame = frame.ok_or(StartFault::NoStart("not a start frame"))?;
+    let [mode, armed, ..] = frame.words;
+    let mode = Mode::from_number(mode).ok_or(StartFault::NoStart("unknown mode"))?;
+    crate::fault::arm(armed);
+    let section = descriptors.into_iter().next().ok_or(StartFault::NoStart("no section"))?;
+    let mut text = Vec::new();
+    File::from(section)
+        .take(SECTION_BOUND)
+        .read_to_end(&mut text)
+        .map_err(|error| StartFault::Config(error.to_string()))?;
+    confine::passing::set_nonblocking(control.as_fd()).map_err(StartFault::Runtime)?;
+    Ok((mode, text))
+}
+
+/// Serves until the control descriptor ends. The token says that the process is sealed.
+async fn serve<A: Actor>(_: &Sealed, control: OwnedFd, opened: A::Opened, memory: &MemoryFile) -> io::Result<()> {
+    let supervisor = Supervisor::new(control)?;
+    let links = Links::new(A::PROCESS);
+    let counters = Counters::new();
+    let host = Host::new(Rc::clone(&links), supervisor.clone(), Rc::clone(&counters));
+    let actor = Rc::new(A::start(opened, host).await);
+    supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
+    let mut beat = tokio::time::interval(BEAT);
+    loop {
+        tokio::select! {
+            frame = supervisor.next() => match frame {
+                None => return Ok(()),
+                Some((frame, _)) if frame.kind == Kind::Drain => {
+                    drain(&counters, frame.words[0]).await;
+                    return Ok(());
+                }
+                Some((frame, descriptors)) => take(&actor, &links, &counters, frame, descriptors),
+            },
+            _ = beat.tick() => {
+                let frame = counters.beat(A::PROCESS, memory, actor.queue_depth());
+                // A beat that does not fit is a beat missed: agentd counts those.
+                drop(supervisor.send(frame, &[]));
+            }
+        }
+    }
+}
+
+/// Lets calls in flight end, for as long as agentd gave.
+async fn drain(counters: &Counters, ms: u64) {
+    let idle = async {
+        while counters.in_flight() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    drop(tokio::time::timeout(Duration::from_millis(ms), idle).await);
+}
+
+/// Plumbs an edge, or hands the frame to the actor.
+fn take<A: Actor>(
+    actor: &Rc<A>,
+    links: &Rc<Links>,
+    counters: &Rc<Counters>,
+    frame: Frame,
+    descriptors: Vec<OwnedFd>,
+) {
+    if frame.kind != Kind::Edge {
+        actor.notice(frame, descriptors);
+        return;
+    }
+    let mut descriptors = descriptors.into_iter();
+    let Some(stream) = descriptors.next().and_then(|end| as_stream(end).ok()) else {
+        tracing::error!(peer = frame.peer.name(), "an edge came without its descriptor");
+        return;
+    };
+    if frame.role == Role::Client {
+        links.plumb(frame.peer, frame.generation, stream, descriptors.next());
+        return;
+    }
+    let edge = Edge {
+        me: A::PROCESS,
+        caller: frame.peer,
+        turn: (frame.peer == Process::Runner).then(|| frame.id(0)),
+        stream,
+        channel: descriptors.next().map(DescriptorChannel::new),
+        counters: Rc::clone(counters),
+    };
+    let actor = Rc::clone(actor);
+    tokio::task::spawn_local(async move { actor.serve(edge).await });
+}
+
+fn as_stream(end: OwnedFd) -> io::Result<UnixStream> {
+    let stream = std::os::unix::net::UnixStream::from(end);
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}

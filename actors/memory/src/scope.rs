@@ -1,0 +1,82 @@
+//! The number that stands for a scope in every statement, and the full-text index of its own that each scope has.
+//! One index for all would let word counts of one owner move the ranking of another; a scope must never be named
+//! by text in a statement, only by its number.
+
+use ipc_proto::memory::{Area, Scope};
+use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
+
+/// A scope that has been written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number(i64);
+
+impl Number {
+    /// The number itself, for a parameter.
+    pub(crate) const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// The name of its index.
+    pub(crate) fn words(self) -> String {
+        format!("words_{}", self.0)
+    }
+}
+
+/// The number of a scope, if anything was ever written to it.
+pub(crate) fn find(db: &Connection, scope: &Scope) -> Result<Option<Number>> {
+    let (area, agent) = coded(&scope.area);
+    db.query_row(
+        "SELECT n FROM scope WHERE owner = ?1 AND area = ?2 AND agent = ?3",
+        params![scope.owner.bytes(), area, agent],
+        |row| row.get(0).map(Number),
+    )
+    .optional()
+}
+
+/// The number of a scope, which gets its index if it is new.
+pub(crate) fn find_or_make(change: &Transaction<'_>, scope: &Scope) -> Result<Number> {
+    if let Some(number) = find(change, scope)? {
+        return Ok(number);
+    }
+    let (area, agent) = coded(&scope.area);
+    change.execute(
+        "INSERT INTO scope (owner, area, agent) VALUES (?1, ?2, ?3)",
+        params![scope.owner.bytes(), area, agent],
+    )?;
+    let number = Number(change.last_insert_rowid());
+    make_index(change, number)?;
+    Ok(number)
+}
+
+/// The index reads the rows it points at through a view, so that it cannot show another scope's even if it erred.
+/// `secure-delete`: a deleted word is gone from the index, not only marked.
+fn make_index(change: &Transaction<'_>, number: Number) -> Result<()> {
+    let (n, words) = (number.get(), number.words());
+    change.execute_batch(&format!(
+        "CREATE VIEW rows_{n} AS SELECT n, content, tags FROM entry WHERE scope = {n};
+         CREATE VIRTUAL TABLE {words} USING fts5 (
+             content, tags, content = 'rows_{n}', content_rowid = 'n', tokenize = 'porter unicode61'
+         );
+         INSERT INTO {words} ({words}, rank) VALUES ('secure-delete', 1);"
+    ))
+}
+
+/// Rows that one owner has, in all scopes.
+pub(crate) fn held_by_owner(db: &Connection, scope: &Scope) -> Result<i64> {
+    let sum = "SELECT coalesce(sum(held), 0) FROM scope WHERE owner = ?1";
+    db.query_row(sum, params![scope.owner.bytes()], |row| row.get(0))
+}
+
+/// Counts a row that came or went.
+pub(crate) fn count(change: &Transaction<'_>, number: Number, by: i64) -> Result<()> {
+    change.execute("UPDATE scope SET held = held + ?2 WHERE n = ?1", params![number.get(), by])?;
+    Ok(())
+}
+
+/// An area as it is kept; the numbers are part of the schema.
+fn coded(area: &Area) -> (i64, &str) {
+    match area {
+        Area::User => (0, ""),
+        Area::Agent(name) => (1, name),
+        Area::Global => (2, ""),
+    }
+}

@@ -1,0 +1,110 @@
+//! Laws of the store, on real database files. Each test has its own folder; nothing outside it is touched.
+
+mod disk_full;
+mod forgetting;
+mod isolation;
+mod opening;
+mod storing;
+
+use crate::screen::{Proposal, Scanned};
+use crate::store::{Admission, Store};
+use ipc_proto::ids::{MemoryId, SessionId, UserId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{Area, Entry, Scope};
+use ipc_proto::scanner::{Judgement, Verdict};
+use ipc_proto::{List, Text};
+
+/// A verdict on text in which nothing was found.
+pub(crate) fn passed() -> Verdict {
+    Verdict {
+        judgement: Judgement::Pass,
+        score: 0,
+        rules: List::default(),
+        canary_leaked: false,
+        class: Class::Public,
+        redacted: None,
+    }
+}
+
+pub(crate) fn id(number: u8) -> MemoryId {
+    MemoryId::from_bytes([number; 16])
+}
+
+pub(crate) fn entry(number: u8, content: &str) -> Entry {
+    Entry {
+        id: id(number),
+        content: Text::new(content).unwrap(),
+        tags: List::default(),
+        label: Label::of(Trust::User, Class::Internal, "chat"),
+        session: Some(SessionId::from_bytes([7; 16])),
+    }
+}
+
+pub(crate) fn tagged(number: u8, content: &str, tags: &[&str]) -> Entry {
+    Entry { tags: List::clip(tags.iter().map(|tag| Text::clip(tag))), ..entry(number, content) }
+}
+
+/// The entry as the scanner lets it pass.
+pub(crate) fn scanned(entry: Entry) -> Scanned {
+    Proposal::of(entry).unwrap().judged(&passed(), Some(&passed())).unwrap()
+}
+
+pub(crate) fn scope(owner: u8, area: Area) -> Scope {
+    Scope { owner: UserId::from_bytes([owner; 16]), area }
+}
+
+pub(crate) fn user(owner: u8) -> Scope {
+    scope(owner, Area::User)
+}
+
+/// A store in a folder that goes when the test ends.
+pub(crate) struct Held {
+    pub(crate) store: Store,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Held {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { store: Store::open(folder.path()).unwrap(), folder }
+    }
+
+    /// The same without waiting for the disk, where durability is not what is tested.
+    pub(crate) fn quick() -> Self {
+        let held = Self::new();
+        held.store.db.pragma_update(None, "synchronous", "OFF").unwrap();
+        held
+    }
+
+    pub(crate) fn write(&mut self, scope: &Scope, entry: Entry) -> Admission {
+        self.store.insert(scope, &scanned(entry), 1000, 1).unwrap()
+    }
+
+    /// Contents that a query finds, best first.
+    pub(crate) fn found(&self, scope: &Scope, words: &str) -> Vec<String> {
+        let hits = self.store.query(scope, words, &[], 100).unwrap();
+        hits.into_iter().map(|hit| hit.row.entry.content.into_string()).collect()
+    }
+
+    /// Closes the store as a kill would leave it, and opens it anew.
+    pub(crate) fn reopened(self) -> Self {
+        let Self { store, folder } = self;
+        drop(store);
+        Self { store: Store::open(folder.path()).unwrap(), folder }
+    }
+}
+
+/// Whether tables and indexes agree in everything, content included.
+pub(crate) fn holds_together(store: &Store) {
+    let ok: String = store.db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(ok, "ok");
+    let mut scopes = store.db.prepare("SELECT n, held FROM scope").unwrap();
+    let scopes = scopes.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap();
+    for scope in scopes {
+        let (n, held) = scope.unwrap();
+        let check = format!("INSERT INTO words_{n} (words_{n}, rank) VALUES ('integrity-check', 1)");
+        store.db.execute(&check, []).unwrap();
+        let rows = "SELECT count(*) FROM entry WHERE scope = ?1";
+        assert_eq!(store.db.query_row(rows, [n], |row| row.get::<_, i64>(0)).unwrap(), held);
+    }
+}

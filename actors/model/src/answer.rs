@@ -1,0 +1,177 @@
+//! Answers of the models that run in this process, cut into the pieces that a stream is made of. Pure functions of
+//! text: nothing here waits, opens or asks.
+
+use ipc_proto::model::{Finish, Piece, Request, Usage};
+use ipc_proto::{Name, Text};
+use std::time::Duration;
+
+/// Bytes of one piece of an offline model: small, so that what reads it has a real stream to deal with.
+const SMALL: usize = 64;
+/// Bytes of one piece at most. 64 of them fit the frame of `next` with room to spare.
+pub(crate) const PIECE: usize = 8 * 1024;
+
+/// One thing an answer does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Gives a piece.
+    Give(Piece),
+    /// Gives nothing for as long.
+    Wait(Duration),
+}
+
+/// A call that an offline model asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The tool.
+    pub(crate) tool: Name,
+    /// Its arguments, JSON.
+    pub(crate) args: String,
+}
+
+impl Wanted {
+    /// A call of `tool` with these arguments.
+    pub(crate) fn new(tool: &str, args: &serde_json::Value) -> Self {
+        Self { tool: Name::clip(tool), args: args.to_string() }
+    }
+}
+
+/// A whole answer: words, or calls, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// What it says.
+    pub(crate) text: String,
+    /// What it asks for.
+    pub(crate) calls: Vec<Wanted>,
+}
+
+impl Reply {
+    /// Words alone.
+    pub(crate) fn say(text: impl Into<String>) -> Self {
+        Self { text: text.into(), calls: Vec::new() }
+    }
+
+    /// Calls alone.
+    pub(crate) const fn ask(calls: Vec<Wanted>) -> Self {
+        Self { text: String::new(), calls }
+    }
+
+    /// The answer as a stream. Words beyond the request's bound of output are cut, as a model's are.
+    pub(crate) fn steps(&self, request: &Request) -> Vec<Step> {
+        let text = within(&self.text, room(request));
+        let mut pieces: Vec<Piece> = chunks(text, SMALL).map(|part| Piece::Text(Text::clip(part))).collect();
+        for (index, call) in (0..).zip(&self.calls) {
+            pieces.push(Piece::CallStart { index, tool: call.tool.clone() });
+            pieces.extend(
+                chunks(&call.args, SMALL).map(|part| Piece::CallDelta { index, args: Text::clip(part) }),
+            );
+            pieces.push(Piece::CallEnd { index });
+        }
+        let called: usize = self.calls.iter().map(|call| call.tool.len() + call.args.chars().count()).sum();
+        let output = tokens(text.chars().count() + called);
+        pieces.push(Piece::Usage(Usage { input: asked(request), output, ..Usage::default() }));
+        pieces.push(Piece::Done(self.finish(text)));
+        pieces.into_iter().map(Step::Give).collect()
+    }
+
+    const fn finish(&self, said: &str) -> Finish {
+        match (said.len() < self.text.len(), self.calls.is_empty()) {
+            (true, _) => Finish::MaxTokens,
+            (false, false) => Finish::ToolUse,
+            (false, true) => Finish::Stop,
+        }
+    }
+}
+
+/// Characters that an answer to this request may have; a bound of 0 tokens is none.
+pub(crate) fn room(request: &Request) -> usize {
+    match usize::try_from(request.max_output) {
+        Ok(0) | Err(_) => usize::MAX,
+        Ok(tokens) => tokens.saturating_mul(4),
+    }
+}
+
+/// As many characters of the text as there is room for.
+pub(crate) fn within(text: &str, room: usize) -> &str {
+    let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or(text)
+}
+
+/// The text in parts of at most `most` bytes, cut between characters.
+pub(crate) fn chunks(text: &str, most: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        // A bound below the first character's own length would never end.
+        let end = rest.floor_char_boundary(most).max(first.len_utf8());
+        let (part, after) = rest.split_at_checked(end)?;
+        rest = after;
+        Some(part)
+    })
+}
+
+/// The usual estimate: four characters are a token.
+pub(crate) fn tokens(characters: usize) -> u32 {
+    u32::try_from(characters.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+/// An estimate of the tokens that a request has, its tools included.
+pub(crate) fn asked(request: &Request) -> u32 {
+    let said: usize = request.messages.iter().map(|message| message.text.chars().count()).sum();
+    let calls = request.messages.iter().flat_map(|message| &message.calls);
+    let called: usize = calls.map(|call| call.tool.len() + call.args.chars().count()).sum();
+    let tools = request.tools.iter();
+    let told: usize = tools.map(|tool| tool.name.len() + tool.description.len() + tool.schema.len()).sum();
+    tokens(said + called + told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offline::testing::request;
+    use proptest::prelude::*;
+
+    fn said(steps: &[Step]) -> String {
+        let text = |step: &Step| match step {
+            Step::Give(Piece::Text(text)) => Some(text.to_string()),
+            _ => None,
+        };
+        steps.iter().filter_map(text).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_small_and_together_the_whole(text in "\\PC{0,300}", most in 0usize..70) {
+            let parts: Vec<&str> = chunks(&text, most).collect();
+            prop_assert_eq!(parts.concat(), text.as_str());
+            prop_assert!(parts.iter().all(|part| part.len() <= most.max(4) && !part.is_empty()));
+        }
+    }
+
+    #[test]
+    fn an_answer_beyond_its_bound_is_cut_and_says_so() {
+        let mut request = request(&[], &[]);
+        request.max_output = 2;
+        let steps = Reply::say("123456789").steps(&request);
+        assert_eq!(said(&steps), "12345678");
+        assert_eq!(steps.last(), Some(&Step::Give(Piece::Done(Finish::MaxTokens))));
+        request.max_output = 0;
+        assert_eq!(said(&Reply::say("123456789").steps(&request)), "123456789");
+    }
+
+    #[test]
+    fn a_call_comes_in_fragments_and_its_end_is_told() {
+        let args = serde_json::json!({ "content": "x".repeat(200) });
+        let reply = Reply::ask(vec![Wanted::new("write", &args)]);
+        let steps = reply.steps(&request(&[], &[]));
+        let fragments =
+            steps.iter().filter(|step| matches!(step, Step::Give(Piece::CallDelta { .. }))).count();
+        assert!(fragments >= 4, "{fragments}");
+        assert_eq!(steps[steps.len() - 3], Step::Give(Piece::CallEnd { index: 0 }));
+        assert_eq!(steps.last(), Some(&Step::Give(Piece::Done(Finish::ToolUse))));
+    }
+
+    #[test]
+    fn four_characters_are_a_token() {
+        assert_eq!([0, 1, 4, 5].map(tokens), [0, 1, 1, 2]);
+    }
+}

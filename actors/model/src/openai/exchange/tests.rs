@@ -1,0 +1,213 @@
+//! The exchange's laws, over a provider made of a head and chunks.
+
+use super::*;
+use crate::streams::Streams;
+use ipc_proto::model::{Finish, Usage};
+use ipc_proto::{Blob, List, Text};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use tokio::task::LocalSet;
+
+/// What a provider does next.
+#[derive(Clone)]
+enum Does {
+    Sends(Vec<u8>),
+    Waits(u64),
+    Fails(ModelError),
+}
+
+/// A provider made of a head and what follows; the body ends after it.
+#[derive(Clone)]
+struct Provider {
+    status: Result<u16, ModelError>,
+    does: Rc<RefCell<VecDeque<Does>>>,
+    pulled: Rc<Cell<u32>>,
+    closed: Rc<Cell<u32>>,
+}
+
+impl Provider {
+    fn new(status: u16, does: impl IntoIterator<Item = Does>) -> Self {
+        let does = Rc::new(RefCell::new(does.into_iter().collect()));
+        Self { status: Ok(status), does, pulled: Rc::default(), closed: Rc::default() }
+    }
+
+    fn sends(parts: &[&[u8]]) -> Self {
+        Self::new(200, parts.iter().map(|part| Does::Sends(part.to_vec())))
+    }
+}
+
+impl Upstream for Provider {
+    async fn request(&self, _: credproxy::Request) -> Result<Head, ModelError> {
+        Ok(Head { reply: Reply(1), status: self.status?, retry_after: None })
+    }
+
+    async fn next(&self, _: Reply) -> Result<Chunk, ModelError> {
+        self.pulled.set(self.pulled.get() + 1);
+        loop {
+            let next = self.does.borrow_mut().pop_front();
+            let bytes = match next {
+                Some(Does::Waits(s)) => {
+                    tokio::time::sleep(Duration::from_secs(s)).await;
+                    continue;
+                }
+                Some(Does::Fails(error)) => return Err(error),
+                Some(Does::Sends(bytes)) => bytes,
+                None => Vec::new(),
+            };
+            let last = self.does.borrow().is_empty();
+            return Ok(Chunk { bytes: Blob::new(bytes).unwrap(), last });
+        }
+    }
+
+    async fn close(&self, _: Reply) {
+        self.closed.set(self.closed.get() + 1);
+    }
+}
+
+fn asking() -> Ask {
+    let http = credproxy::Request {
+        post: true,
+        url: Text::clip("https://host/v1/chat/completions"),
+        headers: List::default(),
+        body: Blob::default(),
+        secret: None,
+    };
+    Ask { http, tokens: 3 }
+}
+
+/// Everything that the answer gave.
+async fn answer(provider: &Provider) -> Vec<Piece> {
+    let streams = Streams::default();
+    let id = streams.start(|outlet, stop| converse(provider.clone(), asking(), outlet, stop)).unwrap();
+    let mut pieces = Vec::new();
+    while !matches!(pieces.last(), Some(Piece::Done(_) | Piece::Failed(_))) {
+        pieces.extend(streams.next(id, 64).await.unwrap());
+    }
+    // The task lets its reply go after the last piece.
+    tokio::task::yield_now().await;
+    pieces
+}
+
+fn run(provider: &Provider) -> Vec<Piece> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    LocalSet::new().block_on(&runtime, answer(provider))
+}
+
+const STREAM: &str = ": hello\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"h\u{e9}\u{1F600}\"}}]}\r\n\r\n\
+    data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n\
+    data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
+
+fn whole() -> Vec<Piece> {
+    vec![
+        Piece::Text(Text::clip("h\u{e9}\u{1F600}")),
+        Piece::CallStart { index: 0, tool: Text::clip("x") },
+        Piece::CallDelta { index: 0, args: Text::clip("{}") },
+        Piece::CallEnd { index: 0 },
+        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, cache_write: 0 }),
+        Piece::Done(Finish::ToolUse),
+    ]
+}
+
+#[test]
+fn the_same_answer_comes_wherever_the_body_is_cut() {
+    for at in 0..=STREAM.len() {
+        let (first, second) = STREAM.as_bytes().split_at(at);
+        let provider = Provider::sends(&[first, second]);
+        assert_eq!(run(&provider), whole(), "{at}");
+        assert_eq!(provider.closed.get(), 1, "{at}");
+    }
+}
+
+#[test]
+fn a_body_that_breaks_off_is_truncated_and_never_an_answer() {
+    let begun = STREAM.find("data").unwrap();
+    let finished = STREAM.find("data: {\"choices\":[],").unwrap();
+    for at in begun..finished - 2 {
+        let provider = Provider::sends(&[&STREAM.as_bytes()[..at]]);
+        let last = run(&provider).pop();
+        assert_eq!(last, Some(Piece::Failed(ModelError::Truncated)), "{at}");
+    }
+    let provider =
+        Provider::new(200, [Does::Sends(STREAM[..finished].into()), Does::Fails(ModelError::Timeout)]);
+    assert_eq!(
+        run(&provider).pop(),
+        Some(Piece::Done(Finish::ToolUse)),
+        "the provider had said why it ended"
+    );
+}
+
+#[test]
+fn a_reply_that_is_no_stream_is_read_as_one_document() {
+    let json = r#" {"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
+    for at in 0..=json.len() {
+        let (first, second) = json.as_bytes().split_at(at);
+        let pieces = run(&Provider::sends(&[first, second]));
+        assert_eq!(pieces[0], Piece::Text(Text::clip("hi")), "{at}");
+        assert_eq!(pieces.last(), Some(&Piece::Done(Finish::Stop)), "{at}");
+    }
+    for broken in ["{", "[]", "{}", "{}x", r#"{"choices":[]}"#, "<html>", ""] {
+        let last = run(&Provider::sends(&[broken.as_bytes()])).pop();
+        let error = if broken == "<html>" || broken.is_empty() {
+            ModelError::Truncated
+        } else {
+            ModelError::InvalidJson
+        };
+        assert_eq!(last, Some(Piece::Failed(error)), "{broken}");
+    }
+}
+
+#[test]
+fn a_refusal_is_told_and_its_body_is_not_read() {
+    for (status, error) in [(401, ModelError::Auth), (503, ModelError::Server { status: 503 })] {
+        let provider = Provider::new(status, [Does::Sends(b"secret words".to_vec())]);
+        assert_eq!(run(&provider), [Piece::Failed(error)]);
+        assert_eq!((provider.pulled.get(), provider.closed.get()), (0, 1));
+    }
+    let mut provider = Provider::new(200, []);
+    provider.status = Err(ModelError::Credentials(CredError::NoSecret));
+    assert_eq!(run(&provider), [Piece::Failed(ModelError::Credentials(CredError::NoSecret))]);
+    assert_eq!(provider.closed.get(), 0);
+}
+
+#[test]
+fn slow_pieces_are_waited_for_and_silence_is_not() {
+    let parts = STREAM.as_bytes().chunks(40).flat_map(|part| [Does::Waits(20), Does::Sends(part.to_vec())]);
+    assert_eq!(run(&Provider::new(200, parts)), whole());
+    let comments = (0..10).flat_map(|_| [Does::Waits(15), Does::Sends(b": still here\n".to_vec())]);
+    assert_eq!(run(&Provider::new(200, comments)), [Piece::Failed(ModelError::Timeout)]);
+    let word = b"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n";
+    let endless = (0..100).flat_map(|_| [Does::Waits(60), Does::Sends(word.to_vec())]);
+    assert_eq!(run(&Provider::new(200, endless)).pop(), Some(Piece::Failed(ModelError::Timeout)));
+}
+
+#[test]
+fn malformed_and_oversize_events_end_the_answer_after_what_was_said() {
+    let word = b"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n".to_vec();
+    let pieces = run(&Provider::new(200, [Does::Sends([word.as_slice(), b"data: {broken\n\n"].concat())]));
+    assert_eq!(pieces, [Piece::Text(Text::clip("x")), Piece::Failed(ModelError::InvalidJson)]);
+    let line = (0..20).map(|_| Does::Sends(vec![b'x'; CHUNK]));
+    assert_eq!(run(&Provider::new(200, line)), [Piece::Failed(ModelError::InvalidJson)]);
+}
+
+#[test]
+fn a_provider_is_pulled_no_faster_than_its_answer_is_read() {
+    let word = b"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n";
+    let provider = Provider::new(200, (0..1000).map(|_| Does::Sends(word.to_vec())));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        let streams = Streams::default();
+        let id = streams.start(|outlet, stop| converse(provider.clone(), asking(), outlet, stop)).unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let ahead = provider.pulled.get();
+        assert!(ahead < 70, "{ahead}");
+        streams.next(id, 10).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(provider.pulled.get(), ahead + 10);
+        streams.cancel(id);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(provider.closed.get(), 1, "a cancelled answer lets its reply go");
+    });
+}

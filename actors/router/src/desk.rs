@@ -1,0 +1,249 @@
+//! The desk: everything the router knows, and what is due. It is driven from outside, by what is asked of it, by
+//! errands that come back and by ticks, and holds no clock and no peer of its own; so a test can play any life
+//! of it, every crash included. What it knows beyond the store can be rebuilt from the store.
+
+use crate::audience::Audience;
+use crate::ending::Closing;
+use crate::errands::{Errand, Then};
+use crate::events::Events;
+use crate::lanes::Lanes;
+use crate::launch::{Fall, Runners};
+use crate::people::{People, PeopleFault};
+use crate::scan::Admission;
+use crate::store::{Head, Store, StoreFault};
+use ipc_proto::audit::Event;
+use ipc_proto::config;
+use ipc_proto::ids::TurnId;
+use ipc_proto::router::{MessageState, RouterError};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// After this long, what could not be done for want of a peer or of room on the disk is tried again.
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
+
+/// Now, on the clock that never steps and on the wall's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) at: Instant,
+    pub(crate) ms: u64,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now(), ms: kit::now_ms() }
+    }
+}
+
+/// A message whose turn is not over.
+pub(crate) struct Live {
+    pub(crate) head: Head,
+    pub(crate) phase: Phase,
+    /// Its acceptance is on the record.
+    pub(crate) recorded: bool,
+    /// When to go on with it, if that is a matter of time.
+    pub(crate) due: Option<Instant>,
+}
+
+/// What is being done about a message.
+pub(crate) enum Phase {
+    /// It waits for the scanner, or is with it.
+    Accepted,
+    /// It waits in its lane.
+    Queued,
+    /// The record of its start is under way.
+    Starting,
+    /// A runner has it.
+    Running,
+    /// Its runner ended first; the record of that is under way.
+    Fallen(Fall),
+    /// Its end is under way.
+    Ending(Box<Closing>),
+}
+
+/// Why the desk cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeskFault {
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    #[error(transparent)]
+    People(#[from] PeopleFault),
+}
+
+/// The desk.
+pub(crate) struct Desk {
+    pub(crate) now: Moment,
+    pub(crate) config: config::Router,
+    pub(crate) store: Store,
+    pub(crate) people: People,
+    pub(crate) lanes: Lanes,
+    pub(crate) admission: Admission,
+    pub(crate) runners: Runners,
+    pub(crate) audience: Audience,
+    pub(crate) events: Events,
+    /// What is to be done outside, in order.
+    pub(crate) errands: Vec<Errand>,
+    live: BTreeMap<i64, Live>,
+    turns: HashMap<TurnId, i64>,
+    depth: Arc<AtomicU64>,
+}
+
+impl Desk {
+    /// Takes up the queue in `file` where it was left.
+    pub(crate) fn open(file: &Path, config: config::Router, now: Moment) -> Result<Self, DeskFault> {
+        let mut store = Store::open(file)?;
+        let people = People::settle(&mut store, &config, now.ms)?;
+        let heads = store.live()?;
+        let mut desk = Self {
+            now,
+            lanes: Lanes::new(config.turns_at_once),
+            config,
+            store,
+            people,
+            admission: Admission::default(),
+            runners: Runners::default(),
+            audience: Audience::default(),
+            events: Events::default(),
+            errands: Vec::new(),
+            live: BTreeMap::new(),
+            turns: HashMap::new(),
+            depth: Arc::default(),
+        };
+        for head in heads {
+            desk.take_up(head);
+        }
+        desk.let_go_of_orphans()?;
+        Ok(desk)
+    }
+
+    /// Takes up a message where the store says that it is.
+    fn take_up(&mut self, head: Head) {
+        let (session, seq) = (head.session, head.seq);
+        let phase = match head.state {
+            MessageState::Accepted => {
+                self.lanes.join(session, seq);
+                self.admission.join(seq);
+                Phase::Accepted
+            }
+            MessageState::Running => {
+                self.lanes.found(session, seq);
+                Phase::Running
+            }
+            _ => {
+                self.lanes.join(session, seq);
+                self.lanes.clear(session, seq);
+                Phase::Queued
+            }
+        };
+        let due = matches!(phase, Phase::Running).then(|| self.overdue_at(&head));
+        self.enter(Live { head, phase, recorded: false, due });
+    }
+
+    /// Cancels what belongs to a session that has ended or a user who is gone: the process may have died between.
+    fn let_go_of_orphans(&mut self) -> Result<(), StoreFault> {
+        let heads: Vec<Head> = self.live.values().map(|live| live.head.clone()).collect();
+        for head in heads {
+            if self.store.session(head.session)?.ended {
+                self.cancel_live(head.seq, "its session was ended");
+            } else if self.people.by_id(head.user).is_none() {
+                self.cancel_live(head.seq, "its user is gone");
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the number of waiting messages is kept for `status`.
+    pub(crate) fn depth(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.depth)
+    }
+
+    /// Does what is due, and begins what can begin.
+    pub(crate) fn tick(&mut self) {
+        let now = self.now.at;
+        let due: Vec<i64> = self
+            .live
+            .iter_mut()
+            .filter(|(_, live)| live.due.is_some_and(|due| due <= now))
+            .map(|(seq, live)| {
+                live.due = None;
+                *seq
+            })
+            .collect();
+        for seq in due {
+            self.go_on(seq);
+        }
+        self.repeat_kills();
+        self.audience_tick();
+        self.drive();
+    }
+
+    /// Goes on with a message whose time has come.
+    fn go_on(&mut self, seq: i64) {
+        let Some(live) = self.live.get(&seq) else { return };
+        match live.phase {
+            Phase::Accepted | Phase::Starting => {}
+            Phase::Queued => self.lanes.clear(live.head.session, seq),
+            Phase::Running => self.overdue(seq),
+            Phase::Fallen(_) => self.record_fall(seq),
+            Phase::Ending(_) => self.close(seq),
+        }
+    }
+
+    /// Begins what can begin.
+    pub(crate) fn drive(&mut self) {
+        self.admit_next();
+        self.start_next();
+        let waiting = u64::try_from(self.lanes.waiting()).unwrap_or(u64::MAX);
+        self.depth.store(waiting, Ordering::Relaxed);
+    }
+
+    /// Asks for an event to be put on the record.
+    pub(crate) fn record(&mut self, event: Event, then: impl FnOnce(&mut Self, bool) + Send + 'static) {
+        let then: Then<bool> = Box::new(then);
+        self.errands.push(Errand::Record(Box::new(event), then));
+    }
+
+    /// Takes in a message whose turn is not over.
+    pub(crate) fn enter(&mut self, live: Live) {
+        self.turns.insert(live.head.turn, live.head.seq);
+        self.live.insert(live.head.seq, live);
+    }
+
+    /// Lets go of a message whose turn is over.
+    pub(crate) fn depart(&mut self, seq: i64) -> Option<Live> {
+        let live = self.live.remove(&seq)?;
+        self.turns.remove(&live.head.turn);
+        Some(live)
+    }
+
+    pub(crate) fn live(&mut self, seq: i64) -> Option<&mut Live> {
+        self.live.get_mut(&seq)
+    }
+
+    /// The message of a turn that is not over.
+    pub(crate) fn live_turn(&mut self, turn: TurnId) -> Option<&mut Live> {
+        let seq = self.turns.get(&turn)?;
+        self.live.get_mut(seq)
+    }
+
+    /// Messages whose turn is not over and of which `which` holds.
+    pub(crate) fn live_where(&self, which: impl Fn(&Live) -> bool) -> Vec<i64> {
+        self.live.iter().filter(|(_, live)| which(live)).map(|(seq, _)| *seq).collect()
+    }
+
+    /// Goes on with a message after a pause.
+    pub(crate) fn later(&mut self, seq: i64, phase: Phase, pause: Duration) {
+        let due = self.now.at + pause;
+        if let Some(live) = self.live.get_mut(&seq) {
+            live.phase = phase;
+            live.due = Some(due);
+        }
+    }
+
+    /// The answer that a turn gets which is not there.
+    pub(crate) const fn no_turn<T>() -> Result<T, RouterError> {
+        Err(RouterError::NoTurn)
+    }
+}

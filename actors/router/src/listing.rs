@@ -1,0 +1,211 @@
+//! Sessions, messages and workspaces, listed, shown and ended. Whoever asks with a user sees and ends that user's
+//! own; without one, everybody's. Listings go on whichever peer is away.
+
+use crate::desk::{Desk, Phase};
+use crate::events::About;
+use crate::history::Fit;
+use crate::queue::Port;
+use crate::store::Session;
+use crate::turn::Which;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::config::{self, UserRole};
+use ipc_proto::ids::{MessageId, UserId, WorkspaceId};
+use ipc_proto::router::{
+    AgentInfo, EventName, MessageInfo, Passed, RouterError, SessionInfo, SessionName, SessionView,
+    WorkspaceInfo,
+};
+use ipc_proto::{List, Name, Text};
+
+/// Rows in one listing.
+const ROWS: u32 = 256;
+/// Bytes of text in one transcript.
+const TRANSCRIPT: usize = 8 * 1024 * 1024;
+/// Messages in one transcript.
+const TRANSCRIPT_MESSAGES: usize = 1024;
+/// Session names that are told to whoever asked for one that is not there.
+const NAMES: u32 = 16;
+
+impl Desk {
+    /// Sessions, last used first.
+    pub(crate) fn sessions(&self, user: Option<UserId>) -> Result<List<SessionInfo, 256>, RouterError> {
+        let sessions = self.store.sessions(user, ROWS)?;
+        Ok(List::clip(sessions.into_iter().map(Session::info)))
+    }
+
+    /// One session with its transcript.
+    pub(crate) fn session(&self, user: Option<UserId>, name: &str) -> Result<SessionView, RouterError> {
+        let session = self.find_session(user, name)?;
+        let fit = Fit::new(TRANSCRIPT, TRANSCRIPT_MESSAGES);
+        let transcript = self.past(session.id, i64::MAX, Which::All, fit)?;
+        Ok(SessionView { info: session.info(), transcript: List::clip(transcript) })
+    }
+
+    /// The session of this name. Without a user it is the only one of that name, or an owner's.
+    fn find_session(&self, user: Option<UserId>, name: &str) -> Result<Session, RouterError> {
+        let found = match user {
+            Some(user) => self.store.session_named(user, name)?,
+            None => {
+                let all = self.store.sessions_named(name)?;
+                let owners =
+                    |it: &&Session| self.people.by_id(it.user).is_some_and(|p| p.role == UserRole::Owner);
+                only(all.iter()).or_else(|| only(all.iter().filter(owners))).cloned()
+            }
+        };
+        if let Some(session) = found {
+            return Ok(session);
+        }
+        let latest = self.store.sessions(user, NAMES)?;
+        let names: Vec<String> =
+            latest
+                .into_iter()
+                .map(|it| {
+                    if user.is_some() {
+                        it.name.to_string()
+                    } else {
+                        format!("{} ({})", it.name, it.user_name)
+                    }
+                })
+                .collect();
+        Err(RouterError::NoSession(Text::clip(&names.join(", "))))
+    }
+
+    /// Ends a session: what waits in it and what runs is cancelled.
+    pub(crate) fn end_session(
+        &mut self,
+        user: Option<UserId>,
+        name: &SessionName,
+        port: Port<Result<(), RouterError>>,
+    ) {
+        let session = match self.find_session(user, name) {
+            Ok(session) if session.ended => return drop(port.send(Ok(()))),
+            Ok(session) => session,
+            Err(refusal) => return drop(port.send(Err(refusal))),
+        };
+        for seq in
+            self.live_where(|live| live.head.session == session.id && matches!(live.phase, Phase::Running))
+        {
+            if let Some(turn) = self.live(seq).map(|live| live.head.turn) {
+                self.kill(turn);
+            }
+        }
+        let mut event = Event::new(Action::SessionEnded, Result3::Success).about(&session.user_name);
+        event.session = Some(session.id);
+        event.label = Some(session.label.clone());
+        self.record(event, move |desk, recorded| {
+            let ended = if recorded { desk.close_session(&session) } else { Err(RouterError::NotDurable) };
+            drop(port.send(ended));
+        });
+    }
+
+    fn close_session(&mut self, session: &Session) -> Result<(), RouterError> {
+        // Somebody else may have ended it while the record was under way.
+        if !self.store.session(session.id)?.ended {
+            self.store.commit(|tx| tx.close_session(session.id, self.now.ms))?;
+            kit::fault_point!("router.session.ended");
+            let about = About {
+                session: Some(session.id),
+                subject: Some(&session.user_name),
+                detail: Some("user_ended"),
+                ..About::default()
+            };
+            self.tell(EventName::SessionEnded, &about);
+        }
+        for seq in self.live_where(|live| live.head.session == session.id) {
+            self.cancel_live(seq, "its session was ended");
+        }
+        Ok(())
+    }
+
+    /// Messages, newest first.
+    pub(crate) fn messages(
+        &self,
+        user: Option<UserId>,
+        limit: u16,
+    ) -> Result<List<MessageInfo, 256>, RouterError> {
+        Ok(List::clip(self.store.messages(user, u32::from(limit).clamp(1, ROWS))?))
+    }
+
+    /// Every state a message went through.
+    pub(crate) fn trace(
+        &self,
+        user: Option<UserId>,
+        id: MessageId,
+    ) -> Result<List<Passed, 128>, RouterError> {
+        match self.store.message(id)? {
+            Some(head) if user.is_none_or(|user| user == head.user) => {
+                Ok(List::clip(self.store.trace(head.seq)?))
+            }
+            _ => Err(RouterError::NoMessage),
+        }
+    }
+
+    /// The agents, as configured.
+    pub(crate) fn agents(&self) -> List<AgentInfo, 64> {
+        List::clip(self.config.agents.iter().map(|(name, agent)| agent_info(name, agent)))
+    }
+
+    /// Workspaces, last used first.
+    pub(crate) fn workspaces(&self, user: Option<UserId>) -> Result<List<WorkspaceInfo, 256>, RouterError> {
+        Ok(List::clip(self.store.workspaces(user)?))
+    }
+
+    /// Forgets a workspace in which no session works any more.
+    pub(crate) fn remove_workspace(
+        &mut self,
+        user: Option<UserId>,
+        id: WorkspaceId,
+        port: Port<Result<(), RouterError>>,
+    ) {
+        match self.can_remove(user, id) {
+            Ok(true) => {
+                let event = Event::new(Action::WorkspaceRemoved, Result3::Success).about(&id.to_string());
+                self.record(event, move |desk, recorded| {
+                    let gone = if recorded { desk.forget(user, id) } else { Err(RouterError::NotDurable) };
+                    drop(port.send(gone));
+                });
+            }
+            Ok(false) => drop(port.send(Ok(()))),
+            Err(refusal) => drop(port.send(Err(refusal))),
+        }
+    }
+
+    /// Whether there is something to forget: a workspace that is forgotten already is no fault.
+    fn can_remove(&self, user: Option<UserId>, id: WorkspaceId) -> Result<bool, RouterError> {
+        match self.store.workspace(id)? {
+            Some(workspace) if user.is_none_or(|user| user == workspace.user) => {
+                if self.store.workspace_in_use(id)? { Err(RouterError::InUse) } else { Ok(!workspace.gone) }
+            }
+            _ => Err(RouterError::NoWorkspace),
+        }
+    }
+
+    fn forget(&mut self, user: Option<UserId>, id: WorkspaceId) -> Result<(), RouterError> {
+        if self.can_remove(user, id)? {
+            self.store.commit(|tx| tx.forget_workspace(id, self.now.ms))?;
+        }
+        Ok(())
+    }
+}
+
+/// The only one, if it is.
+fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.next().is_none().then_some(first)
+}
+
+fn agent_info(name: &str, agent: &config::Agent) -> AgentInfo {
+    let limits = agent.limits;
+    AgentInfo {
+        name: Name::clip(name),
+        model: Text::clip(&agent.model),
+        profile: Name::clip(&agent.profile),
+        tools: List::clip(agent.tools.iter().map(|tool| Name::clip(tool))),
+        limits: (
+            limits.tool_calls,
+            limits.tool_failures,
+            limits.seconds,
+            limits.output_tokens,
+            limits.model_calls_per_hour,
+        ),
+    }
+}

@@ -1,0 +1,29 @@
+//! The router: users, sessions, the durable inbox, transcript and outbox. It touches its own folder and its edges;
+//! it holds no model, no tool and no secret, and must never acknowledge what is not durable.
+
+mod audience;
+mod desk;
+mod ending;
+mod errands;
+mod events;
+mod history;
+mod lanes;
+mod launch;
+mod listing;
+mod people;
+mod process;
+mod queue;
+mod ring;
+mod scan;
+mod server;
+mod state;
+mod store;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod users;
+
+fn main() -> std::process::ExitCode {
+    kit::run::<process::Router>()
+}

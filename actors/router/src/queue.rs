@@ -1,0 +1,97 @@
+//! The actor that owns the desk. Whatever is asked of it is done in the order it came, one thing at a time; what
+//! it hands out as errands is done elsewhere. It never waits for a peer.
+
+use crate::desk::{Desk, Moment};
+use crate::errands::Errand;
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, rpc::CallResult};
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Where an answer goes.
+pub(crate) type Port<T> = RpcReplyPort<T>;
+
+/// How often the desk looks at what is due. What is due is a matter of seconds.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What the actor takes: something to be done at the desk.
+pub(crate) enum Task {
+    /// This.
+    Do(Box<dyn FnOnce(&mut Desk) + Send>),
+    /// Whatever is due.
+    Tick,
+}
+
+/// The actor.
+struct Keeper;
+
+impl Actor for Keeper {
+    type Msg = Task;
+    type State = (Desk, UnboundedSender<Errand>);
+    type Arguments = Self::State;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Task>,
+        arguments: Self::State,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        drop(myself.send_interval(TICK, || Task::Tick));
+        Ok(arguments)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Task>,
+        task: Task,
+        (desk, errands): &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        desk.now = Moment::now();
+        match task {
+            Task::Do(work) => work(desk),
+            Task::Tick => desk.tick(),
+        }
+        for errand in desk.errands.drain(..) {
+            // It ends only with the process.
+            drop(errands.send(errand));
+        }
+        Ok(())
+    }
+}
+
+/// The way to the desk.
+#[derive(Clone)]
+pub(crate) struct Queue(ActorRef<Task>);
+
+impl Queue {
+    /// Starts the actor; `None` if it could not be, which no state of the host leads to.
+    pub(crate) async fn start(desk: Desk, errands: UnboundedSender<Errand>) -> Option<Self> {
+        let (queue, _) = Actor::spawn(None, Keeper, (desk, errands)).await.ok()?;
+        Some(Self(queue))
+    }
+
+    /// Has something done.
+    pub(crate) fn tell(&self, work: impl FnOnce(&mut Desk) + Send + 'static) {
+        drop(self.0.cast(Task::Do(Box::new(work))));
+    }
+
+    /// Has something done that answers at once.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut Desk) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.await_answer(wait, move |desk, port| drop(port.send(work(desk)))).await
+    }
+
+    /// Has something done that answers when it can; `None` if that took longer than `wait`.
+    pub(crate) async fn await_answer<T: Send + 'static>(
+        &self,
+        wait: Duration,
+        work: impl FnOnce(&mut Desk, Port<T>) + Send + 'static,
+    ) -> Option<T> {
+        let task = |port| Task::Do(Box::new(move |desk: &mut Desk| work(desk, port)));
+        match self.0.call(task, Some(wait)).await {
+            Ok(CallResult::Success(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! From accepted to queued: a message's acceptance goes on the record, the scanner looks at its text, and it gets
+//! its label. With either of the two away the message stays accepted; nothing of it is lost and nothing goes on.
+
+use crate::desk::{Desk, Live, PAUSE, Phase};
+use crate::errands::Errand;
+use crate::store::{Pass, StoreFault};
+use ipc_proto::Text;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::config::UserRole;
+use ipc_proto::content::Content;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::router::{End, MessageState, Task};
+use ipc_proto::scanner::{Judgement, Verdict};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// Messages that are with audit or the scanner at once.
+const AT_ONCE: usize = 4;
+/// The channel on which a caller is known by the kernel's word.
+const CONTROL: &str = "control";
+
+/// The messages that wait for the scanner.
+#[derive(Default)]
+pub(crate) struct Admission {
+    waiting: VecDeque<i64>,
+    out: usize,
+    /// Not before then: a peer was away.
+    not_before: Option<Instant>,
+}
+
+impl Admission {
+    /// A message waits for the scanner.
+    pub(crate) fn join(&mut self, seq: i64) {
+        self.waiting.push_back(seq);
+    }
+}
+
+impl Desk {
+    /// Sends on as many messages as may be out at once.
+    pub(crate) fn admit_next(&mut self) {
+        if self.admission.not_before.is_some_and(|at| at > self.now.at) {
+            return;
+        }
+        self.admission.not_before = None;
+        while self.admission.out < AT_ONCE {
+            let Some(seq) = self.admission.waiting.pop_front() else { return };
+            if let Some(Live { phase: Phase::Accepted, recorded, .. }) = self.live(seq) {
+                let recorded = *recorded;
+                self.admission.out += 1;
+                if recorded { self.have_scanned(seq) } else { self.record_acceptance(seq) }
+            }
+        }
+    }
+
+    fn record_acceptance(&mut self, seq: i64) {
+        let Some(live) = self.live(seq) else { return };
+        let head = live.head.clone();
+        let user = self.people.by_id(head.user).map(|it| it.name.clone()).unwrap_or_default();
+        let event = Event::new(Action::MessageAccepted, Result3::Success)
+            .about(&user)
+            .because(&head.channel)
+            .in_turn(head.session, head.turn);
+        self.record(event, move |desk, recorded| {
+            if let (true, Some(live)) = (recorded, desk.live(seq)) {
+                live.recorded = true;
+                desk.have_scanned(seq);
+            } else {
+                desk.put_off(seq);
+            }
+        });
+    }
+
+    fn have_scanned(&mut self, seq: i64) {
+        kit::fault_point!("router.accept.recorded");
+        match self.store.said_without_media(seq) {
+            Ok((content, task, _)) => {
+                let text = Text::clip(&text_of(&content, &task));
+                let chat = task == Task::Chat;
+                let then = Box::new(move |desk: &mut Self, verdict| desk.scanned(seq, chat, verdict));
+                self.errands.push(Errand::Scan(text, then));
+            }
+            Err(fault) => {
+                tracing::error!(%fault, "a message cannot be read");
+                self.put_off(seq);
+            }
+        }
+    }
+
+    fn scanned(&mut self, seq: i64, chat: bool, verdict: Option<Verdict>) {
+        let Some(verdict) = verdict else { return self.put_off(seq) };
+        match self.let_in(seq, chat, &verdict) {
+            Ok(()) => self.admission.out = self.admission.out.saturating_sub(1),
+            Err(fault) => {
+                tracing::error!(%fault, "a message could not be queued; it waits");
+                self.put_off(seq);
+            }
+        }
+        self.drive();
+    }
+
+    /// Queues a scanned message with its label, or ends it there.
+    fn let_in(&mut self, seq: i64, chat: bool, verdict: &Verdict) -> Result<(), StoreFault> {
+        // It may have been cancelled while the scanner had it.
+        let Some(Live { head, phase: Phase::Accepted, .. }) = self.live(seq) else { return Ok(()) };
+        let head = head.clone();
+        let rules = rules_of(verdict);
+        // What a person has run in the jail goes to no model, and is theirs to type.
+        if verdict.judgement == Judgement::Block && chat {
+            self.end_without_answer(seq, End::Blocked, &format!("blocked by {rules}"), None);
+            return Ok(());
+        }
+        let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
+        let label = label_of(role, &head.channel, verdict.class);
+        let flagged = verdict.judgement >= Judgement::Flag;
+        let note = if flagged { format!("flagged by {rules}") } else { String::new() };
+        let pass = Pass { note: &note, ..Pass::of(&head, MessageState::Queued, self.now.ms) };
+        self.store.commit(|tx| {
+            tx.label_message(seq, &label)?;
+            tx.pass(&pass)
+        })?;
+        kit::fault_point!("router.queued.committed");
+        if let Some(live) = self.live(seq) {
+            live.head.state = MessageState::Queued;
+            live.phase = Phase::Queued;
+        }
+        self.lanes.clear(head.session, seq);
+        Ok(())
+    }
+
+    /// A peer or the disk was away: the message waits at the front.
+    fn put_off(&mut self, seq: i64) {
+        self.admission.out = self.admission.out.saturating_sub(1);
+        self.admission.waiting.push_front(seq);
+        self.admission.not_before = Some(self.now.at + PAUSE);
+    }
+}
+
+/// What the scanner is shown: the text, and what a person has typed as a command.
+fn text_of(content: &Content, task: &Task) -> String {
+    let mut text = content.plain();
+    match task {
+        Task::Chat => {}
+        Task::Command { argv } => {
+            for word in argv {
+                text.push('\n');
+                text.push_str(word);
+            }
+        }
+        Task::Put { path, .. } | Task::Get { path } => {
+            text.push('\n');
+            text.push_str(path);
+        }
+    }
+    text
+}
+
+/// The label of a message: whoever is known by the kernel's word is the user, everybody else is merely known.
+fn label_of(role: UserRole, channel: &str, class: Class) -> Label {
+    let known = channel == CONTROL && role >= UserRole::User;
+    Label::of(if known { Trust::User } else { Trust::Verified }, class, channel)
+}
+
+fn rules_of(verdict: &Verdict) -> String {
+    let rules: Vec<&str> = verdict.rules.iter().map(|rule| rule.as_str()).collect();
+    if rules.is_empty() { "the scanner".to_owned() } else { rules.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::List;
+
+    #[test]
+    fn only_a_user_or_owner_on_the_control_channel_is_trusted_as_the_user() {
+        let cases = [
+            (UserRole::Owner, "control", Trust::User),
+            (UserRole::User, "control", Trust::User),
+            (UserRole::Guest, "control", Trust::Verified),
+            (UserRole::Owner, "telegram", Trust::Verified),
+        ];
+        for (role, channel, trust) in cases {
+            assert_eq!(label_of(role, channel, Class::Public), Label::of(trust, Class::Public, channel));
+        }
+        assert_eq!(label_of(UserRole::Owner, "control", Class::Secret).class, Class::Secret);
+    }
+
+    #[test]
+    fn the_scanner_sees_what_is_said_and_what_is_typed_as_a_command() {
+        let said = Content::text(Text::clip("hello"));
+        let command = Task::Command { argv: List::clip(["echo", "x"].map(Text::clip)) };
+        assert_eq!(text_of(&said, &Task::Chat), "hello");
+        assert_eq!(text_of(&said, &command), "hello\necho\nx");
+        assert_eq!(text_of(&Content::default(), &Task::Get { path: Text::clip("a/b") }), "\na/b");
+    }
+}

@@ -1,0 +1,159 @@
+//! The interface: each method hands what it was given to the desk and gives back what the desk says. It decides
+//! nothing; who may call what stands in the table.
+
+use crate::desk::Desk;
+use crate::queue::{Port, Queue};
+use crate::store::{Origin, Person};
+use crate::turn::NewStep;
+use ipc_proto::config::UserRole;
+use ipc_proto::ids::{MessageId, TurnId, UserId, WorkspaceId};
+use ipc_proto::label::Label;
+use ipc_proto::router::{
+    Accepted, AgentInfo, Finished, Followed, MessageInfo, NamedEvent, Passed, Router, RouterError,
+    SessionInfo, SessionName, SessionView, Step, Submission, Turn, TurnEvent, UserInfo, WorkspaceInfo,
+};
+use ipc_proto::{List, Name, Text};
+use std::time::Duration;
+use tarpc::context::Context;
+
+/// How long a follower waits for the first event, and at most whoever waits for named events.
+const LONG_POLL: Duration = Duration::from_secs(20);
+/// How long whatever goes on the record first may take; within each method's deadline.
+const PATIENCE: Duration = Duration::from_secs(9);
+
+type Reply<T> = Result<T, RouterError>;
+
+/// The serving end of one edge.
+#[derive(Clone)]
+pub(crate) struct RouterServer(pub(crate) Queue);
+
+impl RouterServer {
+    /// Asks for what is answered at once.
+    async fn now<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&mut Desk) -> Reply<T> + Send + 'static,
+    ) -> Reply<T> {
+        self.0.ask(PATIENCE, work).await.unwrap_or(Err(RouterError::NotDurable))
+    }
+
+    /// Asks for what may have to wait for the record.
+    async fn when_recorded<T: Send + 'static>(
+        self,
+        work: impl FnOnce(&mut Desk, Port<Reply<T>>) + Send + 'static,
+    ) -> Reply<T> {
+        self.0.await_answer(PATIENCE, work).await.unwrap_or(Err(RouterError::NotDurable))
+    }
+}
+
+impl Router for RouterServer {
+    async fn take(self, _: Context, turn: TurnId, budget: u32) -> Reply<Turn> {
+        self.now(move |desk| desk.take(turn, budget)).await
+    }
+
+    async fn step(
+        self,
+        _: Context,
+        turn: TurnId,
+        number: u32,
+        step: Step,
+        session: Label,
+        workspace: Label,
+    ) -> Reply<()> {
+        let new = NewStep { number, step, session, workspace };
+        self.when_recorded(move |desk, port| desk.step(turn, new, port)).await
+    }
+
+    async fn emit(self, _: Context, turn: TurnId, from: u64, events: List<TurnEvent, 64>) -> Reply<u64> {
+        self.when_recorded(move |desk, port| desk.emit(turn, from, events, port)).await
+    }
+
+    async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.finish(turn, finished, port)).await
+    }
+
+    async fn identify(self, _: Context, uid: u32) -> Reply<UserInfo> {
+        self.now(move |desk| desk.identify(uid)).await
+    }
+
+    async fn submit(self, _: Context, submission: Submission) -> Reply<Accepted> {
+        self.now(move |desk| desk.submit(&submission)).await
+    }
+
+    async fn follow(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        turn: TurnId,
+        from: u64,
+        credit: u16,
+    ) -> Reply<Followed> {
+        let followed =
+            self.0.await_answer(LONG_POLL, move |desk, port| desk.follow(user, turn, from, credit, port));
+        let nothing = Followed { from, events: List::default(), next: from, over: false };
+        followed.await.unwrap_or(Ok(nothing))
+    }
+
+    async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.cancel(user, turn, port)).await
+    }
+
+    async fn sessions(self, _: Context, user: Option<UserId>) -> Reply<List<SessionInfo, 256>> {
+        self.now(move |desk| desk.sessions(user)).await
+    }
+
+    async fn session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<SessionView> {
+        self.now(move |desk| desk.session(user, &name)).await
+    }
+
+    async fn end_session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.end_session(user, &name, port)).await
+    }
+
+    async fn messages(self, _: Context, user: Option<UserId>, limit: u16) -> Reply<List<MessageInfo, 256>> {
+        self.now(move |desk| desk.messages(user, limit)).await
+    }
+
+    async fn trace(self, _: Context, user: Option<UserId>, message: MessageId) -> Reply<List<Passed, 128>> {
+        self.now(move |desk| desk.trace(user, message)).await
+    }
+
+    async fn users(self, _: Context) -> Reply<List<UserInfo, 256>> {
+        self.now(|desk| Ok(desk.users())).await
+    }
+
+    async fn add_user(
+        self,
+        _: Context,
+        name: Name,
+        role: UserRole,
+        uids: List<u32, 16>,
+        identities: List<Text<256>, 16>,
+    ) -> Reply<UserInfo> {
+        let person = Person { id: UserId::random(), name, role, uids, identities, origin: Origin::Added };
+        self.when_recorded(move |desk, port| desk.add_user(person, port)).await
+    }
+
+    async fn remove_user(self, _: Context, name: Name) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.remove_user(&name, port)).await
+    }
+
+    async fn agents(self, _: Context) -> List<AgentInfo, 64> {
+        self.0.ask(PATIENCE, |desk| desk.agents()).await.unwrap_or_default()
+    }
+
+    async fn workspaces(self, _: Context, user: Option<UserId>) -> Reply<List<WorkspaceInfo, 256>> {
+        self.now(move |desk| desk.workspaces(user)).await
+    }
+
+    async fn remove_workspace(self, _: Context, user: Option<UserId>, id: WorkspaceId) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.remove_workspace(user, id, port)).await
+    }
+
+    async fn events(self, _: Context, after: u64, wait_ms: u32) -> List<NamedEvent, 256> {
+        if wait_ms == 0 {
+            return self.0.ask(PATIENCE, move |desk| desk.events.after(after)).await.unwrap_or_default();
+        }
+        let wait = Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
+        self.0.await_answer(wait, move |desk, port| desk.watch(after, port)).await.unwrap_or_default()
+    }
+}

@@ -1,0 +1,147 @@
+//! The states of a message and which may follow which: data, and nothing else. Every change of a message's state
+//! is looked up here before it is written; nothing may write a state around it.
+
+use ipc_proto::router::MessageState::{
+    Accepted, Answered, Blocked, Cancelled, Delivered, Failed, Queued, Running,
+};
+use ipc_proto::router::{End, MessageState};
+
+/// One step that a message may take, and when.
+pub(crate) struct Step {
+    pub(crate) from: MessageState,
+    pub(crate) to: MessageState,
+    /// When this happens; shown by nothing but the reader's eyes.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the table explains itself"))]
+    pub(crate) when: &'static str,
+}
+
+const fn step(from: MessageState, to: MessageState, when: &'static str) -> Step {
+    Step { from, to, when }
+}
+
+/// Every step there is.
+pub(crate) const STEPS: &[Step] = &[
+    step(Accepted, Queued, "the scanner has looked at it and it has its label"),
+    step(Accepted, Blocked, "the scanner keeps it from being answered"),
+    step(Accepted, Cancelled, "its person, or the end of its session, cancels it"),
+    step(Accepted, Failed, "it cannot be answered: its agent is gone"),
+    step(Queued, Running, "a runner is launched for it"),
+    step(Queued, Answered, "its runner died while the answer was under way, and the answer came"),
+    step(Queued, Blocked, "the same, and the gate kept the answer back"),
+    step(Queued, Cancelled, "its person, or the end of its session, cancels it"),
+    step(Queued, Failed, "it cannot be answered: its agent is gone"),
+    step(Running, Queued, "its runner ended before the turn did, and it is taken up again"),
+    step(Running, Answered, "its answer is in the outbox"),
+    step(Running, Blocked, "the gate kept the answer back"),
+    step(Running, Cancelled, "its person, or the end of its session, cancels it"),
+    step(Running, Failed, "out of time or attempts, or what failed will not mend by itself"),
+    step(Answered, Delivered, "a follower was given the answer"),
+];
+
+/// Every state, and the name it has in the database.
+pub(crate) const NAMES: [(MessageState, &str); 8] = [
+    (Accepted, "accepted"),
+    (Queued, "queued"),
+    (Running, "running"),
+    (Answered, "answered"),
+    (Delivered, "delivered"),
+    (Blocked, "blocked"),
+    (Cancelled, "cancelled"),
+    (Failed, "failed"),
+];
+
+/// Whether a message may go from one state to the other.
+pub(crate) fn allowed(from: MessageState, to: MessageState) -> bool {
+    STEPS.iter().any(|step| step.from == from && step.to == to)
+}
+
+/// Whether the turn of a message in this state is over.
+pub(crate) const fn over(state: MessageState) -> bool {
+    !matches!(state, Accepted | Queued | Running)
+}
+
+/// A state's name in the database.
+pub(crate) fn name(state: MessageState) -> &'static str {
+    NAMES.iter().find(|(it, _)| *it == state).map_or("failed", |(_, name)| name)
+}
+
+/// The state of this name.
+pub(crate) fn parse(name: &str) -> Option<MessageState> {
+    NAMES.iter().find(|(_, it)| *it == name).map(|(state, _)| *state)
+}
+
+/// Where a message is when its turn has ended like this.
+pub(crate) const fn of_end(end: &End) -> MessageState {
+    match end {
+        End::Answered | End::Exited { .. } => Answered,
+        End::Cancelled => Cancelled,
+        End::Blocked => Blocked,
+        End::TimedOut | End::Failed(_) => Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn followers(from: MessageState) -> Vec<MessageState> {
+        STEPS.iter().filter(|step| step.from == from).map(|step| step.to).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_walk_stays_live_until_it_is_over_and_never_comes_back(choices in prop::collection::vec(0usize..8, 1..40)) {
+            let mut at = Accepted;
+            let mut was_over = false;
+            for choice in choices {
+                let next = followers(at);
+                if next.is_empty() {
+                    prop_assert!(over(at));
+                    break;
+                }
+                at = next[choice % next.len()];
+                prop_assert!(at != Accepted, "nothing comes back to the beginning");
+                prop_assert!(!was_over || over(at), "what is over stays over");
+                was_over = over(at);
+            }
+        }
+    }
+
+    #[test]
+    fn from_every_state_that_is_not_over_an_end_can_be_reached_and_every_state_from_the_first() {
+        let mut reached = vec![Accepted];
+        for at in 0.. {
+            let Some(state) = reached.get(at).copied() else { break };
+            assert!(over(state) || followers(state).into_iter().any(over), "{state:?} has no way out");
+            for next in followers(state) {
+                if !reached.contains(&next) {
+                    reached.push(next);
+                }
+            }
+        }
+        assert_eq!(reached.len(), NAMES.len());
+    }
+
+    #[test]
+    fn each_step_stands_once_with_its_reason_and_each_name_comes_back() {
+        for (at, step) in STEPS.iter().enumerate() {
+            assert!(!step.when.is_empty());
+            assert!(!STEPS[..at].iter().any(|it| it.from == step.from && it.to == step.to));
+        }
+        for (state, text) in NAMES {
+            assert_eq!((name(state), parse(text)), (text, Some(state)));
+        }
+        assert_eq!(parse("recalled"), None);
+    }
+
+    #[test]
+    fn nothing_leaves_a_state_that_is_over_save_an_answer_that_is_delivered() {
+        for (state, _) in NAMES {
+            let expected = if state == Answered { vec![Delivered] } else { vec![] };
+            if over(state) {
+                assert_eq!(followers(state), expected);
+            }
+        }
+    }
+}

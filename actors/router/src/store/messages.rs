@@ -1,0 +1,251 @@
+//! The inbox: messages, and every state they went through. A state is only ever changed by [`Tx::pass`], which
+//! looks the step up in the table of states.
+
+use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, parts, to_json, to_sql_ms};
+use crate::state;
+use ipc_proto::content::Content;
+use ipc_proto::ids::{MessageId, SessionId, TurnId, UserId};
+use ipc_proto::label::Label;
+use ipc_proto::router::{MessageInfo, MessageState, Passed, SessionName, Submission, Task};
+use ipc_proto::{Name, Text};
+use rusqlite::{Row, params};
+
+/// What is known of a message without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The order of acceptance.
+    pub(crate) seq: i64,
+    pub(crate) id: MessageId,
+    pub(crate) turn: TurnId,
+    pub(crate) session: SessionId,
+    pub(crate) user: UserId,
+    pub(crate) channel: Name,
+    pub(crate) state: MessageState,
+    /// Runners launched for it.
+    pub(crate) attempts: u32,
+    /// Runners that ended before the turn did.
+    pub(crate) failures: u32,
+    /// Runners that were gone when this process came back.
+    pub(crate) losses: u32,
+    pub(crate) accepted_ms: u64,
+}
+
+/// A message that is to be accepted.
+pub(crate) struct Fresh<'a> {
+    pub(crate) id: MessageId,
+    pub(crate) turn: TurnId,
+    pub(crate) session: SessionId,
+    pub(crate) submission: &'a Submission,
+    pub(crate) bytes: u32,
+    pub(crate) now_ms: u64,
+}
+
+/// One step of a message.
+pub(crate) struct Pass<'a> {
+    pub(crate) seq: i64,
+    pub(crate) to: MessageState,
+    /// The counters as they are from now on.
+    pub(crate) attempts: u32,
+    pub(crate) failures: u32,
+    pub(crate) losses: u32,
+    /// Why, in the host's words; what is over 256 bytes is cut.
+    pub(crate) note: &'a str,
+    pub(crate) now_ms: u64,
+}
+
+impl Pass<'_> {
+    /// The step of this message to `to`, its counters as they are and nothing to say about it.
+    pub(crate) const fn of(head: &Head, to: MessageState, now_ms: u64) -> Self {
+        let Head { seq, attempts, failures, losses, .. } = *head;
+        Self { seq, to, attempts, failures, losses, note: "", now_ms }
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms ",
+            "FROM messages ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// The message that came with this key by this channel.
+    pub(crate) fn message_keyed(
+        &self,
+        user: UserId,
+        channel: &str,
+        key: &str,
+    ) -> Result<Option<Head>, StoreFault> {
+        let sql = select!("WHERE user = ? AND channel = ? AND key = ?");
+        self.one(sql, params![user.bytes(), channel, key], head)
+    }
+
+    /// The message that this turn answers.
+    pub(crate) fn message_of(&self, turn: TurnId) -> Result<Option<Head>, StoreFault> {
+        self.one(select!("WHERE turn = ?"), [turn.bytes()], head)
+    }
+
+    /// The message of this id.
+    pub(crate) fn message(&self, id: MessageId) -> Result<Option<Head>, StoreFault> {
+        self.one(select!("WHERE id = ?"), [id.bytes()], head)
+    }
+
+    /// Every message whose turn is not over, in the order of acceptance.
+    pub(crate) fn live(&self) -> Result<Vec<Head>, StoreFault> {
+        self.all(select!("WHERE state IN ('accepted', 'queued', 'running') ORDER BY seq"), [], head)
+    }
+
+    /// A session's messages before `seq`, newest first, at most `most`.
+    pub(crate) fn earlier(&self, session: SessionId, seq: i64, most: u32) -> Result<Vec<Head>, StoreFault> {
+        let sql = select!("WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
+        self.all(sql, params![session.bytes(), seq, most], head)
+    }
+
+    /// What a message says and asks for, its media included, and its label once it has one.
+    pub(crate) fn said(&self, seq: i64) -> Result<(Content, Task, Option<Label>), StoreFault> {
+        let (mut content, mut task, label) = self.said_without_media(seq)?;
+        parts::put_back(&mut content, &mut task, self.parts(seq)?)?;
+        Ok((content, task, label))
+    }
+
+    /// The same with empty media.
+    pub(crate) fn said_without_media(&self, seq: i64) -> Result<(Content, Task, Option<Label>), StoreFault> {
+        let sql = "SELECT content, task, label FROM messages WHERE seq = ?";
+        let found = self.one(sql, [seq], |row| {
+            let label: Option<String> = row.get(2)?;
+            Ok((
+                from_json("content", &row.get::<_, String>(0)?)?,
+                from_json("task", &row.get::<_, String>(1)?)?,
+                label.map(|label| from_json("label", &label)).transpose()?,
+            ))
+        })?;
+        found.ok_or(StoreFault::Missing("message"))
+    }
+
+    /// A message's label, once the scanner has looked at it.
+    pub(crate) fn message_label(&self, seq: i64) -> Result<Option<Label>, StoreFault> {
+        let found = self.one("SELECT label FROM messages WHERE seq = ?", [seq], |row| {
+            let label: Option<String> = row.get(0)?;
+            label.map(|label| from_json("label", &label)).transpose()
+        })?;
+        found.ok_or(StoreFault::Missing("message"))
+    }
+
+    /// Messages of one user or of all, newest first.
+    pub(crate) fn messages(&self, user: Option<UserId>, most: u32) -> Result<Vec<MessageInfo>, StoreFault> {
+        let sql =
+            "SELECT m.id, m.turn, s.name, u.name, m.channel, m.state, m.attempts, m.accepted_ms, m.bytes
+                   FROM messages m JOIN sessions s ON s.id = m.session JOIN users u ON u.id = m.user
+                   WHERE ?1 IS NULL OR m.user = ?1 ORDER BY m.seq DESC LIMIT ?2";
+        self.all(sql, params![user.map(UserId::bytes), most], |row| {
+            Ok(MessageInfo {
+                id: MessageId::from_bytes(row.get(0)?),
+                turn: TurnId::from_bytes(row.get(1)?),
+                session: bounded("session name", SessionName::new(row.get::<_, String>(2)?))?,
+                user: bounded("user name", Name::new(row.get::<_, String>(3)?))?,
+                channel: bounded("channel", Name::new(row.get::<_, String>(4)?))?,
+                state: parse_state(&row.get::<_, String>(5)?)?,
+                attempts: row.get(6)?,
+                accepted_ms: from_sql_ms(row.get(7)?),
+                bytes: row.get(8)?,
+            })
+        })
+    }
+
+    /// Every state a message went through, oldest first; the last 128.
+    pub(crate) fn trace(&self, seq: i64) -> Result<Vec<Passed>, StoreFault> {
+        let sql = "SELECT state, at_ms, attempt, note FROM
+                   (SELECT * FROM states WHERE message = ? ORDER BY number DESC LIMIT 128) ORDER BY number";
+        self.all(sql, [seq], |row| {
+            Ok(Passed {
+                state: parse_state(&row.get::<_, String>(0)?)?,
+                at_ms: from_sql_ms(row.get(1)?),
+                attempt: row.get(2)?,
+                note: Text::clip(&row.get::<_, String>(3)?),
+            })
+        })
+    }
+}
+
+impl Tx<'_> {
+    /// Accepts a message; gives its place in the order of acceptance.
+    pub(crate) fn accept(&self, fresh: &Fresh<'_>) -> Result<i64, StoreFault> {
+        let said = fresh.submission;
+        let (content, task, bytes) = parts::take_out(&said.content, &said.task);
+        let row = params![
+            fresh.id.bytes(),
+            fresh.turn.bytes(),
+            fresh.session.bytes(),
+            said.user.bytes(),
+            said.channel.as_str(),
+            said.key.as_str(),
+            state::name(MessageState::Accepted),
+            to_sql_ms(fresh.now_ms),
+            fresh.bytes,
+            to_json("content", &content)?,
+            to_json("task", &task)?,
+        ];
+        let sql =
+            "INSERT INTO messages (id, turn, session, user, channel, key, state, attempts, failures, losses,
+                   accepted_ms, bytes, content, task) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?)";
+        self.run_one("message", sql, row)?;
+        let seq = self.0.last_insert_rowid();
+        self.keep_parts(seq, &bytes)?;
+        self.keep_state(seq, MessageState::Accepted, fresh.now_ms, 0, "")?;
+        Ok(seq)
+    }
+
+    /// Takes a message one step on.
+    pub(crate) fn pass(&self, pass: &Pass<'_>) -> Result<(), StoreFault> {
+        let from: String = self.value("SELECT state FROM messages WHERE seq = ?", [pass.seq])?;
+        if !state::allowed(parse_state(&from)?, pass.to) {
+            return Err(StoreFault::NotAllowed(pass.to));
+        }
+        let sql = "UPDATE messages SET state = ?, attempts = ?, failures = ?, losses = ? WHERE seq = ?";
+        let row = params![state::name(pass.to), pass.attempts, pass.failures, pass.losses, pass.seq];
+        self.run_one("message", sql, row)?;
+        self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, pass.note)
+    }
+
+    /// Gives a message its label.
+    pub(crate) fn label_message(&self, seq: i64, label: &Label) -> Result<(), StoreFault> {
+        let row = params![to_json("label", label)?, seq];
+        self.run_one("message", "UPDATE messages SET label = ? WHERE seq = ?", row)
+    }
+
+    fn keep_state(
+        &self,
+        seq: i64,
+        to: MessageState,
+        now_ms: u64,
+        attempt: u32,
+        note: &str,
+    ) -> Result<(), StoreFault> {
+        let sql = "INSERT INTO states SELECT ?1, count(*), ?2, ?3, ?4, ?5 FROM states WHERE message = ?1";
+        let note = Text::<256>::clip(note);
+        self.run_one("state", sql, params![seq, state::name(to), to_sql_ms(now_ms), attempt, note.as_str()])
+    }
+}
+
+fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
+    Ok(Head {
+        seq: row.get(0)?,
+        id: MessageId::from_bytes(row.get(1)?),
+        turn: TurnId::from_bytes(row.get(2)?),
+        session: SessionId::from_bytes(row.get(3)?),
+        user: UserId::from_bytes(row.get(4)?),
+        channel: bounded("channel", Name::new(row.get::<_, String>(5)?))?,
+        state: parse_state(&row.get::<_, String>(6)?)?,
+        attempts: row.get(7)?,
+        failures: row.get(8)?,
+        losses: row.get(9)?,
+        accepted_ms: from_sql_ms(row.get(10)?),
+    })
+}
+
+fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
+    state::parse(name).ok_or(StoreFault::Column("state"))
+}

@@ -1,0 +1,185 @@
+//! The queue database: users, sessions, workspaces, inbox, transcript and outbox. It touches one file in the
+//! process's own folder. Every change is one transaction that is durable when it returns; nothing is written
+//! outside one, and no error or log line holds what a row says.
+
+mod messages;
+mod migrate;
+mod parts;
+mod sessions;
+mod transcript;
+mod users;
+mod workspaces;
+
+pub(crate) use messages::{Fresh, Head, Pass};
+pub(crate) use sessions::Session;
+pub(crate) use transcript::Kept;
+pub(crate) use users::{Origin, Person};
+pub(crate) use workspaces::Workspace;
+
+use ipc_proto::router::{MessageState, RouterError};
+use rusqlite::{Connection, Params, Row, Transaction};
+use serde::{Serialize, de::DeserializeOwned};
+use std::path::Path;
+
+/// What is set before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
+/// nothing spills to a temporary folder, which the seal does not reach.
+const SETTINGS: &str = "
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -512;
+    PRAGMA journal_size_limit = 4194304;
+    PRAGMA trusted_schema = OFF;
+";
+/// Prepared statements that are kept; there are fewer different ones.
+const STATEMENTS: usize = 64;
+
+/// Why the database did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoreFault {
+    /// The database's own word.
+    #[error("the queue database: {0}")]
+    Sql(#[from] rusqlite::Error),
+    /// A column is not what this program wrote.
+    #[error("the queue database: {0} cannot be read or written")]
+    Column(&'static str),
+    /// It was written by a later program.
+    #[error("the queue database is of version {0}, newer than this program")]
+    Newer(u32),
+    /// The message is not in a state that this may follow.
+    #[error("a message cannot become {0:?} from where it is")]
+    NotAllowed(MessageState),
+    /// The row is not there.
+    #[error("the queue database: no such {0}")]
+    Missing(&'static str),
+}
+
+impl From<StoreFault> for RouterError {
+    fn from(fault: StoreFault) -> Self {
+        tracing::error!(%fault, "not stored");
+        Self::NotDurable
+    }
+}
+
+/// The queue database.
+pub(crate) struct Store {
+    db: Connection,
+}
+
+/// A change that is under way. Dropped without its end, it never was.
+pub(crate) struct Tx<'a>(Transaction<'a>);
+
+impl Store {
+    /// Opens it, and makes it or brings it up to date.
+    pub(crate) fn open(file: &Path) -> Result<Self, StoreFault> {
+        let mut db = Connection::open(file)?;
+        db.execute_batch(SETTINGS)?;
+        db.set_prepared_statement_cache_capacity(STATEMENTS);
+        migrate::migrate(&mut db)?;
+        // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
+        db.query_row("SELECT random()", [], |_| Ok(()))?;
+        Ok(Self { db })
+    }
+
+    /// Does `work` as one change: all of it is durable when this returns, or nothing of it happened.
+    pub(crate) fn commit<T>(
+        &mut self,
+        work: impl FnOnce(&Tx<'_>) -> Result<T, StoreFault>,
+    ) -> Result<T, StoreFault> {
+        let tx = Tx(self.db.transaction()?);
+        let done = work(&tx)?;
+        between_statements();
+        tx.0.commit()?;
+        between_statements();
+        Ok(done)
+    }
+
+    /// Every row of a query.
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreFault>,
+    ) -> Result<Vec<T>, StoreFault> {
+        self.db.prepare_cached(sql)?.query_and_then(params, read)?.collect()
+    }
+
+    /// The first row of a query, if there is one.
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreFault>,
+    ) -> Result<Option<T>, StoreFault> {
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        rows.next()?.map(|row| read(row)).transpose()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn raw(&self) -> &Connection {
+        &self.db
+    }
+}
+
+impl Tx<'_> {
+    /// Runs one statement; gives how many rows it changed.
+    fn run(&self, sql: &str, params: impl Params) -> Result<usize, StoreFault> {
+        between_statements();
+        Ok(self.0.prepare_cached(sql)?.execute(params)?)
+    }
+
+    /// Runs one statement that must change exactly one row.
+    fn run_one(&self, what: &'static str, sql: &str, params: impl Params) -> Result<(), StoreFault> {
+        if self.run(sql, params)? == 1 { Ok(()) } else { Err(StoreFault::Missing(what)) }
+    }
+
+    /// One value of a query that has exactly one row.
+    fn value<T: rusqlite::types::FromSql>(&self, sql: &str, params: impl Params) -> Result<T, StoreFault> {
+        Ok(self.0.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
+    }
+}
+
+/// A value as it stands in a column.
+fn to_json(what: &'static str, value: &impl Serialize) -> Result<String, StoreFault> {
+    serde_json::to_string(value).map_err(|_| StoreFault::Column(what))
+}
+
+/// A value from a column. What serde_json says of a failure may quote the column, so it is left out.
+fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreFault> {
+    serde_json::from_str(text).map_err(|_| StoreFault::Column(what))
+}
+
+/// A bounded value from a column.
+fn bounded<T, E>(what: &'static str, value: Result<T, E>) -> Result<T, StoreFault> {
+    value.map_err(|_| StoreFault::Column(what))
+}
+
+/// Unix ms as SQLite has them.
+fn to_sql_ms(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}
+
+fn from_sql_ms(ms: i64) -> u64 {
+    u64::try_from(ms).unwrap_or(0)
+}
+
+/// Where the crash tests look at the files.
+#[cfg(not(test))]
+const fn between_statements() {}
+
+#[cfg(test)]
+fn between_statements() {
+    BETWEEN.with_borrow_mut(|hook| {
+        if let Some(hook) = hook {
+            hook();
+        }
+    });
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Called before every statement of a change, before its commit and after it.
+    pub(crate) static BETWEEN: std::cell::RefCell<Option<Box<dyn FnMut()>>> = const { std::cell::RefCell::new(None) };
+}

@@ -1,0 +1,66 @@
+//! The steps of a turn and how it ended. A step is written once under its number and never changed; a turn ends
+//! once.
+
+use super::{Store, StoreFault, Tx, from_json, to_json, to_sql_ms};
+use ipc_proto::label::Label;
+use ipc_proto::router::{Finished, Step};
+use rusqlite::params;
+
+/// A step as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) step: Step,
+    /// The session's label at that step.
+    pub(crate) label: Label,
+}
+
+impl Store {
+    /// Every step of a message's turn, in order.
+    pub(crate) fn steps(&self, seq: i64) -> Result<Vec<Kept>, StoreFault> {
+        let sql = "SELECT step, label FROM steps WHERE message = ? ORDER BY number";
+        self.all(sql, [seq], |row| {
+            Ok(Kept {
+                step: from_json("step", &row.get::<_, String>(0)?)?,
+                label: from_json("label", &row.get::<_, String>(1)?)?,
+            })
+        })
+    }
+
+    /// How many steps a message's turn has.
+    pub(crate) fn step_count(&self, seq: i64) -> Result<u32, StoreFault> {
+        let sql = "SELECT count(*) FROM steps WHERE message = ?";
+        Ok(self.one(sql, [seq], |row| Ok(row.get(0)?))?.unwrap_or(0))
+    }
+
+    /// One step of a message's turn.
+    pub(crate) fn step(&self, seq: i64, number: u32) -> Result<Option<Step>, StoreFault> {
+        let sql = "SELECT step FROM steps WHERE message = ? AND number = ?";
+        self.one(sql, params![seq, number], |row| from_json("step", &row.get::<_, String>(0)?))
+    }
+
+    /// How a message's turn ended.
+    pub(crate) fn finished(&self, seq: i64) -> Result<Option<Finished>, StoreFault> {
+        let sql = "SELECT finished FROM outbox WHERE message = ?";
+        self.one(sql, [seq], |row| from_json("finished", &row.get::<_, String>(0)?))
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps the next step of a message's turn.
+    pub(crate) fn keep_step(&self, seq: i64, number: u32, kept: &Kept) -> Result<(), StoreFault> {
+        let row = params![seq, number, to_json("step", &kept.step)?, to_json("label", &kept.label)?];
+        self.run_one("step", "INSERT INTO steps VALUES (?, ?, ?, ?)", row)
+    }
+
+    /// Puts the end of a message's turn into the outbox.
+    pub(crate) fn put_out(&self, seq: i64, finished: &Finished, now_ms: u64) -> Result<(), StoreFault> {
+        let row = params![seq, to_json("finished", finished)?, to_sql_ms(now_ms)];
+        self.run_one("outbox row", "INSERT INTO outbox VALUES (?, ?, ?, NULL)", row)
+    }
+
+    /// Marks an answer as given out.
+    pub(crate) fn give_out(&self, seq: i64, now_ms: u64) -> Result<(), StoreFault> {
+        let sql = "UPDATE outbox SET delivered_ms = ? WHERE message = ?";
+        self.run_one("outbox row", sql, params![to_sql_ms(now_ms), seq])
+    }
+}

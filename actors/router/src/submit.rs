@@ -1,0 +1,212 @@
+//! Accepting a message: it is checked, given its session and workspace, and made durable in one change. Only then
+//! is it acknowledged; a message that cannot be made durable is refused, and nothing of it stays.
+
+use crate::desk::{Desk, Live, Phase};
+use crate::events::About;
+use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
+use ipc_proto::content::TEXT_BOUND;
+use ipc_proto::ids::{MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use ipc_proto::label::Label;
+use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
+use ipc_proto::{Name, Text};
+
+/// The agent of a session that names none.
+const DEFAULT_AGENT: &str = "default";
+/// A turn's length before any has ended, ms: for the hint when to try again.
+const USUAL_MS: u64 = 5000;
+/// The longest hint, seconds.
+const LONGEST_HINT: u64 = 60;
+
+/// What has to be made besides the message.
+enum Making {
+    Nothing,
+    Session(Box<Session>, Space),
+}
+
+/// Where a new session works.
+enum Space {
+    /// In a workspace that is there.
+    There(Workspace),
+    /// In one that was forgotten.
+    Forgotten(Workspace),
+    /// In a new one.
+    New(Workspace),
+}
+
+impl Desk {
+    /// Accepts a message.
+    pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
+        let bytes = check(submission)?;
+        let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
+        let (user, user_name) = (user.id, user.name.clone());
+        if let Some(head) = self.store.message_keyed(user, &submission.channel, &submission.key)? {
+            return Ok(self.accepted(&head));
+        }
+        let (session, making) = self.place(submission, user, user_name)?;
+        self.room(session)?;
+        kit::fault_point!("router.submit.checked");
+        let fresh = Fresh {
+            id: MessageId::random(),
+            turn: TurnId::random(),
+            session,
+            submission,
+            bytes,
+            now_ms: self.now.ms,
+        };
+        let seq = keep(&mut self.store, &fresh, &making)?;
+        kit::fault_point!("router.submit.committed");
+        let head = Head {
+            seq,
+            id: fresh.id,
+            turn: fresh.turn,
+            session,
+            user,
+            channel: submission.channel.clone(),
+            state: MessageState::Accepted,
+            attempts: 0,
+            failures: 0,
+            losses: 0,
+            accepted_ms: fresh.now_ms,
+        };
+        self.tell_of(&head, matches!(making, Making::Session(..)));
+        self.lanes.join(session, seq);
+        self.admission.join(seq);
+        self.enter(Live { head: head.clone(), phase: Phase::Accepted, recorded: false, due: None });
+        self.drive();
+        Ok(self.accepted(&head))
+    }
+
+    fn accepted(&self, head: &Head) -> Accepted {
+        let waiting = u32::try_from(self.lanes.before(head.session, head.seq)).unwrap_or(u32::MAX);
+        Accepted { message: head.id, turn: head.turn, session: head.session, waiting }
+    }
+
+    fn tell_of(&mut self, head: &Head, new_session: bool) {
+        let about = About { session: Some(head.session), subject: Some(&head.channel), ..About::default() };
+        if new_session {
+            self.tell(EventName::SessionStarted, &about);
+        }
+        let about = About { turn: Some(head.turn), message: Some(head.id), ..about };
+        self.tell(EventName::MessageReceived, &about);
+    }
+
+    /// The session a message belongs to, and what has to be made for it.
+    fn place(
+        &self,
+        submission: &Submission,
+        user: UserId,
+        user_name: Name,
+    ) -> Result<(SessionId, Making), RouterError> {
+        let Some(session) = self.store.session_named(user, &submission.session)? else {
+            let session = self.new_session(submission, user, user_name)?;
+            return Ok((session.0.id, Making::Session(Box::new(session.0), session.1)));
+        };
+        if session.ended {
+            return Err(RouterError::SessionOver);
+        }
+        let other_agent = submission.agent.as_ref().is_some_and(|agent| *agent != session.agent);
+        let other_workspace = submission.workspace.is_some_and(|workspace| workspace != session.workspace);
+        if other_agent || other_workspace {
+            return Err(RouterError::Taken);
+        }
+        self.known_agent(&session.agent)?;
+        Ok((session.id, Making::Nothing))
+    }
+
+    fn new_session(
+        &self,
+        submission: &Submission,
+        user: UserId,
+        user_name: Name,
+    ) -> Result<(Session, Space), RouterError> {
+        let agent = submission.agent.clone().unwrap_or_else(|| Name::clip(DEFAULT_AGENT));
+        self.known_agent(&agent)?;
+        let space = self.space(submission.workspace, user)?;
+        let (Space::There(workspace) | Space::Forgotten(workspace) | Space::New(workspace)) = &space;
+        let session = Session {
+            id: SessionId::random(),
+            user,
+            user_name,
+            name: submission.session.clone(),
+            agent,
+            workspace: workspace.id,
+            label: Label::bottom(),
+            messages: 0,
+            created_ms: self.now.ms,
+            used_ms: self.now.ms,
+            ended: false,
+        };
+        Ok((session, space))
+    }
+
+    /// A directory that the user attached, or a folder of the session's own.
+    fn space(&self, wanted: Option<WorkspaceId>, user: UserId) -> Result<Space, RouterError> {
+        let id = wanted.unwrap_or_else(WorkspaceId::random);
+        let found = wanted.map(|id| self.store.workspace(id)).transpose()?.flatten();
+        match found {
+            Some(workspace) if workspace.user != user => Err(RouterError::NoWorkspace),
+            Some(workspace) if workspace.gone => Ok(Space::Forgotten(workspace)),
+            Some(workspace) => Ok(Space::There(workspace)),
+            None => {
+                let attached = wanted.is_some();
+                Ok(Space::New(Workspace { id, user, attached, label: Label::bottom(), gone: false }))
+            }
+        }
+    }
+
+    fn known_agent(&self, agent: &str) -> Result<(), RouterError> {
+        if self.config.agents.contains_key(agent) {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.config.agents.keys().map(String::as_str).collect();
+        Err(RouterError::NoAgent(Text::clip(&names.join(", "))))
+    }
+
+    /// Whether one more message may wait.
+    fn room(&self, session: SessionId) -> Result<(), RouterError> {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
+        if here >= self.config.queue_per_session {
+            // These go one after the other.
+            return Err(busy(here, 1));
+        }
+        if all >= self.config.queue_total {
+            return Err(busy(all, self.config.turns_at_once));
+        }
+        Ok(())
+    }
+}
+
+/// The refusal of a full queue, with a guess when there is room again.
+fn busy(waiting: u32, at_once: u32) -> RouterError {
+    let seconds = u64::from(waiting) * USUAL_MS / 1000 / u64::from(at_once.max(1));
+    let retry_s = u32::try_from(seconds.clamp(1, LONGEST_HINT)).unwrap_or(1);
+    RouterError::Busy { waiting, retry_s }
+}
+
+/// Bytes of text of a message that may be accepted.
+fn check(submission: &Submission) -> Result<u32, RouterError> {
+    let bytes = submission.content.plain().len();
+    // A command, a put or a get says by itself what is wanted.
+    let empty = submission.content.parts.is_empty() && submission.task == Task::Chat;
+    if empty || bytes > TEXT_BOUND || submission.key.is_empty() || submission.session.is_empty() {
+        return Err(RouterError::BadMessage);
+    }
+    u32::try_from(bytes).map_err(|_| RouterError::BadMessage)
+}
+
+/// Makes a message durable with whatever is new about it.
+fn keep(store: &mut Store, fresh: &Fresh<'_>, making: &Making) -> Result<i64, StoreFault> {
+    store.commit(|tx| {
+        if let Making::Session(session, space) = making {
+            match space {
+                Space::There(_) => {}
+                Space::Forgotten(workspace) => tx.recall_workspace(workspace.id)?,
+                Space::New(workspace) => tx.add_workspace(workspace)?,
+            }
+            tx.add_session(session)?;
+        }
+        tx.use_session(fresh.session, fresh.now_ms)?;
+        tx.accept(fresh)
+    })
+}

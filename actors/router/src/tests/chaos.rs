@@ -1,0 +1,142 @@
+//! Random lives: messages, answers, deaths of runners, of peers and of the router itself, in any order. Then peace,
+//! and every accepted message has come to exactly one end, on the record and in the store.
+
+use super::crash::laws_hold;
+use super::world::World;
+use super::{answer, reply, result, said, web};
+use crate::state;
+use crate::turn::NewStep;
+use ipc_proto::audit::Action;
+use ipc_proto::ids::{MessageId, TurnId};
+use ipc_proto::label::Label;
+use ipc_proto::router::RouterError;
+use ipc_proto::scanner::Judgement;
+use manifest::command::Ended;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a chaotic world has promised.
+#[derive(Default)]
+struct Promises {
+    accepted: BTreeMap<u32, (MessageId, TurnId)>,
+    /// Steps that the gate was told are kept.
+    steps: HashMap<TurnId, u32>,
+    answered: HashMap<TurnId, String>,
+}
+
+fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
+    let ann = world.id(1001);
+    let running: Vec<TurnId> = world.runners.clone();
+    let turn = running.get(pick % running.len().max(1)).copied();
+    match (kind, turn) {
+        (0..=3, _) => {
+            let n = u32::try_from(pick % 40).unwrap();
+            let submission = said(ann, &format!("s{}", n % 3), &n.to_string(), "hello");
+            match world.submit(&submission) {
+                Ok(accepted) => {
+                    let known = promises.accepted.insert(n, (accepted.message, accepted.turn));
+                    assert!(
+                        known.is_none_or(|it| it == (accepted.message, accepted.turn)),
+                        "one key, one message"
+                    );
+                }
+                Err(RouterError::Busy { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        (4, Some(turn)) => {
+            let number = promises.steps.get(&turn).copied().unwrap_or(0);
+            let n = u8::try_from(number / 2).unwrap();
+            let step = if number % 2 == 0 { reply(n) } else { result(n, "found") };
+            let label = if number % 2 == 0 { Label::bottom() } else { web() };
+            let new = NewStep { number, step, session: label.clone(), workspace: label };
+            if world.ask(|desk, port| desk.step(turn, new, port)) == Some(Ok(())) {
+                promises.steps.insert(turn, number + 1);
+            }
+        }
+        (5 | 6, Some(turn)) => {
+            if world.finish(turn, answer("reply")) == Some(Ok(())) {
+                promises.answered.insert(turn, "reply".into());
+            }
+        }
+        (7, Some(turn)) => world.runner_ends(turn, Ended::Killed, 9),
+        (8, Some(turn)) => drop(world.ask(|desk, port| desk.cancel(None, turn, port))),
+        (9, _) => world.restart(),
+        (10, Some(turn)) => {
+            world.runners.retain(|it| *it != turn);
+            world.restart();
+        }
+        (11, _) => world.audit = pick % 3 != 0,
+        (12, _) => world.scanner = [None, Some(Judgement::Pass), Some(Judgement::Block)][pick % 3],
+        (13, _) => {
+            world.errands_left = Some(pick % 4);
+            world.pass(1000);
+            world.errands_left = None;
+            world.restart();
+        }
+        _ => world.pass(500),
+    }
+}
+
+/// Peace: every peer is back, and whatever runs is answered.
+fn settle(world: &mut World) {
+    world.audit = true;
+    world.scanner = Some(Judgement::Pass);
+    for _ in 0..200 {
+        world.pass(2000);
+        for turn in world.runners.clone() {
+            world.finish(turn, answer("reply"));
+        }
+        let all = world.act(|desk| desk.messages(None, 256)).unwrap();
+        if all.iter().all(|info| state::over(info.state)) {
+            return;
+        }
+    }
+    panic!("something never comes to its end");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_dies_whenever_each_accepted_message_comes_to_one_end_and_no_promise_is_broken(
+        moves in prop::collection::vec((0u8..16, 0usize..1000), 1..60),
+    ) {
+        let mut world = World::new();
+        let mut promises = Promises::default();
+        for (kind, pick) in moves {
+            play(&mut world, &mut promises, kind, pick);
+            let mut once = world.runners.clone();
+            once.sort();
+            once.dedup();
+            prop_assert_eq!(once.len(), world.runners.len(), "a turn has two runners");
+        }
+        settle(&mut world);
+        for (message, turn) in promises.accepted.values() {
+            let trace = world.trace(*message);
+            prop_assert_eq!(trace.iter().filter(|it| state::over(**it)).count(), 1, "{:?}", trace);
+            let ends = world.recorded(Action::TurnEnded, *turn) + world.recorded(Action::MessageBlocked, *turn);
+            prop_assert!(ends >= 1, "an end is on the record");
+            prop_assert!(world.recorded(Action::MessageAccepted, *turn) >= 1);
+            let launches = world.launched.iter().filter(|it| it.turn == *turn).count();
+            prop_assert!(world.recorded(Action::TurnStarted, *turn) >= launches, "no launch without its record");
+        }
+        for (turn, steps) in &promises.steps {
+            let kept = world.act(|desk| {
+                let head = desk.store.message_of(*turn).unwrap().unwrap();
+                desk.store.step_count(head.seq).unwrap()
+            });
+            prop_assert!(kept >= *steps, "a step that was promised is kept");
+        }
+        for (turn, text) in &promises.answered {
+            let finished = world.act(|desk| {
+                let head = desk.store.message_of(*turn).unwrap().unwrap();
+                desk.store.finished(head.seq).unwrap().unwrap()
+            });
+            prop_assert_eq!(finished.text.as_str(), text);
+        }
+        let file = world.folder.path().join("queue.db");
+        let folder = world.into_folder();
+        laws_hold(&file);
+        drop(folder);
+    }
+}

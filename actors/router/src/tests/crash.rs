@@ -1,0 +1,168 @@
+//! A crash between any two statements, and one after any errand: what was acknowledged is there, whole, and comes
+//! to one end; what was not, never was.
+
+use super::world::World;
+use super::{answer, reply, result, said, web};
+use crate::desk::{Desk, Moment};
+use crate::state;
+use crate::store::{BETWEEN, Store};
+use crate::turn::NewStep;
+use ipc_proto::ids::{MessageId, TurnId};
+use ipc_proto::label::Label;
+use ipc_proto::router::MessageState;
+use manifest::command::Ended;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The laws of a queue that somebody finds: no state is one that could not be, nothing is there in half.
+pub(crate) fn laws_hold(file: &Path) {
+    let store = Store::open(file).unwrap();
+    let db = store.raw();
+    for info in store.messages(None, 1000).unwrap() {
+        let head = store.message(info.id).unwrap().unwrap();
+        let trace = super::states(&store.trace(head.seq).unwrap());
+        assert_eq!(trace.first(), Some(&MessageState::Accepted));
+        assert_eq!(trace.last(), Some(&head.state));
+        assert!(trace.windows(2).all(|pair| state::allowed(pair[0], pair[1])), "{trace:?}");
+        let ends = trace.iter().filter(|it| state::over(**it) && **it != MessageState::Delivered).count();
+        let finished = store.finished(head.seq).unwrap();
+        assert_eq!(ends, usize::from(state::over(head.state)), "one end each");
+        assert_eq!(finished.is_some(), state::over(head.state), "an end and its outbox row are one change");
+        assert!(
+            finished.is_none_or(
+                |it| state::of_end(&it.end) == head.state || head.state == MessageState::Delivered
+            )
+        );
+        assert_eq!(
+            usize::try_from(head.attempts).unwrap(),
+            trace.iter().filter(|it| **it == MessageState::Running).count()
+        );
+        assert_eq!(store.message_label(head.seq).unwrap().is_some(), trace.contains(&MessageState::Queued));
+        store.said(head.seq).unwrap();
+        let session = store.session(head.session).unwrap();
+        let steps = store.steps(head.seq).unwrap();
+        assert!(steps.iter().all(|kept| kept.label.within(&session.label)), "labels never fall");
+        assert!(steps.windows(2).all(|pair| pair[0].label.within(&pair[1].label)));
+        let workspace = store.workspace(session.workspace).unwrap().unwrap();
+        let raised = steps.iter().any(|kept| matches!(kept.step, ipc_proto::router::Step::Result { .. }));
+        assert!(!raised || web().within(&workspace.label), "a step and the label it raises are one change");
+    }
+    let orphans = "SELECT count(*) FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session = s.id) != s.messages
+                   OR NOT EXISTS (SELECT 1 FROM workspaces WHERE id = s.workspace)";
+    assert_eq!(
+        db.query_row(orphans, [], |row| row.get::<_, u32>(0)).unwrap(),
+        0,
+        "no session is there in half"
+    );
+    let gaps = "SELECT count(*) FROM (SELECT message, max(number) + 1 AS m, count(*) AS c FROM steps GROUP BY message) WHERE m != c";
+    assert_eq!(db.query_row(gaps, [], |row| row.get::<_, u32>(0)).unwrap(), 0);
+}
+
+fn keep(world: &mut World, turn: TurnId, number: u32, step: ipc_proto::router::Step, label: Label) -> bool {
+    let new = NewStep { number, step, workspace: label.clone(), session: label };
+    world.ask(|desk, port| desk.step(turn, new, port)) == Some(Ok(()))
+}
+
+/// What the world has been told is done.
+#[derive(Clone, Default)]
+struct Promised {
+    accepted: Vec<MessageId>,
+    steps: usize,
+    answered: bool,
+}
+
+/// One life with a retry, steps, a label that rises, a delivery, a cancelled message and a session that ends.
+fn life(world: &mut World, promised: &mut impl FnMut(&mut dyn FnMut(&mut Promised))) {
+    let ann = world.id(1001);
+    let first = world.submit(&said(ann, "s", "1", "question")).unwrap();
+    promised(&mut |it| it.accepted.push(first.message));
+    let second = world.submit(&said(ann, "s", "2", "never mind")).unwrap();
+    promised(&mut |it| it.accepted.push(second.message));
+    assert!(keep(world, first.turn, 0, reply(1), Label::bottom()));
+    promised(&mut |it| it.steps = 1);
+    world.runner_ends(first.turn, Ended::Killed, 9);
+    world.pass(1000);
+    assert!(keep(world, first.turn, 1, result(1, "found"), web()));
+    promised(&mut |it| it.steps = 2);
+    world.ask(|desk, port| desk.cancel(None, second.turn, port)).unwrap().unwrap();
+    world.finish(first.turn, answer("reply")).unwrap().unwrap();
+    promised(&mut |it| it.answered = true);
+    world.ask(|desk, port| desk.follow(None, first.turn, 0, 64, port)).unwrap().unwrap();
+    world.ask(|desk, port| desk.end_session(None, &ipc_proto::Text::clip("s"), port)).unwrap().unwrap();
+}
+
+fn copy_queue(from: &Path, to: &Path) -> PathBuf {
+    std::fs::create_dir_all(to).unwrap();
+    for name in ["queue.db", "queue.db-wal"] {
+        if from.join(name).exists() {
+            std::fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+    to.join("queue.db")
+}
+
+#[test]
+fn a_crash_between_any_two_statements_loses_nothing_that_was_promised_and_leaves_nothing_in_half() {
+    let mut world = World::new();
+    let snapshots = tempfile::tempdir().unwrap();
+    let promised = Rc::new(RefCell::new(Promised::default()));
+    let taken = Rc::new(RefCell::new(Vec::<(PathBuf, Promised)>::new()));
+    let (from, to) = (world.folder.path().to_owned(), snapshots.path().to_owned());
+    let (told, kept) = (Rc::clone(&promised), Rc::clone(&taken));
+    BETWEEN.set(Some(Box::new(move || {
+        let mut kept = kept.borrow_mut();
+        let file = copy_queue(&from, &to.join(kept.len().to_string()));
+        kept.push((file, told.borrow().clone()));
+    })));
+    life(&mut world, &mut |change| change(&mut promised.borrow_mut()));
+    BETWEEN.set(None);
+    let taken = taken.borrow();
+    assert!(taken.len() > 60, "only {} places", taken.len());
+    for (file, promised) in taken.iter() {
+        let opened = Desk::open(file, world.config.clone(), Moment::now());
+        drop(opened.unwrap());
+        laws_hold(file);
+        let store = Store::open(file).unwrap();
+        for id in &promised.accepted {
+            let head = store.message(*id).unwrap().expect("an acknowledged message is there");
+            if *id == promised.accepted[0] {
+                assert!(store.steps(head.seq).unwrap().len() >= promised.steps);
+                assert!(!promised.answered || state::over(head.state));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crash_after_any_errand_of_a_turn_leads_to_one_answer_and_no_second_runner_beside_the_first() {
+    let mut places = 0;
+    for left in 0.. {
+        let mut world = World::new();
+        let ann = world.id(1001);
+        world.errands_left = Some(left);
+        let accepted = world.submit(&said(ann, "s", "1", "question")).unwrap();
+        let all = world.errands_left != Some(0);
+        world.errands_left = None;
+        world.restart();
+        world.pass(3000);
+        assert_eq!(world.runners, [accepted.turn], "after {left} errands");
+        assert!(world.launched.len() <= 2);
+        let again = world.submit(&said(ann, "s", "1", "question")).unwrap();
+        assert_eq!(again.message, accepted.message);
+        // The gate's end is under way when the router dies again; the gate says it once more.
+        world.errands_left = Some(0);
+        assert_eq!(world.finish(accepted.turn, answer("reply")), None);
+        world.errands_left = None;
+        world.restart();
+        assert_eq!(world.finish(accepted.turn, answer("reply")), Some(Ok(())));
+        assert_eq!(world.state(accepted.message), MessageState::Answered);
+        let folder = world.into_folder();
+        laws_hold(&folder.path().join("queue.db"));
+        places += 1;
+        if all {
+            break;
+        }
+    }
+    assert!(places >= 4, "only {places} places");
+}

@@ -1,0 +1,107 @@
+//! Lives of the desk, played out: every test drives the real desk and the real database, and plays audit, the
+//! scanner, agentd and the gate by answering its errands, so that a crash can be put at any place.
+
+mod chaos;
+mod crash;
+mod following;
+mod lives;
+mod refusals;
+mod runners;
+mod sessions;
+mod world;
+
+use ipc_proto::config::{self, Agent, AgentLimits, UserRole};
+use ipc_proto::content::Content;
+use ipc_proto::ids::{CallId, UserId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::Usage;
+use ipc_proto::router::{CallVerdict, End, Finished, MessageState, Released, Step, Submission, Task};
+use ipc_proto::tool::{Outcome, ToolCall, ToolResult};
+use ipc_proto::{List, Name, Text};
+use std::collections::BTreeMap;
+
+/// A configuration with the agent `default`, two turns at once and small queues.
+pub(crate) fn config() -> config::Router {
+    let limits = AgentLimits {
+        tool_calls: 50,
+        tool_failures: 3,
+        seconds: 120,
+        output_tokens: 4096,
+        model_calls_per_hour: 100,
+    };
+    let agent = Agent {
+        model: "offline/reader".into(),
+        prompt: String::new(),
+        tools: vec!["read".into()],
+        profile: "paranoid".into(),
+        limits,
+    };
+    config::Router {
+        users: vec![user("ann", &[1001], UserRole::User), user("guy", &[1002], UserRole::Guest)],
+        agents: BTreeMap::from([("default".to_owned(), agent.clone()), ("other".to_owned(), agent)]),
+        owner_uid: 1000,
+        queue_per_session: 5,
+        queue_total: 8,
+        turns_at_once: 2,
+    }
+}
+
+/// A configured user.
+pub(crate) fn user(name: &str, uids: &[u32], role: UserRole) -> config::User {
+    config::User { name: name.into(), uids: uids.to_vec(), role, identities: vec![] }
+}
+
+/// A chat message of `user`.
+pub(crate) fn said(user: UserId, session: &str, key: &str, text: &str) -> Submission {
+    Submission {
+        user,
+        session: Text::clip(session),
+        agent: None,
+        channel: Name::clip("control"),
+        key: Text::clip(key),
+        content: Content::text(Text::clip(text)),
+        task: Task::Chat,
+        workspace: None,
+    }
+}
+
+/// An answer of the gate.
+pub(crate) fn answer(text: &str) -> Finished {
+    Finished {
+        end: End::Answered,
+        text: Text::clip(text),
+        label: Label::of(Trust::User, Class::Internal, "control"),
+        usage: Usage { input: 3, output: 4, ..Usage::default() },
+        duration_ms: 0,
+        attempts: 0,
+    }
+}
+
+/// A reply that has call `n` released.
+pub(crate) fn reply(n: u8) -> Step {
+    let call = ToolCall { id: CallId::from_bytes([n; 16]), tool: Name::clip("read"), args: Text::clip("{}") };
+    let released = Released { call, verdict: CallVerdict::Run, record: u64::from(n) };
+    Step::Reply { text: Text::clip("let me see"), calls: List::clip([released]) }
+}
+
+/// The result of call `n`.
+pub(crate) fn result(n: u8, output: &str) -> Step {
+    let result = ToolResult {
+        call: CallId::from_bytes([n; 16]),
+        outcome: Outcome::Success,
+        output: Text::clip(output),
+        duration_ms: 1,
+        snapshot: None,
+    };
+    Step::Result { result, label: web() }
+}
+
+/// The label of something from the web.
+pub(crate) fn web() -> Label {
+    Label::of(Trust::Untrusted, Class::Internal, "web")
+}
+
+/// The states of a trace.
+pub(crate) fn states(trace: &[ipc_proto::router::Passed]) -> Vec<MessageState> {
+    trace.iter().map(|passed| passed.state).collect()
+}

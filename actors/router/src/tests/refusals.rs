@@ -1,0 +1,168 @@
+//! What is refused, with which word, and that a refusal leaves nothing behind.
+
+use super::world::World;
+use super::{answer, config, said};
+use ipc_proto::content::{Content, TEXT_BOUND};
+use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
+use ipc_proto::router::{RouterError, Submission};
+use ipc_proto::{Name, Text, config as conf};
+
+fn counted(world: &mut World) -> (usize, usize) {
+    let messages = world.act(|desk| desk.messages(None, 256)).unwrap().len();
+    (messages, world.act(|desk| desk.sessions(None)).unwrap().len())
+}
+
+#[test]
+fn a_message_that_is_not_one_is_refused_with_the_reason_and_leaves_nothing() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let good = said(ann, "s", "k", "hello");
+    let refused = |submission: Submission, error: RouterError| (submission, error);
+    let text = |text: &str| Content::text(Text::clip(text));
+    let cases = [
+        refused(Submission { content: Content::default(), ..good.clone() }, RouterError::BadMessage),
+        refused(Submission { key: Text::default(), ..good.clone() }, RouterError::BadMessage),
+        refused(Submission { session: Text::default(), ..good.clone() }, RouterError::BadMessage),
+        refused(Submission { user: UserId::random(), ..good.clone() }, RouterError::NoUser),
+        refused(
+            Submission { agent: Some(Name::clip("nobody")), ..good.clone() },
+            RouterError::NoAgent(Text::clip("default, other")),
+        ),
+        refused(
+            Submission {
+                content: Content {
+                    parts: ipc_proto::List::clip([
+                        ipc_proto::content::Part::Text(Text::clip(&"x".repeat(TEXT_BOUND))),
+                        ipc_proto::content::Part::Text(Text::clip("x")),
+                    ]),
+                    ..text("")
+                },
+                ..good.clone()
+            },
+            RouterError::BadMessage,
+        ),
+    ];
+    for (submission, error) in cases {
+        assert_eq!(world.submit(&submission), Err(error));
+    }
+    assert_eq!(counted(&mut world), (0, 0));
+    assert!(world.record.is_empty());
+    let largest = Submission { content: text(&"x".repeat(TEXT_BOUND)), ..good };
+    assert!(world.submit(&largest).is_ok());
+}
+
+#[test]
+fn a_full_lane_and_a_full_queue_say_busy_and_nothing_that_waits_is_lost() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let texts: Vec<String> = (0..6).map(|n| n.to_string()).collect();
+    let first: Vec<_> = texts.iter().map(|text| world.say("s", text)).collect();
+    let busy = world.submit(&said(ann, "s", "one more", "x"));
+    assert_eq!(busy, Err(RouterError::Busy { waiting: 5, retry_s: 25 }));
+    assert_eq!(world.submit(&said(ann, "s", "s/0", "0")), Ok(first[0]), "a known message is not turned away");
+    world.say("t", "runs");
+    for text in ["a", "b", "c"] {
+        world.say("t", text);
+    }
+    let busy = world.submit(&said(ann, "u", "k", "x"));
+    assert_eq!(busy, Err(RouterError::Busy { waiting: 8, retry_s: 20 }));
+    assert_eq!(counted(&mut world), (10, 2), "a refused message makes no session either");
+    for accepted in first {
+        assert_eq!(world.finish(accepted.turn, answer("done")), Some(Ok(())));
+    }
+    assert!(world.submit(&said(ann, "u", "k", "x")).is_ok());
+}
+
+#[test]
+fn a_session_keeps_its_agent_and_workspace() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    world.submit(&Submission { agent: Some(Name::clip("other")), ..said(ann, "s", "1", "x") }).unwrap();
+    assert!(world.submit(&said(ann, "s", "2", "x")).is_ok(), "an old session keeps its own");
+    let agent = Submission { agent: Some(Name::clip("default")), ..said(ann, "s", "3", "x") };
+    assert_eq!(world.submit(&agent), Err(RouterError::Taken));
+    let workspace = Submission { workspace: Some(WorkspaceId::random()), ..said(ann, "s", "4", "x") };
+    assert_eq!(world.submit(&workspace), Err(RouterError::Taken));
+}
+
+#[test]
+fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
+    let mut world = World::new();
+    let (ann, guy) = (world.id(1001), world.id(1002));
+    let attached = Some(WorkspaceId::random());
+    world.submit(&Submission { workspace: attached, ..said(ann, "s", "1", "x") }).unwrap();
+    world.submit(&Submission { workspace: attached, ..said(ann, "t", "2", "x") }).unwrap();
+    let theirs = Submission { workspace: attached, ..said(guy, "s", "1", "x") };
+    assert_eq!(world.submit(&theirs), Err(RouterError::NoWorkspace));
+    assert!(
+        world
+            .launched
+            .iter()
+            .all(|it| it.attached && Some(it.workspace) == attached && it.wall_ms == 120_000)
+    );
+    world.submit(&said(guy, "own", "2", "x")).unwrap();
+    let ann_turns: Vec<TurnId> = world.launched.iter().map(|it| it.turn).collect();
+    for turn in ann_turns {
+        world.finish(turn, answer("done"));
+    }
+    assert!(
+        world.launched.last().is_some_and(|it| !it.attached),
+        "without one a session has a folder of its own"
+    );
+}
+
+#[test]
+fn an_agent_that_is_configured_no_longer_fails_what_waits_for_it_and_takes_no_more() {
+    let mut world = World::new();
+    world.audit = false;
+    let ann = world.id(1001);
+    let accepted =
+        world.submit(&Submission { agent: Some(Name::clip("other")), ..said(ann, "s", "1", "x") }).unwrap();
+    world.audit = true;
+    world.config.agents.remove("other");
+    world.restart();
+    assert_eq!(world.state(accepted.message), ipc_proto::router::MessageState::Failed);
+    assert_eq!(world.submit(&said(ann, "s", "2", "x")), Err(RouterError::NoAgent(Text::clip("default"))));
+}
+
+#[test]
+fn a_full_disk_refuses_the_message_before_it_is_acknowledged_and_heals() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    world.say("s", "before");
+    let limit = |world: &mut World, more: u32| {
+        world.act(|desk| {
+            let db = desk.store.raw();
+            let have: u32 = db.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+            db.pragma_update(None, "max_page_count", have + more).unwrap();
+        });
+    };
+    limit(&mut world, 0);
+    let large = said(ann, "t", "k", &"x".repeat(100_000));
+    assert_eq!(world.submit(&large), Err(RouterError::NotDurable));
+    assert_eq!(counted(&mut world), (1, 1), "not even its session is there");
+    let running = world.launched[0].turn;
+    let much = answer(&"y".repeat(200_000));
+    assert_eq!(world.finish(running, much.clone()), Some(Err(RouterError::NotDurable)));
+    limit(&mut world, 1000);
+    world.pass(1500);
+    assert_eq!(
+        world.finish(running, much),
+        Some(Ok(())),
+        "the end was kept in mind and stored when it could be"
+    );
+    assert!(world.submit(&large).is_ok());
+    world.restart();
+    assert_eq!(counted(&mut world), (2, 2));
+}
+
+#[test]
+fn a_database_that_is_not_one_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("queue.db");
+    std::fs::write(&file, "not a database, and long enough to be looked at as one".repeat(20)).unwrap();
+    let now = crate::desk::Moment::now();
+    assert!(crate::desk::Desk::open(&file, config(), now).is_err());
+    let none = conf::Router { users: vec![], ..config() };
+    assert!(crate::desk::Desk::open(&folder.path().join("no/such/folder/queue.db"), none, now).is_err());
+}

@@ -1,0 +1,241 @@
+//! Runners that end too early, are lost, or must end: what is taken up again, how often, and that nobody runs
+//! twice at once.
+
+use super::world::{World, verdict};
+use super::{answer, reply};
+use crate::desk::{Desk, Moment};
+use crate::errands::Errand;
+use crate::launch::{LOSSES, RETRIES};
+use crate::turn::NewStep;
+use ipc_proto::audit::Action;
+use ipc_proto::ids::TurnId;
+use ipc_proto::label::Label;
+use ipc_proto::router::MessageState::{Accepted, Answered, Cancelled, Failed, Queued, Running};
+use ipc_proto::router::{End, Finished, RouterError, TurnEvent};
+use ipc_proto::scanner::Judgement;
+use manifest::command::Ended;
+
+fn finished(world: &mut World, turn: TurnId) -> Finished {
+    let followed = world.ask(|desk, port| desk.follow(None, turn, u64::MAX - 1, 64, port)).unwrap().unwrap();
+    match followed.events.last() {
+        Some(TurnEvent::Done(finished)) => finished.clone(),
+        _ => world.act(|desk| {
+            let head = desk.store.message_of(turn).unwrap().unwrap();
+            desk.store.finished(head.seq).unwrap().unwrap()
+        }),
+    }
+}
+
+#[test]
+fn a_runner_that_dies_is_replaced_twice_and_then_the_turn_fails_with_a_clear_word() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    for attempt in 1..=RETRIES {
+        world.runner_ends(accepted.turn, Ended::Killed, 9);
+        assert_eq!(world.state(accepted.message), Queued);
+        world.pass(u64::from(attempt) * 1000 - 500);
+        assert_eq!(world.launched.len(), attempt as usize, "a failed runner is given time");
+        world.pass(500);
+        assert_eq!(world.launched.len(), attempt as usize + 1);
+    }
+    world.runner_ends(accepted.turn, Ended::Exited, 139);
+    assert_eq!(
+        world.trace(accepted.message),
+        [Accepted, Queued, Running, Queued, Running, Queued, Running, Failed]
+    );
+    assert_eq!(world.recorded(Action::TurnRetried, accepted.turn), 2);
+    assert_eq!(world.recorded(Action::TurnEnded, accepted.turn), 1);
+    let end = finished(&mut world, accepted.turn);
+    assert_eq!(end.attempts, 3);
+    assert!(matches!(end.end, End::Failed(why) if why.contains("3 attempts") && why.contains("139")));
+}
+
+#[test]
+fn what_will_not_mend_is_not_tried_again() {
+    for (how, code, timed_out) in [
+        (Ended::TimedOut, 0, true),
+        (Ended::Exited, 1, false),
+        (Ended::NoWorkspace, 0, false),
+        (Ended::NotLaunched, 2, false),
+    ] {
+        let mut world = World::new();
+        let accepted = world.say("s", "hello");
+        world.runner_ends(accepted.turn, how, code);
+        assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Failed], "{how:?}");
+        assert_eq!(finished(&mut world, accepted.turn).end == End::TimedOut, timed_out);
+    }
+}
+
+#[test]
+fn a_retried_turn_holds_its_lane_and_keeps_its_steps() {
+    let mut world = World::new();
+    let first = world.say("s", "one");
+    let second = world.say("s", "two");
+    let new = NewStep { number: 0, step: reply(1), session: Label::bottom(), workspace: Label::bottom() };
+    world.ask(|desk, port| desk.step(first.turn, new, port));
+    world.runner_ends(first.turn, Ended::Killed, 9);
+    assert_eq!(world.launched.len(), 1, "the later message waits");
+    world.pass(1000);
+    let turn = world.act(|desk| desk.take(first.turn, 0)).unwrap();
+    assert_eq!((turn.attempt, turn.steps.to_vec()), (2, vec![reply(1)]));
+    assert_eq!(world.act(|desk| desk.take(second.turn, 0)), Err(RouterError::NoTurn));
+}
+
+#[test]
+fn a_retry_is_on_the_record_before_it_happens() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    world.audit = false;
+    world.runner_ends(accepted.turn, Ended::Killed, 9);
+    world.pass(5000);
+    assert_eq!((world.state(accepted.message), world.launched.len()), (Running, 1));
+    world.audit = true;
+    world.pass(3000);
+    assert_eq!((world.state(accepted.message), world.launched.len()), (Running, 2));
+    assert_eq!(world.recorded(Action::TurnRetried, accepted.turn), 1);
+}
+
+#[test]
+fn an_answer_that_comes_after_its_runner_died_is_taken_and_no_other_runner_is_launched() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    world.runner_ends(accepted.turn, Ended::Killed, 9);
+    assert_eq!(world.finish(accepted.turn, answer("hi")), Some(Ok(())));
+    world.pass(5000);
+    assert_eq!(world.launched.len(), 1);
+    assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Queued, Answered]);
+}
+
+#[test]
+fn a_turn_ends_once_and_whoever_comes_second_is_told() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    assert_eq!(world.finish(accepted.turn, answer("hi")), Some(Ok(())));
+    assert_eq!(world.finish(accepted.turn, answer("hi")), Some(Ok(())), "the same word twice is one");
+    assert_eq!(world.finish(accepted.turn, answer("something else")), Some(Err(RouterError::NoTurn)));
+    assert_eq!(
+        world.ask(|desk, port| desk.cancel(None, accepted.turn, port)),
+        Some(Err(RouterError::NoTurn))
+    );
+    assert_eq!(world.finish(TurnId::random(), answer("hi")), Some(Err(RouterError::NoTurn)));
+    assert_eq!(world.recorded(Action::TurnEnded, accepted.turn), 1);
+    let end = finished(&mut world, accepted.turn);
+    assert_eq!((end.text.as_str(), end.attempts), ("hi", 1));
+}
+
+#[test]
+fn a_runner_that_outlived_the_router_goes_on_and_one_that_did_not_is_replaced_at_once() {
+    let mut world = World::new();
+    let (stays, goes) = (world.say("a", "one"), world.say("b", "two"));
+    world.runners.retain(|turn| *turn == stays.turn);
+    world.restart();
+    assert_eq!(world.trace(stays.message), [Accepted, Queued, Running]);
+    assert_eq!(world.trace(goes.message), [Accepted, Queued, Running, Queued, Running]);
+    assert_eq!(world.launched.iter().filter(|it| it.turn == stays.turn).count(), 1);
+    assert_eq!(world.finish(stays.turn, answer("hi")), Some(Ok(())));
+}
+
+#[test]
+fn losing_runners_to_restarts_does_not_use_up_retries_but_is_not_endless() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    for _ in 0..LOSSES {
+        world.runners.clear();
+        world.restart();
+        assert_eq!(world.state(accepted.message), Running);
+    }
+    world.runners.clear();
+    world.restart();
+    assert_eq!(world.state(accepted.message), Failed);
+}
+
+#[test]
+fn nothing_is_launched_before_it_is_known_which_runners_live() {
+    let mut world = World::new();
+    world.audit = false;
+    world.say("s", "hello");
+    let config = world.config.clone();
+    let folder = world.into_folder();
+    let mut desk = Desk::open(&folder.path().join("queue.db"), config, Moment::now()).unwrap();
+    let mut launched = 0;
+    for known in [false, true] {
+        if known {
+            desk.runners_known();
+        }
+        desk.tick();
+        while let Some(errand) = desk.errands.pop() {
+            match errand {
+                Errand::Record(_, then) => then(&mut desk, true),
+                Errand::Scan(_, then) => then(&mut desk, Some(verdict(Judgement::Pass))),
+                Errand::Launch(_) => launched += 1,
+                Errand::Kill(_) => panic!("there is no runner"),
+            }
+        }
+        assert_eq!(launched, u32::from(known));
+    }
+}
+
+#[test]
+fn a_runner_whose_turn_is_over_is_ended_when_the_router_comes_back() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    world.ask(|desk, port| desk.finish(accepted.turn, answer("hi"), port));
+    assert_eq!(world.runners, [accepted.turn]);
+    world.restart();
+    assert_eq!(world.killed, [accepted.turn]);
+}
+
+#[test]
+fn cancelling_ends_the_runner_at_once_even_with_audit_away_and_is_said_when_it_is_durable() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    world.audit = false;
+    let cancelled = world.ask(|desk, port| desk.cancel(None, accepted.turn, port));
+    assert_eq!(world.killed, [accepted.turn]);
+    assert_eq!(cancelled, Some(Err(RouterError::NotDurable)));
+    world.audit = true;
+    world.pass(1500);
+    assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Cancelled]);
+    assert_eq!(world.ask(|desk, port| desk.cancel(None, accepted.turn, port)), Some(Ok(())), "twice is once");
+    assert_eq!(world.finish(accepted.turn, answer("late")), Some(Err(RouterError::NoTurn)));
+    assert_eq!(world.launched.len(), 1, "a cancelled turn's runner is not replaced");
+}
+
+#[test]
+fn what_waits_can_be_cancelled_by_its_person_and_by_nobody_else() {
+    let mut world = World::new();
+    let (ann, guy) = (world.id(1001), world.id(1002));
+    world.say("s", "one");
+    let waiting = world.say("s", "two");
+    let refused = world.ask(|desk, port| desk.cancel(Some(guy), waiting.turn, port));
+    assert_eq!(refused, Some(Err(RouterError::NoTurn)));
+    assert_eq!(world.ask(|desk, port| desk.cancel(Some(ann), waiting.turn, port)), Some(Ok(())));
+    assert_eq!(world.trace(waiting.message), [Accepted, Queued, Cancelled]);
+    world.scanner = None;
+    let unscanned = world.say("s", "three");
+    assert_eq!(world.ask(|desk, port| desk.cancel(None, unscanned.turn, port)), Some(Ok(())));
+    assert_eq!(world.trace(unscanned.message), [Accepted, Cancelled]);
+}
+
+#[test]
+fn agentd_is_asked_again_to_end_a_runner_and_not_for_ever() {
+    let mut world = World::new();
+    world.agentd = false;
+    let accepted = world.say("s", "hello");
+    world.ask(|desk, port| desk.cancel(None, accepted.turn, port));
+    world.pass(20_000);
+    assert_eq!(world.killed.len(), 5);
+}
+
+#[test]
+fn a_runner_of_which_nothing_is_heard_is_given_up_after_its_wall_clock() {
+    let mut world = World::new();
+    world.agentd = false;
+    let accepted = world.say("s", "hello");
+    world.pass(149_000);
+    assert_eq!(world.state(accepted.message), Running);
+    world.pass(2000);
+    assert_eq!(world.state(accepted.message), Failed);
+    assert_eq!(finished(&mut world, accepted.turn).end, End::TimedOut);
+    assert!(world.killed.contains(&accepted.turn));
+}

@@ -1,0 +1,218 @@
+//! The world around a desk: audit, scanner, agentd and gate, each as good as their last word. It keeps what they
+//! saw, so that a test can say what must never have happened.
+
+use super::config;
+use crate::desk::{Desk, Moment};
+use crate::errands::Errand;
+use crate::launch::Launch;
+use crate::queue::Port;
+use ipc_proto::audit::{Action, Event};
+use ipc_proto::config as conf;
+use ipc_proto::ids::{MessageId, TurnId, UserId};
+use ipc_proto::label::Class;
+use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Submission};
+use ipc_proto::scanner::{Judgement, Verdict};
+use ipc_proto::{List, Name};
+use manifest::command::Ended;
+use ractor::concurrency::oneshot;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Where an answer of the desk comes out.
+pub(crate) type Answer<T> = ractor::concurrency::OneshotReceiver<T>;
+
+/// A desk and the world around it.
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) config: conf::Router,
+    desk: Option<Desk>,
+    began: Instant,
+    pub(crate) ms: u64,
+    pub(crate) audit: bool,
+    pub(crate) scanner: Option<Judgement>,
+    /// agentd launches what it is asked to.
+    pub(crate) agentd: bool,
+    /// Errands that are done before the next ones are lost; `None` for all.
+    pub(crate) errands_left: Option<usize>,
+    pub(crate) record: Vec<Event>,
+    pub(crate) launched: Vec<Launch>,
+    pub(crate) killed: Vec<TurnId>,
+    pub(crate) runners: Vec<TurnId>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(config())
+    }
+
+    pub(crate) fn with(config: conf::Router) -> Self {
+        let mut world = Self {
+            folder: tempfile::tempdir().unwrap(),
+            config,
+            desk: None,
+            began: Instant::now(),
+            ms: 1_000_000,
+            audit: true,
+            scanner: Some(Judgement::Pass),
+            agentd: true,
+            errands_left: None,
+            record: vec![],
+            launched: vec![],
+            killed: vec![],
+            runners: vec![],
+        };
+        world.restart();
+        world
+    }
+
+    /// The router begins: as after a kill, if it was there before. What was under way is lost.
+    pub(crate) fn restart(&mut self) {
+        self.desk = None;
+        let file = self.folder.path().join("queue.db");
+        self.desk = Some(Desk::open(&file, self.config.clone(), self.now()).unwrap());
+        for turn in self.runners.clone() {
+            self.act(|desk| desk.runner_alive(turn));
+        }
+        self.act(Desk::runners_known);
+    }
+
+    /// The router ends for good; its files stay.
+    pub(crate) fn into_folder(self) -> TempDir {
+        drop(self.desk);
+        self.folder
+    }
+
+    fn now(&self) -> Moment {
+        Moment { at: self.began + Duration::from_millis(self.ms - 1_000_000), ms: self.ms }
+    }
+
+    /// Has the desk do something, and does what follows from it.
+    pub(crate) fn act<T>(&mut self, work: impl FnOnce(&mut Desk) -> T) -> T {
+        let now = self.now();
+        let desk = self.desk.as_mut().unwrap();
+        desk.now = now;
+        let done = work(desk);
+        self.settle();
+        done
+    }
+
+    /// Time passes, with ticks.
+    pub(crate) fn pass(&mut self, ms: u64) {
+        for _ in 0..ms.div_ceil(500) {
+            self.ms += 500;
+            self.act(Desk::tick);
+        }
+    }
+
+    fn settle(&mut self) {
+        loop {
+            let errands: Vec<Errand> = self.desk.as_mut().unwrap().errands.drain(..).collect();
+            if errands.is_empty() {
+                return;
+            }
+            for errand in errands {
+                match &mut self.errands_left {
+                    Some(0) => continue,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
+                self.perform(errand);
+            }
+        }
+    }
+
+    fn perform(&mut self, errand: Errand) {
+        let desk = self.desk.as_mut().unwrap();
+        match errand {
+            Errand::Record(event, then) => {
+                if self.audit {
+                    self.record.push(*event);
+                }
+                then(desk, self.audit);
+            }
+            Errand::Scan(_, then) => then(desk, self.scanner.map(verdict)),
+            Errand::Launch(launch) => {
+                self.launched.push(launch);
+                if self.agentd {
+                    self.runners.push(launch.turn);
+                }
+            }
+            Errand::Kill(turn) => {
+                self.killed.push(turn);
+                if self.runners.contains(&turn) {
+                    self.runners.retain(|it| *it != turn);
+                    desk.runner_ended(turn, Some(Ended::Killed), 9);
+                }
+            }
+        }
+    }
+
+    /// The user with this uid.
+    pub(crate) fn id(&mut self, uid: u32) -> UserId {
+        self.act(|desk| desk.identify(uid)).unwrap().id
+    }
+
+    pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
+        self.act(|desk| desk.submit(submission))
+    }
+
+    /// Ann says something in a session, under a key of its own.
+    pub(crate) fn say(&mut self, session: &str, text: &str) -> Accepted {
+        let ann = self.id(1001);
+        let key = format!("{session}/{text}");
+        self.submit(&super::said(ann, session, &key, text)).unwrap()
+    }
+
+    /// The runner of a turn ends.
+    pub(crate) fn runner_ends(&mut self, turn: TurnId, how: Ended, code: u64) {
+        self.runners.retain(|it| *it != turn);
+        self.act(|desk| desk.runner_ended(turn, Some(how), code));
+    }
+
+    /// The gate ends a turn; the runner ends of itself.
+    pub(crate) fn finish(&mut self, turn: TurnId, finished: Finished) -> Option<Result<(), RouterError>> {
+        let answer = self.ask(|desk, port| desk.finish(turn, finished, port));
+        if answer == Some(Ok(())) {
+            self.runner_ends(turn, Ended::Exited, 0);
+        }
+        answer
+    }
+
+    /// Asks for something that may be answered later.
+    pub(crate) fn begin<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Desk, Port<T>)) -> Answer<T> {
+        let (sender, receiver) = oneshot();
+        self.act(|desk| work(desk, sender.into()));
+        receiver
+    }
+
+    /// Asks for something; `None` if it is not answered yet.
+    pub(crate) fn ask<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Desk, Port<T>)) -> Option<T> {
+        self.begin(work).try_recv().ok()
+    }
+
+    pub(crate) fn trace(&mut self, message: MessageId) -> Vec<MessageState> {
+        super::states(&self.act(|desk| desk.trace(None, message)).unwrap())
+    }
+
+    /// Where a message is.
+    pub(crate) fn state(&mut self, message: MessageId) -> MessageState {
+        *self.trace(message).last().unwrap()
+    }
+
+    /// How often something of this kind is on the record for a turn.
+    pub(crate) fn recorded(&self, action: Action, turn: TurnId) -> usize {
+        self.record.iter().filter(|event| event.action == action && event.turn == Some(turn)).count()
+    }
+}
+
+pub(crate) fn verdict(judgement: Judgement) -> Verdict {
+    let rules = if judgement == Judgement::Pass { vec![] } else { vec![Name::clip("override")] };
+    Verdict {
+        judgement,
+        score: 0,
+        rules: List::clip(rules),
+        canary_leaked: false,
+        class: Class::Internal,
+        redacted: None,
+    }
+}

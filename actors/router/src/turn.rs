@@ -1,0 +1,196 @@
+//! What the gate takes and keeps: a turn with all that went before, and its steps. A step is durable, and the
+//! labels it raises are, before the gate lets go on what depends on it.
+
+use crate::desk::{Desk, Live, Phase};
+use crate::history::{self, Fit};
+use crate::launch::raised;
+use crate::queue::Port;
+use crate::state;
+use crate::store::{Head, Kept, StoreFault};
+use ipc_proto::List;
+use ipc_proto::content::{Content, Media, Part, Place};
+use ipc_proto::ids::{SessionId, TurnId};
+use ipc_proto::label::Label;
+use ipc_proto::model::{Message, Role};
+use ipc_proto::router::{Labelled, MessageState, RouterError, Step, Task, Turn, method};
+
+/// Messages of history in one turn.
+const HISTORY: usize = 1024;
+/// Steps of one turn.
+const STEPS: u32 = 256;
+/// Bytes of a turn's frame that are kept free for what is not text: labels, names and lengths.
+const CHROME: usize = 2 * 1024 * 1024;
+/// Earlier messages that are looked up at once.
+const BATCH: u32 = 32;
+
+/// Which turns of a session are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// For a model: conversations that are over and that it may see.
+    ForModel,
+    /// For a person: everything.
+    All,
+}
+
+/// A step on its way to the store.
+pub(crate) struct NewStep {
+    pub(crate) number: u32,
+    pub(crate) step: Step,
+    pub(crate) session: Label,
+    pub(crate) workspace: Label,
+}
+
+impl Desk {
+    /// Gives the gate a running turn, its history cut to `budget` bytes of text.
+    pub(crate) fn take(&mut self, turn: TurnId, budget: u32) -> Result<Turn, RouterError> {
+        let Some(Live { head, phase: Phase::Running, .. }) = self.live_turn(turn) else {
+            return Self::no_turn();
+        };
+        let head = head.clone();
+        kit::fault_point!("router.take.asked");
+        Ok(self.turn(&head, budget)?)
+    }
+
+    fn turn(&self, head: &Head, budget: u32) -> Result<Turn, StoreFault> {
+        let (content, task, label) = self.store.said(head.seq)?;
+        let session = self.store.session(head.session)?;
+        let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
+        let room = method::take.bound.saturating_sub(CHROME + weight(&content, &task));
+        let budget = usize::try_from(budget).unwrap_or(usize::MAX).min(room / 2);
+        let history = self.past(head.session, head.seq, Which::ForModel, Fit::new(budget, HISTORY))?;
+        let mut steps: Vec<Step> = self.store.steps(head.seq)?.into_iter().map(|kept| kept.step).collect();
+        history::cut_steps(&mut steps, room - budget);
+        Ok(Turn {
+            id: head.turn,
+            session: head.session,
+            user: head.user,
+            user_name: session.user_name,
+            agent: session.agent,
+            task,
+            content,
+            label: label.unwrap_or_default(),
+            history: List::clip(history),
+            steps: List::clip(steps),
+            session_label: session.label,
+            workspace_label: workspace.label,
+            attempt: head.attempts,
+        })
+    }
+
+    /// The messages of a session before `seq`, as many as fit.
+    pub(crate) fn past(
+        &self,
+        session: SessionId,
+        mut seq: i64,
+        which: Which,
+        mut fit: Fit,
+    ) -> Result<Vec<Labelled>, StoreFault> {
+        loop {
+            let heads = self.store.earlier(session, seq, BATCH)?;
+            if heads.is_empty() {
+                return Ok(fit.done());
+            }
+            for head in heads {
+                seq = head.seq;
+                let turn = self.told(&head, which)?;
+                if turn.is_some_and(|turn| !fit.older(turn)) {
+                    return Ok(fit.done());
+                }
+            }
+        }
+    }
+
+    /// One turn as messages; `None` if it is not wanted.
+    fn told(&self, head: &Head, which: Which) -> Result<Option<Vec<Labelled>>, StoreFault> {
+        let (content, task, label) = self.store.said_without_media(head.seq)?;
+        let unseen = task != Task::Chat || head.state == MessageState::Blocked || !state::over(head.state);
+        if which == Which::ForModel && unseen {
+            return Ok(None);
+        }
+        // What has no label yet has the default one: the lowest trust.
+        let said = Message::text(Role::User, &content.plain());
+        let said = Labelled { message: said, label: label.unwrap_or_default() };
+        let answered = matches!(head.state, MessageState::Answered | MessageState::Delivered);
+        let answer = if answered { self.store.finished(head.seq)? } else { None };
+        Ok(Some(history::compose(said, self.store.steps(head.seq)?, answer, closing(head.state))))
+    }
+
+    /// Keeps a step of a turn and the labels that it raises.
+    pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Port<Result<(), RouterError>>) {
+        match self.rise(turn, &new) {
+            Ok(Some(event)) => self.record(event, move |desk, recorded| {
+                let kept = if recorded { desk.keep_step(turn, &new) } else { Err(RouterError::NotDurable) };
+                drop(port.send(kept));
+            }),
+            Ok(None) => drop(port.send(self.keep_step(turn, &new))),
+            Err(refusal) => drop(port.send(Err(refusal))),
+        }
+    }
+
+    /// The record that has to be durable before the step is, if it raises the session's label.
+    fn rise(&mut self, turn: TurnId, new: &NewStep) -> Result<Option<ipc_proto::audit::Event>, RouterError> {
+        let head = self.under_way(turn)?;
+        let before = self.store.session(head.session)?.label;
+        Ok(raised(head.session, turn, &before, &before.join(&new.session)))
+    }
+
+    fn keep_step(&mut self, turn: TurnId, new: &NewStep) -> Result<(), RouterError> {
+        let head = self.under_way(turn)?;
+        let have = self.store.step_count(head.seq)?;
+        if new.number < have {
+            let same = self.store.step(head.seq, new.number)?.is_some_and(|step| step == new.step);
+            return if same { Ok(()) } else { Err(RouterError::BadStep) };
+        }
+        if new.number > have || new.number >= STEPS {
+            return Err(RouterError::BadStep);
+        }
+        let session = self.store.session(head.session)?;
+        let kept = Kept { step: new.step.clone(), label: session.label.join(&new.session) };
+        self.store.commit(|tx| {
+            tx.raise_session(session.id, &new.session)?;
+            tx.raise_workspace(session.workspace, &new.workspace)?;
+            tx.keep_step(head.seq, new.number, &kept)
+        })?;
+        kit::fault_point!("router.step.committed");
+        Ok(())
+    }
+
+    /// The message of a turn that has begun and has not ended.
+    fn under_way(&mut self, turn: TurnId) -> Result<Head, RouterError> {
+        match self.live_turn(turn) {
+            Some(live) if live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_)) => {
+                Ok(live.head.clone())
+            }
+            _ => Self::no_turn(),
+        }
+    }
+}
+
+/// What stands for the answer of a turn that ended without one.
+const fn closing(state: MessageState) -> &'static str {
+    match state {
+        MessageState::Cancelled => "[this turn was cancelled before it was answered]",
+        MessageState::Failed => "[this turn failed and was not answered]",
+        MessageState::Blocked => "[this message was blocked and not answered]",
+        _ => "",
+    }
+}
+
+/// Bytes of what a message brings with it.
+fn weight(content: &Content, task: &Task) -> usize {
+    let medium = |medium: &Media| match &medium.place {
+        Place::Url(url) => url.len(),
+        Place::Bytes(bytes) => bytes.len(),
+    };
+    let parts = content.parts.iter().map(|part| match part {
+        Part::Text(text) => text.len(),
+        Part::Image(it) | Part::File(it) | Part::Audio(it) | Part::Video(it) => medium(it),
+    });
+    let task = match task {
+        Task::Chat => 0,
+        Task::Command { argv } => argv.iter().map(|word| word.len()).sum(),
+        Task::Put { bytes, .. } => bytes.len(),
+        Task::Get { path } => path.len(),
+    };
+    parts.sum::<usize>() + task
+}

@@ -1,0 +1,245 @@
+//! The engine: every view of a text (as it is, cleaned, folded, drawn together, decoded) through the matchers, and
+//! one report from all that they found.
+//! Touches only the text it is given and keeps nothing between scans. Work is bounded: depth of decoding, bytes
+//! decoded, findings. Reaching a bound must hide more, never less.
+
+use crate::canary::Needles;
+use crate::matcher::{Hit, Matcher};
+use crate::rules::{CERTAIN, Class, Family, View};
+use crate::span::Rewritten;
+use crate::verdict::{self, Direction, Finding, Report};
+use crate::{decode, normalise, span};
+use std::ops::Range;
+
+/// Most findings in one report. A text with more is reported with a last finding that covers all of its rest.
+pub const MOST_FINDINGS: usize = 1024;
+/// The id of that last finding.
+pub const TOO_MANY: &str = "too-many-findings";
+/// How many layers of encoding are read. What is read in one layer is at most twice what carries it (runs, and the text
+/// unescaped), so this bounds the work as well.
+const DEEPEST: u8 = 3;
+
+/// The compiled rules. Made once; about 2 MiB until rules are first used.
+pub struct Engine {
+    raw: Option<Matcher>,
+    folded: Option<Matcher>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What one scan has gathered so far.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub(crate) findings: Vec<Finding>,
+    /// The whole extent of each secret's match in the original, which streaming must not cut.
+    pub(crate) extents: Vec<Range<usize>>,
+    pub(crate) canary: bool,
+}
+
+/// One view of the original text and the way back to it.
+struct Layer<'a> {
+    text: &'a str,
+    depth: u8,
+    back: &'a dyn Fn(Range<usize>) -> Range<usize>,
+}
+
+impl Engine {
+    /// Builds the two keyword automata. Patterns are compiled when first needed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { raw: Matcher::new(View::Raw), folded: Matcher::new(View::Folded) }
+    }
+
+    /// Whether both automata were built; a scanner that is not ready must not serve.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        self.raw.is_some() && self.folded.is_some()
+    }
+
+    /// Scans a text whole. `canary` is the turn's canary, if the text could leak one.
+    #[must_use]
+    pub fn scan(&self, direction: Direction, text: &str, canary: Option<&str>) -> Report {
+        let gathered = self.gather(text, canary);
+        verdict::judge(direction, gathered.findings, gathered.canary)
+    }
+
+    /// The text with every secret that the report found replaced by `[REDACTED:rule]`.
+    #[must_use]
+    pub fn redact(&self, text: &str, report: &Report) -> String {
+        redacted(text, &report.findings)
+    }
+
+    /// Only the secrets and personal data in the text as it stands: the fast path that logs take.
+    #[must_use]
+    pub fn secrets(&self, text: &str) -> Vec<Finding> {
+        let mut gathered = Gathered::default();
+        if let Some(raw) = &self.raw {
+            raw.find(text, |hit| gathered.add(&hit, |range| range));
+        }
+        settle(&mut gathered.findings, text);
+        gathered.findings
+    }
+
+    /// Where a keyword of several words may have begun at the end of the text, for streaming.
+    pub(crate) fn half_keyword(&self, text: &str) -> usize {
+        self.raw.as_ref().map_or(text.len(), |raw| raw.half_keyword(text))
+    }
+
+    /// Places of keywords after which a secret may still follow, for streaming.
+    pub(crate) fn openings(&self, text: &str, found: impl FnMut(&'static crate::rules::Rule, usize)) {
+        if let Some(raw) = &self.raw {
+            raw.openings(text, found);
+        }
+    }
+
+    pub(crate) fn gather(&self, text: &str, canary: Option<&str>) -> Gathered {
+        let mut gathered = Gathered::default();
+        let needles = Needles::new(canary);
+        self.layer(&Layer { text, depth: 0, back: &|range| range }, &needles, &mut gathered);
+        settle(&mut gathered.findings, text);
+        gathered
+    }
+
+    /// Scans one layer in all its views, then the layers it carries.
+    fn layer(&self, layer: &Layer<'_>, needles: &Needles, gathered: &mut Gathered) {
+        self.raw_rules(layer, gathered);
+        gathered.canary |= needles.found(layer.text);
+        let clean = normalise::clean(layer.text);
+        let through = |range: Range<usize>| match &clean {
+            Some(clean) => (layer.back)(clean.back(&range)),
+            None => (layer.back)(range),
+        };
+        let cleaned =
+            Layer { text: clean.as_ref().map_or(layer.text, |clean| &clean.text), back: &through, ..*layer };
+        if clean.is_some() {
+            self.raw_rules(&cleaned, gathered);
+            gathered.canary |= needles.found(cleaned.text);
+        }
+        self.folded_rules(&cleaned, gathered);
+        if layer.depth < DEEPEST {
+            self.carried(layer, normalise::hidden(layer.text), needles, gathered);
+            self.carried(&cleaned, decode::layers(cleaned.text), needles, gathered);
+        }
+    }
+
+    fn carried(&self, layer: &Layer<'_>, inner: Vec<Rewritten>, needles: &Needles, gathered: &mut Gathered) {
+        for inner in inner {
+            let back = |range: Range<usize>| (layer.back)(inner.back(&range));
+            self.layer(&Layer { text: &inner.text, depth: layer.depth + 1, back: &back }, needles, gathered);
+        }
+    }
+
+    fn raw_rules(&self, layer: &Layer<'_>, gathered: &mut Gathered) {
+        if let Some(raw) = &self.raw {
+            let carried = layer.depth > 0;
+            raw.find(layer.text, |hit| {
+                // Personal data inside an encoding is noise: tokens and identifiers hold addresses by design.
+                if !(carried && hit.rule.family.class() == Class::Personal) {
+                    gathered.add(&hit, layer.back);
+                }
+            });
+        }
+    }
+
+    /// The injection rules over the folded text and over the readings of it that undo a disguise.
+    fn folded_rules(&self, layer: &Layer<'_>, gathered: &mut Gathered) {
+        let Some(matcher) = &self.folded else { return };
+        let folded = normalise::fold(layer.text);
+        matcher.find(&folded, |hit| gathered.add(&hit, layer.back));
+        for view in normalise::leet(&folded).into_iter().chain(normalise::drawn_together(&folded)) {
+            matcher.find(&view.text, |hit| gathered.add(&hit, |range| (layer.back)(view.back(&range))));
+        }
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, hit: &Hit, back: impl Fn(Range<usize>) -> Range<usize>) {
+        let span = back(hit.span.clone());
+        if hit.rule.family == Family::Secret {
+            self.extents.push(back(hit.whole.clone()));
+        }
+        let rule = hit.rule;
+        let finding = Finding {
+            rule: rule.id,
+            family: rule.family,
+            weight: rule.weight,
+            start: span.start,
+            end: span.end,
+        };
+        self.findings.push(finding);
+    }
+}
+
+/// Sorts findings, drops doubles and lesser secrets inside greater ones, and keeps their number in bounds.
+fn settle(findings: &mut Vec<Finding>, text: &str) {
+    for finding in findings.iter_mut() {
+        finding.start = span::floor(text, finding.start);
+        finding.end = span::ceil(text, finding.end);
+    }
+    findings.sort_by(|a, b| (a.start, b.end, b.weight, a.rule).cmp(&(b.start, a.end, a.weight, b.rule)));
+    findings.dedup_by(|a, b| (a.rule, a.start, a.end) == (b.rule, b.start, b.end));
+    drop_covered(findings);
+    if findings.len() > MOST_FINDINGS {
+        let start = findings.get(MOST_FINDINGS - 1).map_or(0, |finding| finding.start);
+        findings.truncate(MOST_FINDINGS - 1);
+        findings.push(Finding {
+            rule: TOO_MANY,
+            family: Family::Secret,
+            weight: CERTAIN,
+            start,
+            end: text.len(),
+        });
+    }
+}
+
+/// Drops a lesser secret that lies inside a certain one: the name of the format says more than that of the variable.
+fn drop_covered(findings: &mut Vec<Finding>) {
+    let mut cover: Option<Finding> = None;
+    findings.retain(|finding| {
+        if finding.family != Family::Secret {
+            return true;
+        }
+        let covered = cover.is_some_and(|cover| {
+            finding.end <= cover.end && finding.weight < cover.weight && cover.weight == CERTAIN
+        });
+        if cover.is_none_or(|cover| finding.end > cover.end) {
+            cover = Some(*finding);
+        }
+        !covered
+    });
+}
+
+/// Replaces the secrets among `findings` in `text`.
+pub(crate) fn redacted(text: &str, findings: &[Finding]) -> String {
+    let mut merged: Vec<(Range<usize>, &'static str, u8)> = Vec::new();
+    let mut secrets: Vec<&Finding> =
+        findings.iter().filter(|finding| finding.family == Family::Secret).collect();
+    secrets.sort_by_key(|finding| finding.start);
+    for finding in secrets {
+        match merged.last_mut() {
+            Some((range, rule, weight)) if finding.start < range.end => {
+                range.end = range.end.max(finding.end);
+                if finding.weight > *weight {
+                    (*rule, *weight) = (finding.rule, finding.weight);
+                }
+            }
+            _ => merged.push((finding.start..finding.end, finding.rule, finding.weight)),
+        }
+    }
+    let mut out = text.to_owned();
+    for (range, rule, _) in merged.into_iter().rev() {
+        let range = span::floor(&out, range.start)..span::ceil(&out, range.end);
+        out.replace_range(range, &format!("[REDACTED:{rule}]"));
+    }
+    out
+}

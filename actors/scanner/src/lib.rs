@@ -1,0 +1,18 @@
+//! The detection engine of the `scanner` process: injections, secrets, personal data and leaked canaries in text.
+//! It works on borrowed text only: no files, no network, no clock, no state between two calls.
+//! It must never put the text it saw, or a secret it found, into an error, a log line or a finding.
+
+pub mod canary;
+mod checks;
+mod decode;
+pub mod engine;
+mod matcher;
+mod normalise;
+pub mod rules;
+mod span;
+pub mod stream;
+pub mod verdict;
+
+pub use engine::Engine;
+pub use stream::{Ready, ready};
+pub use verdict::{Direction, Finding, Report, Verdict};

@@ -1,0 +1,198 @@
+//! `agentctl attest`: the kernel's word on every running process beside the table's.
+//!
+//! Control only says which pids to look at, and even that is checked against the parent the kernel names. What the
+//! kernel withholds is `unreadable` and never equal by default.
+
+mod judge;
+#[cfg(test)]
+mod tests;
+
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::kernel::{self, Word};
+use crate::status;
+use ipc_proto::control::{HostStatus, ProcessStatus};
+use judge::{Finding, Scene, Verdict};
+use manifest::{Process, Row};
+use nix::sys::socket::{UnixCredentials, getsockopt, sockopt::PeerCredentials};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a difference must stand: an edge that is just being replaced shows for a moment.
+const SETTLE: Duration = Duration::from_millis(300);
+/// How often a process that restarts while it is looked at is looked at again.
+const LOOKS: usize = 5;
+
+/// One running process: its row, its pid and the kernel's word on it.
+struct Seen {
+    row: &'static Row,
+    word: Word,
+    pid: u32,
+}
+
+/// Compares, and fails on any difference.
+pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
+    let mut findings = look(app).await?;
+    if findings.iter().any(|finding| finding.verdict == Verdict::Different) {
+        tokio::time::sleep(SETTLE).await;
+        findings = look(app).await?;
+    }
+    let different = count(&findings, Verdict::Different);
+    if app.out.json {
+        app.out.json_line(&document(&findings))?;
+    } else {
+        print(app, &findings, all)?;
+    }
+    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One look at everything.
+async fn look(app: &App) -> Result<Vec<Finding>, Failure> {
+    let (host, seen) = see(app).await?;
+    let peer = peer(app)?;
+    let scene = scene(&host, &peer, &seen);
+    let mut findings = judge::agentd(&scene, host.pid);
+    for process in &seen {
+        findings.extend(judge::process(process.row, process.pid, &process.word, &scene));
+    }
+    Ok(findings)
+}
+
+/// Reads every running process, again where one restarted meanwhile.
+async fn see(app: &App) -> Result<(HostStatus, Vec<Seen>), Failure> {
+    let mut looks = 0;
+    loop {
+        let host = status::read(app).await?;
+        let running: Vec<_> =
+            host.processes.iter().filter(|process| process.pid != 0).filter_map(row).collect();
+        let seen: Vec<Seen> = running
+            .iter()
+            .filter_map(|(row, pid)| Some(Seen { row: *row, word: kernel::word(*pid)?, pid: *pid }))
+            .collect();
+        looks += 1;
+        if seen.len() == running.len() {
+            return Ok((host, seen));
+        }
+        if looks == LOOKS {
+            let message = "a process that control lists is not there, or keeps restarting".to_owned();
+            return Err(Failure::Turn { kind: "gone", message });
+        }
+        tokio::time::sleep(SETTLE).await;
+    }
+}
+
+/// The row and pid of a process that has a row and is no runner: a runner's jail is not what its row alone says.
+fn row(process: &ProcessStatus) -> Option<(&'static Row, u32)> {
+    let row = manifest::row_named(&process.name)?;
+    manifest::is_actor(row.process).then_some((row, process.pid))
+}
+
+/// Who made the listening socket, by the kernel's word.
+fn peer(app: &App) -> Result<UnixCredentials, Failure> {
+    let path = app.link.path();
+    let unreachable = |cause: String| Failure::Unreachable { path: path.to_owned(), cause };
+    let stream = UnixStream::connect(path).map_err(|error| unreachable(error.to_string()))?;
+    getsockopt(&stream, PeerCredentials).map_err(|error| unreachable(error.to_string()))
+}
+
+fn scene(host: &HostStatus, peer: &UnixCredentials, seen: &[Seen]) -> Scene {
+    let state_dir = PathBuf::from(host.state_dir.as_str());
+    let supervisor = u32::try_from(peer.pid()).unwrap_or_default();
+    Scene {
+        mode: judge::Mode::named(&host.mode),
+        // Links show where files really are.
+        state_dir: state_dir.canonicalize().unwrap_or(state_dir),
+        reader: nix::unistd::geteuid().as_raw(),
+        agentd_pid: supervisor,
+        agentd_uid: peer.uid(),
+        agentd: kernel::word(supervisor),
+        own: kernel::own_namespaces(),
+        uids: seen
+            .iter()
+            .filter_map(|process| Some((process.row.process, judge::uid(&process.word)?)))
+            .collect(),
+        installed: seen.iter().filter_map(|process| installed(process.row)).collect(),
+    }
+}
+
+/// Uid and gid of the row's installed user.
+fn installed(row: &Row) -> Option<(Process, (u32, u32))> {
+    let user = nix::unistd::User::from_name(row.user).ok()??;
+    Some((row.process, (user.uid.as_raw(), user.gid.as_raw())))
+}
+
+fn count(findings: &[Finding], verdict: Verdict) -> usize {
+    findings.iter().filter(|finding| finding.verdict == verdict).count()
+}
+
+fn document(findings: &[Finding]) -> Value {
+    let [equal, different, unreadable] =
+        [Verdict::Equal, Verdict::Different, Verdict::Unreadable].map(|verdict| count(findings, verdict));
+    let rows: Vec<Value> = findings.iter().map(Finding::json).collect();
+    let mut document = json!({
+        "ok": different == 0,
+        "summary": { "equal": equal, "different": different, "unreadable": unreadable },
+        "rows": rows,
+    });
+    if let (true, Some(map)) = (different > 0, document.as_object_mut()) {
+        let message = format!("{different} properties differ from the table");
+        map.insert("error".to_owned(), json!({ "type": "different", "message": message }));
+    }
+    document
+}
+
+fn print(app: &App, findings: &[Finding], all: bool) -> std::io::Result<()> {
+    let mut processes: Vec<(&str, [usize; 3])> = Vec::new();
+    for finding in findings {
+        if processes.last().is_none_or(|(name, _)| *name != finding.process) {
+            processes.push((finding.process, [0; 3]));
+        }
+        if let Some((_, [equal, different, unreadable])) = processes.last_mut() {
+            match finding.verdict {
+                Verdict::Equal => *equal += 1,
+                Verdict::Different => *different += 1,
+                Verdict::Unreadable => *unreadable += 1,
+            }
+        }
+    }
+    let rows = processes.iter().map(|(name, counts)| {
+        std::iter::once((*name).to_owned()).chain(counts.iter().map(ToString::to_string)).collect()
+    });
+    app.out.table(&["PROCESS", "EQUAL", "DIFFERENT", "UNREADABLE"], rows.collect())?;
+    let listed = findings.iter().filter(|finding| all || finding.verdict == Verdict::Different);
+    let rows: Vec<Vec<String>> = listed.map(Finding::cells).collect();
+    if !rows.is_empty() {
+        app.out.line("")?;
+        app.out.table(&["PROCESS", "PROPERTY", "EXPECTED", "FOUND", "VERDICT", "REASON"], rows)?;
+    }
+    if !all {
+        print_unreadable(app, findings)?;
+    }
+    let different = count(findings, Verdict::Different);
+    let sentence =
+        if different == 0 { "no difference".to_owned() } else { format!("{different} differences") };
+    app.out.line(&format!("\n{sentence}"))
+}
+
+/// What could not be read, summed up by reason: the same few properties of every process.
+fn print_unreadable(app: &App, findings: &[Finding]) -> std::io::Result<()> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| finding.verdict == Verdict::Unreadable) {
+        let properties = reasons.entry(&finding.reason).or_default();
+        if !properties.contains(&finding.property) {
+            properties.push(finding.property);
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let rows = reasons
+        .into_iter()
+        .map(|(reason, properties)| vec!["unreadable".to_owned(), properties.join(", "), reason.to_owned()]);
+    app.out.table(&[], rows.collect())
+}

@@ -1,0 +1,413 @@
+//! The comparison: the table's word against the kernel's. Pure: everything that was read is an argument.
+
+use crate::kernel::{Said, Status, Word};
+use crate::rows;
+use manifest::{Network, Place, Process, Row, TABLE};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// How it came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The kernel says what the table says.
+    Equal,
+    /// It says something else.
+    Different,
+    /// It does not say.
+    Unreadable,
+}
+
+/// One property of one process.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    /// The process.
+    pub(crate) process: &'static str,
+    /// The property, by the kernel's name where it has one.
+    pub(crate) property: &'static str,
+    /// What the table says.
+    pub(crate) expected: String,
+    /// What the kernel says.
+    pub(crate) found: String,
+    /// How it came out.
+    pub(crate) verdict: Verdict,
+    /// Why it is unreadable or different, or what is special about it.
+    pub(crate) reason: String,
+}
+
+impl Finding {
+    const fn word(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Equal => "equal",
+            Verdict::Different => "different",
+            Verdict::Unreadable => "unreadable",
+        }
+    }
+
+    /// As JSON.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "process": self.process,
+            "property": self.property,
+            "expected": self.expected,
+            "found": self.found,
+            "verdict": self.word(),
+            "reason": self.reason,
+        })
+    }
+
+    /// As cells of a table.
+    pub(crate) fn cells(&self) -> Vec<String> {
+        let Self { process, property, expected, found, reason, .. } = self;
+        [process, property, expected.as_str(), found, self.word(), reason].map(str::to_owned).to_vec()
+    }
+}
+
+/// How the host confines, as far as the comparison depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Own uid per process, namespaces.
+    System,
+    /// One uid, namespaces.
+    User,
+    /// One uid, no namespaces.
+    Flat,
+}
+
+impl Mode {
+    /// The mode of this name; the strictest for an unknown one.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "user" => Self::User,
+            "flat" => Self::Flat,
+            _ => Self::System,
+        }
+    }
+}
+
+/// What one process's properties are compared against besides its row.
+pub(crate) struct Scene {
+    /// How the host confines.
+    pub(crate) mode: Mode,
+    /// The state directory.
+    pub(crate) state_dir: PathBuf,
+    /// Who reads: only a reader of the same uid can tell by what is withheld that a process cannot be dumped.
+    pub(crate) reader: u32,
+    /// The pid of who made the control socket.
+    pub(crate) agentd_pid: u32,
+    /// Their uid.
+    pub(crate) agentd_uid: u32,
+    /// The kernel's word on agentd.
+    pub(crate) agentd: Option<Word>,
+    /// The reader's own namespaces.
+    pub(crate) own: BTreeMap<&'static str, Said<String>>,
+    /// The uid of every running process.
+    pub(crate) uids: BTreeMap<Process, u32>,
+    /// Uid and gid of the rows whose user is installed.
+    pub(crate) installed: BTreeMap<Process, (u32, u32)>,
+}
+
+/// The real uid of a process.
+pub(crate) fn uid(word: &Word) -> Option<u32> {
+    word.status.as_ref().ok()?.get("Uid")?.split(' ').next()?.parse().ok()
+}
+
+/// A finding: `ok` decides what was read, and what was not read is unreadable.
+fn finding(
+    process: Process,
+    property: &'static str,
+    expected: impl Into<String>,
+    said: Said<String>,
+    ok: impl Fn(&str) -> bool,
+) -> Finding {
+    let expected = expected.into();
+    let name = process.name();
+    let finding =
+        |found, verdict, reason| Finding { process: name, property, expected, found, verdict, reason };
+    match said {
+        Err(reason) => finding(String::new(), Verdict::Unreadable, reason),
+        Ok(found) if ok(&found) => finding(found, Verdict::Equal, String::new()),
+        Ok(found) => finding(found, Verdict::Different, String::new()),
+    }
+}
+
+/// A finding that a field of the `status` file is exactly this.
+fn field(process: Process, status: &Said<Status>, property: &'static str, expected: String) -> Finding {
+    let said = status_field(status, property);
+    let compared = expected.clone();
+    finding(process, property, expected, said, |found| found == compared)
+}
+
+fn status_field(status: &Said<Status>, name: &str) -> Said<String> {
+    let status = status.as_ref().map_err(Clone::clone)?;
+    status.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
+}
+
+/// What is said of the supervisor: who it is. Its descriptors are its own affair.
+pub(crate) fn agentd(scene: &Scene, claimed_pid: u32) -> Vec<Finding> {
+    let me = Process::Agentd;
+    let pid = scene.agentd_pid.to_string();
+    let status = scene.agentd.as_ref().map_or_else(
+        || Err("the process that made the control socket is not there".to_owned()),
+        |word| word.status.clone(),
+    );
+    let uid = if scene.mode == Mode::System { 0 } else { scene.agentd_uid };
+    vec![
+        finding(me, "pid", claimed_pid.to_string(), Ok(pid), |found| found == claimed_pid.to_string()),
+        field(me, &status, "Uid", four(uid)),
+    ]
+}
+
+fn four(id: u32) -> String {
+    format!("{id} {id} {id} {id}")
+}
+
+/// Every property of one process.
+pub(crate) fn process(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let mut findings = identity(row, word, scene);
+    findings.extend(powers(row, word, scene));
+    findings.extend(limits(row, word));
+    findings.extend(namespaces(row, word, scene));
+    findings.push(routes(row, word, scene));
+    findings.push(program(row, word));
+    findings.extend(descriptors(row, pid, word, scene));
+    findings.push(dumpable(row, word, scene));
+    let landlock = Err("not shown by the kernel".to_owned());
+    findings.push(finding(row.process, "landlock", "restricted", landlock, |_| false));
+    findings
+}
+
+/// Who it is: parent, uids, gids, groups.
+fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let me = row.process;
+    let (uid, gid) = expected_ids(row, scene);
+    let mut own_uid = field(me, &word.status, "Uid", four(uid));
+    if scene.mode == Mode::System && own_uid.verdict == Verdict::Equal {
+        let shared = scene.uids.iter().find(|(other, theirs)| **other != me && **theirs == uid);
+        if let Some((other, _)) = shared {
+            own_uid.verdict = Verdict::Different;
+            own_uid.reason = format!("shared with {}", other.name());
+        } else if uid == 0 {
+            own_uid.verdict = Verdict::Different;
+            own_uid.reason = "root".to_owned();
+        }
+    }
+    let groups = permitted_groups(scene, gid);
+    let expected = if scene.mode == Mode::System { "none" } else { "none beyond agentd's" };
+    vec![
+        field(me, &word.status, "PPid", scene.agentd_pid.to_string()),
+        own_uid,
+        field(me, &word.status, "Gid", four(gid)),
+        finding(me, "Groups", expected, status_field(&word.status, "Groups"), |found| {
+            found.split_whitespace().all(|group| groups.iter().any(|permitted| permitted == group))
+        }),
+    ]
+}
+
+/// In system mode the installed user's, else base plus number; in the others agentd's own.
+fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
+    if scene.mode != Mode::System {
+        let gid = scene
+            .agentd
+            .as_ref()
+            .and_then(|word| word.status.as_ref().ok()?.get("Gid")?.split(' ').next()?.parse().ok());
+        return (scene.agentd_uid, gid.unwrap_or(scene.agentd_uid));
+    }
+    if let Some(ids) = scene.installed.get(&row.process) {
+        return *ids;
+    }
+    let own = base(scene).saturating_add(u32::from(row.process.number()));
+    (own, own)
+}
+
+/// The base that most processes without an installed user agree on.
+fn base(scene: &Scene) -> u32 {
+    let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
+    for (process, uid) in scene.uids.iter().filter(|(process, _)| !scene.installed.contains_key(process)) {
+        if let Some(base) = uid.checked_sub(u32::from(process.number())) {
+            *votes.entry(base).or_default() += 1;
+        }
+    }
+    votes.into_iter().max_by_key(|(_, votes)| *votes).map_or(0, |(base, _)| base)
+}
+
+fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
+    let inherited = scene.agentd.as_ref().filter(|_| scene.mode != Mode::System);
+    let inherited = inherited.and_then(|word| word.status.as_ref().ok()?.get("Groups"));
+    let inherited = inherited.map(|groups| groups.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    inherited.unwrap_or_default().into_iter().chain([gid.to_string()]).collect()
+}
+
+/// What it could do: capabilities, privileges by exec, the filter, threads the filter might not bind.
+fn powers(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let me = row.process;
+    let none = "0".repeat(16);
+    let mut findings: Vec<Finding> = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]
+        .map(|set| field(me, &word.status, set, none.clone()))
+        .into_iter()
+        .collect();
+    for finding in findings.iter_mut().filter(|finding| finding.property == "CapBnd") {
+        if scene.mode == Mode::Flat && scene.agentd_uid != 0 && finding.verdict == Verdict::Different {
+            // Emptying it needs CAP_SETPCAP; no_new_privs keeps it without effect.
+            finding.expected = "any".to_owned();
+            finding.verdict = Verdict::Equal;
+            finding.reason = "flat gives this up: an ordinary user cannot empty it".to_owned();
+        }
+    }
+    for (name, value) in [("NoNewPrivs", "1"), ("Seccomp", "2"), ("Threads", "1")] {
+        findings.push(field(me, &word.status, name, value.to_owned()));
+    }
+    findings
+}
+
+fn limits(row: &Row, word: &Word) -> Vec<Finding> {
+    let mib = |mib: u32| u64::from(mib) << 20;
+    let limits = &row.limits;
+    [
+        ("Max open files", u64::from(limits.files)),
+        ("Max data size", mib(limits.memory_mib)),
+        ("Max file size", mib(limits.file_mib)),
+        ("Max core file size", 0),
+    ]
+    .map(|(name, value)| {
+        let said = word.limits.as_ref().map_err(Clone::clone).and_then(|limits| {
+            let (soft, hard) = limits.get(name).ok_or_else(|| format!("this kernel has no {name}"))?;
+            Ok(if soft == hard { soft.clone() } else { format!("{soft} (hard {hard})") })
+        });
+        finding(row.process, name, value.to_string(), said, |found| found == value.to_string())
+    })
+    .into_iter()
+    .collect()
+}
+
+/// Own namespaces are other ones than the reader's and agentd's. The dialer's network is the host's.
+fn namespaces(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let agentd = |name: &str| scene.agentd.as_ref()?.namespaces.get(name)?.as_ref().ok();
+    let own = |name: &str| scene.own.get(name)?.as_ref().ok();
+    let compare = |name: &'static str| {
+        let said = word.namespaces.get(name).cloned().unwrap_or_else(|| Err("not looked at".to_owned()));
+        let judged = matches!(name, "net" | "mnt" | "ipc" | "uts") && scene.mode != Mode::Flat;
+        if !judged {
+            return finding(row.process, name, "any", said, |_| true);
+        }
+        if name == "net" && row.network == Network::Client {
+            let host = agentd(name).or_else(|| own(name));
+            return finding(row.process, name, "the host's", said, |found| {
+                host.is_none_or(|host| host == found)
+            });
+        }
+        let foreign = [own(name), agentd(name).filter(|_| name == "net")];
+        finding(row.process, name, "its own", said, |found| {
+            foreign.iter().flatten().all(|other| *other != found)
+        })
+    };
+    crate::kernel::NAMESPACES.map(compare).into_iter().collect()
+}
+
+/// Even where the namespace itself is withheld, the kernel shows what can be reached from it.
+fn routes(row: &Row, word: &Word, scene: &Scene) -> Finding {
+    let said =
+        word.routes.clone().map(|names| if names.is_empty() { "none".to_owned() } else { names.join(" ") });
+    if row.network == Network::None && scene.mode != Mode::Flat {
+        return finding(row.process, "routes", "none", said, |found| found == "none");
+    }
+    let expected = if row.network == Network::None { "any" } else { rows::network(row.network) };
+    finding(row.process, "routes", expected, said, |_| true)
+}
+
+fn program(row: &Row, word: &Word) -> Finding {
+    let name = row.process.name();
+    let said = word.program.clone().map(|program| program.to_string_lossy().into_owned());
+    finding(row.process, "program", name, said, |found| {
+        Path::new(found).file_name().is_some_and(|file| file == name)
+    })
+}
+
+/// Every descriptor is of a kind that the row explains, and of sockets there are no more than edges.
+fn descriptors(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let me = row.process;
+    let kind = |target: &String| kind(target, row, pid, scene);
+    let said = word.descriptors.as_ref().map_err(Clone::clone);
+    let kinds = said.clone().map(|targets| summary(targets, kind));
+    let expected = "sockets, polls, pipes, sealed memory, own files";
+    let known = finding(me, "descriptors", expected, kinds, |_| {
+        word.descriptors.iter().flatten().all(|target| kind(target).is_some())
+    });
+    let Some(most) = most_sockets(me) else { return vec![known] };
+    let sockets = said.map(|targets| targets.iter().filter(|target| target.starts_with("socket:")).count());
+    let expected = format!("at most {most}");
+    let count = finding(me, "sockets", expected, sockets.map(|count| count.to_string()), |found| {
+        found.parse::<usize>().is_ok_and(|count| count <= most)
+    });
+    vec![known, count]
+}
+
+/// The kind of a descriptor by what it points to; none for what the row does not explain.
+fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str> {
+    const KINDS: [(&str, &str); 6] = [
+        ("socket:[", "socket"),
+        ("pipe:[", "pipe"),
+        ("anon_inode:[eventpoll]", "poll"),
+        ("anon_inode:[eventfd]", "eventfd"),
+        ("/memfd:", "memfd"),
+        ("/secretmem", "memfd"),
+    ];
+    if let Some((_, kind)) = KINDS.iter().find(|(prefix, _)| target.starts_with(prefix)) {
+        return Some(kind);
+    }
+    if target == "/dev/null" {
+        return Some("null");
+    }
+    if target == format!("/proc/{pid}/smaps_rollup") {
+        return Some("own statistics");
+    }
+    let path = Path::new(target.strip_suffix(" (deleted)").unwrap_or(target));
+    let granted = row.opens.iter().any(|open| match open.place {
+        Place::Own => path.starts_with(scene.state_dir.join(row.process.name())),
+        Place::State(folder) => path.starts_with(scene.state_dir.join(folder)),
+        Place::System(file) => path.starts_with(file),
+    });
+    granted.then_some("own file")
+}
+
+/// How many of each kind, and whatever is of no kind by name.
+fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for target in targets {
+        *counts.entry(kind(target).unwrap_or(target)).or_default() += 1;
+    }
+    counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The control descriptor, one socket per edge, and the descriptor channels; none where sockets come and go with
+/// what the process does: dialled connections, runners, connections of `agentctl`.
+fn most_sockets(me: Process) -> Option<usize> {
+    if matches!(me, Process::Dialer | Process::Credproxy | Process::Gate | Process::Control) {
+        return None;
+    }
+    let others = TABLE.iter().map(|row| row.process);
+    let edges = others.map(|other| {
+        usize::from(manifest::edge(me, other))
+            + usize::from(manifest::edge(other, me))
+            + usize::from(manifest::carries_descriptors(me, other))
+    });
+    Some(1 + edges.sum::<usize>())
+}
+
+/// A process that cannot be dumped has files under `/proc` that belong to root, and hides the rest from its own
+/// user. For a process of root's neither tells anything.
+fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
+    let uid = uid(word);
+    let hidden = word.descriptors.is_err();
+    let said = match (&word.files_of, uid) {
+        (Err(reason), _) => Err(reason.clone()),
+        (Ok(_), None | Some(0)) => Err("a process of root's shows no difference".to_owned()),
+        (Ok(0), Some(_)) => Ok("no".to_owned()),
+        (Ok(_), Some(uid)) if scene.reader == uid && hidden => Ok("no".to_owned()),
+        (Ok(owner), Some(uid)) if *owner == uid && (scene.mode == Mode::System || scene.reader == uid) => {
+            Ok("yes".to_owned())
+        }
+        (Ok(_), Some(_)) => Err("only its own user could see it".to_owned()),
+    };
+    finding(row.process, "dumpable", "no", said, |found| found == "no")
+}

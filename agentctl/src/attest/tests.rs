@@ -1,0 +1,282 @@
+//! Captured `/proc` text of a well confined process, and one weakness at a time: each must be a difference.
+
+use super::judge::{Finding, Mode, Scene, Verdict, agentd, process};
+use crate::kernel::{NAMESPACES, Word, parse_limits, parse_status};
+use manifest::Process;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const PID: u32 = 4711;
+const AGENTD: u32 = 4700;
+/// Base 900000 and memory's number.
+const UID: u32 = 900_005;
+
+const STATUS: &str = "Name:\tmemory\nUmask:\t0077\nState:\tS (sleeping)\nPid:\t4711\nPPid:\t4700\nTracerPid:\t0\n\
+Uid:\t900005\t900005\t900005\t900005\nGid:\t900005\t900005\t900005\t900005\nFDSize:\t64\nGroups:\t \n\
+Threads:\t1\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n\
+CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
+
+const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
+Max cpu time              unlimited            unlimited            seconds   \n\
+Max file size             4294967296           4294967296           bytes     \n\
+Max data size             268435456            268435456            bytes     \n\
+Max core file size        0                    0                    bytes     \n\
+Max open files            256                  256                  files     \n";
+
+fn namespaces(number: u32) -> BTreeMap<&'static str, Result<String, String>> {
+    NAMESPACES.into_iter().map(|name| (name, Ok(format!("{name}:[{number}]")))).collect()
+}
+
+fn descriptors() -> Vec<String> {
+    [
+        "/dev/null",
+        "pipe:[11]",
+        "socket:[1]",
+        "socket:[2]",
+        "socket:[3]",
+        "socket:[4]",
+        "socket:[5]",
+        "anon_inode:[eventpoll]",
+        "anon_inode:[eventfd]",
+        "/memfd:section (deleted)",
+        "/proc/4711/smaps_rollup",
+        "/var/lib/cordon/memory/memory.db",
+        "/var/lib/cordon/memory/etilqs_1 (deleted)",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn word(status: &str, limits: &str) -> Word {
+    Word {
+        status: Ok(parse_status(status)),
+        limits: Ok(parse_limits(limits)),
+        namespaces: namespaces(2),
+        routes: Ok(vec![]),
+        descriptors: Ok(descriptors()),
+        program: Ok(PathBuf::from("/usr/libexec/cordon/memory")),
+        files_of: Ok(0),
+    }
+}
+
+fn good() -> Word {
+    word(STATUS, LIMITS)
+}
+
+fn supervisor(uid: u32) -> Word {
+    let ids = format!("{uid} {uid} {uid} {uid}");
+    let status = format!("Pid:\t{AGENTD}\nUid:\t{ids}\nGid:\t{ids}\nGroups:\t27 100\n");
+    Word { namespaces: namespaces(1), ..word(&status, LIMITS) }
+}
+
+fn scene(mode: Mode) -> Scene {
+    let uid = if mode == Mode::System { 0 } else { 1000 };
+    Scene {
+        mode,
+        state_dir: PathBuf::from("/var/lib/cordon"),
+        reader: uid,
+        agentd_pid: AGENTD,
+        agentd_uid: uid,
+        agentd: Some(supervisor(uid)),
+        own: namespaces(1),
+        uids: BTreeMap::from([
+            (Process::Audit, 900_001),
+            (Process::Memory, UID),
+            (Process::Router, 900_007),
+            (Process::Gate, 900_008),
+        ]),
+        installed: BTreeMap::new(),
+    }
+}
+
+/// What an ordinary user sees of a process of their own: the rest is withheld.
+fn withheld() -> Word {
+    let mut word = word(&STATUS.replace("900005", "1000"), LIMITS);
+    let reason = || "withheld by the kernel (EACCES): the process cannot be dumped".to_owned();
+    word.namespaces = NAMESPACES.into_iter().map(|name| (name, Err(reason()))).collect();
+    word.descriptors = Err(reason());
+    word.program = Err(reason());
+    word
+}
+
+fn judged(word: &Word, scene: &Scene) -> Vec<Finding> {
+    process(manifest::row(Process::Memory).unwrap(), PID, word, scene)
+}
+
+fn properties(findings: &[Finding], verdict: Verdict) -> Vec<&'static str> {
+    findings.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.property).collect()
+}
+
+#[test]
+fn a_process_confined_as_the_table_says_shows_no_difference() {
+    let findings = judged(&good(), &scene(Mode::System));
+    assert!(properties(&findings, Verdict::Different).is_empty(), "{findings:?}");
+    assert_eq!(properties(&findings, Verdict::Unreadable), ["landlock"]);
+}
+
+#[test]
+fn what_the_kernel_withholds_is_unreadable_and_never_equal() {
+    let findings = judged(&withheld(), &scene(Mode::User));
+    assert!(properties(&findings, Verdict::Different).is_empty(), "{findings:?}");
+    let hidden = properties(&findings, Verdict::Unreadable);
+    for property in
+        ["net", "mnt", "ipc", "uts", "user", "pid", "descriptors", "sockets", "program", "landlock"]
+    {
+        assert!(hidden.contains(&property), "{property}");
+    }
+    assert!(findings.iter().filter(|f| f.verdict == Verdict::Unreadable).all(|f| !f.reason.is_empty()));
+}
+
+#[test]
+fn each_weakened_line_of_status_is_a_difference() {
+    for (line, weaker, property) in [
+        ("PPid:\t4700", "PPid:\t1", "PPid"),
+        ("Uid:\t900005\t900005\t900005\t900005", "Uid:\t0\t0\t0\t0", "Uid"),
+        ("Uid:\t900005\t900005\t900005\t900005", "Uid:\t900005\t900005\t0\t900005", "Uid"),
+        ("Gid:\t900005\t900005\t900005\t900005", "Gid:\t900005\t0\t900005\t900005", "Gid"),
+        ("Groups:\t ", "Groups:\t27 ", "Groups"),
+        ("Threads:\t1", "Threads:\t2", "Threads"),
+        ("CapInh:\t0000000000000000", "CapInh:\t0000000000000001", "CapInh"),
+        ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000200000", "CapPrm"),
+        ("CapEff:\t0000000000000000", "CapEff:\t0000000000200000", "CapEff"),
+        ("CapBnd:\t0000000000000000", "CapBnd:\t000001ffffffffff", "CapBnd"),
+        ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000000400", "CapAmb"),
+        ("NoNewPrivs:\t1", "NoNewPrivs:\t0", "NoNewPrivs"),
+        ("Seccomp:\t2", "Seccomp:\t0", "Seccomp"),
+    ] {
+        assert!(STATUS.contains(line), "{line}");
+        let findings = judged(&word(&STATUS.replace(line, weaker), LIMITS), &scene(Mode::System));
+        assert_eq!(properties(&findings, Verdict::Different), [property], "{weaker}");
+    }
+}
+
+#[test]
+fn each_weakened_limit_is_a_difference() {
+    for (value, weaker, property) in [
+        ("256                  256 ", "20000                20000 ", "Max open files"),
+        ("256                  256 ", "256                  20000 ", "Max open files"),
+        ("268435456            268435456", "unlimited            unlimited", "Max data size"),
+        ("4294967296           4294967296", "unlimited            unlimited", "Max file size"),
+        ("0                    0  ", "0                    unlimited", "Max core file size"),
+    ] {
+        assert!(LIMITS.contains(value), "{value}");
+        let findings = judged(&word(STATUS, &LIMITS.replace(value, weaker)), &scene(Mode::System));
+        assert_eq!(properties(&findings, Verdict::Different), [property], "{weaker}");
+    }
+}
+
+#[test]
+fn a_limit_or_field_that_is_missing_is_not_equal() {
+    let findings = judged(&word("Name:\tmemory\n", "Limit\n"), &scene(Mode::System));
+    let unreadable = properties(&findings, Verdict::Unreadable);
+    for property in ["Uid", "NoNewPrivs", "Seccomp", "CapEff", "Max open files"] {
+        assert!(unreadable.contains(&property), "{property}");
+    }
+}
+
+#[test]
+fn the_hosts_own_namespaces_and_routes_are_a_difference_save_in_flat() {
+    let mut shared = good();
+    shared.namespaces = namespaces(1);
+    shared.routes = Ok(vec!["eth0".to_owned()]);
+    let findings = judged(&shared, &scene(Mode::System));
+    assert_eq!(properties(&findings, Verdict::Different), ["net", "mnt", "ipc", "uts", "routes"]);
+    shared.status = Ok(parse_status(&STATUS.replace("900005", "1000")));
+    let findings = judged(&shared, &scene(Mode::Flat));
+    assert!(properties(&findings, Verdict::Different).is_empty(), "{findings:?}");
+}
+
+#[test]
+fn only_the_dialer_may_share_the_hosts_network() {
+    let row = manifest::row(Process::Dialer).unwrap();
+    let mut word = good();
+    word.namespaces.insert("net", Ok("net:[1]".to_owned()));
+    word.routes = Ok(vec!["eth0".to_owned()]);
+    let findings = process(row, PID, &word, &scene(Mode::System));
+    let different = properties(&findings, Verdict::Different);
+    assert!(!different.contains(&"net") && !different.contains(&"routes"), "{different:?}");
+}
+
+#[test]
+fn a_descriptor_that_the_row_does_not_explain_is_a_difference() {
+    for stranger in [
+        "/etc/shadow",
+        "/var/lib/cordon/audit/log",
+        "/var/lib/cordon/memory-of-others/x",
+        "/dev/mem",
+        "/proc/1/mem",
+        "anon_inode:bpf-prog",
+        "anon_inode:[io_uring]",
+        "anon_inode:[pidfd]",
+    ] {
+        let mut word = good();
+        word.descriptors.as_mut().unwrap().push(stranger.to_owned());
+        let findings = judged(&word, &scene(Mode::System));
+        assert_eq!(properties(&findings, Verdict::Different), ["descriptors"], "{stranger}");
+        assert!(findings.iter().any(|finding| finding.found.contains(stranger)), "{stranger}");
+    }
+}
+
+#[test]
+fn a_socket_more_than_the_table_has_edges_is_a_difference() {
+    let mut word = good();
+    word.descriptors.as_mut().unwrap().push("socket:[6]".to_owned());
+    assert_eq!(properties(&judged(&word, &scene(Mode::System)), Verdict::Different), ["sockets"]);
+}
+
+#[test]
+fn another_program_and_a_dumpable_process_are_differences() {
+    let mut word = good();
+    word.program = Ok(PathBuf::from("/usr/bin/python3"));
+    word.files_of = Ok(UID);
+    let findings = judged(&word, &scene(Mode::System));
+    assert_eq!(properties(&findings, Verdict::Different), ["program", "dumpable"]);
+    let mut mine = withheld();
+    mine.descriptors = Ok(vec![]);
+    mine.files_of = Ok(1000);
+    assert_eq!(properties(&judged(&mine, &scene(Mode::User)), Verdict::Different), ["dumpable"]);
+}
+
+#[test]
+fn two_processes_with_one_uid_are_a_difference_in_system_mode() {
+    let mut scene = scene(Mode::System);
+    scene.installed.insert(Process::Memory, (UID, UID));
+    scene.uids.insert(Process::Router, UID);
+    let findings = judged(&good(), &scene);
+    assert_eq!(properties(&findings, Verdict::Different), ["Uid"]);
+    assert!(findings.iter().any(|finding| finding.reason == "shared with router"));
+}
+
+#[test]
+fn an_installed_user_is_held_to_its_own_uid() {
+    let mut scene = scene(Mode::System);
+    scene.installed.insert(Process::Memory, (123, 124));
+    assert_eq!(properties(&judged(&good(), &scene), Verdict::Different), ["Uid", "Gid"]);
+}
+
+#[test]
+fn the_bounding_set_may_be_full_in_flat_mode_alone_and_it_is_said_why() {
+    let full =
+        STATUS.replace("900005", "1000").replace("CapBnd:\t0000000000000000", "CapBnd:\t000001ffffffffff");
+    let findings = judged(&word(&full, LIMITS), &scene(Mode::Flat));
+    let bounding = findings.iter().find(|finding| finding.property == "CapBnd").unwrap();
+    assert!(bounding.verdict == Verdict::Equal && bounding.reason.contains("flat gives this up"));
+    let findings = judged(&word(&full, LIMITS), &scene(Mode::User));
+    assert_eq!(properties(&findings, Verdict::Different), ["CapBnd"]);
+}
+
+#[test]
+fn agentd_is_root_in_system_mode_and_who_made_the_socket() {
+    assert!(properties(&agentd(&scene(Mode::System), AGENTD), Verdict::Different).is_empty());
+    assert_eq!(properties(&agentd(&scene(Mode::System), 1), Verdict::Different), ["pid"]);
+    let mut weak = scene(Mode::System);
+    weak.agentd = Some(supervisor(1000));
+    assert_eq!(properties(&agentd(&weak, AGENTD), Verdict::Different), ["Uid"]);
+    assert!(properties(&agentd(&scene(Mode::User), AGENTD), Verdict::Different).is_empty());
+}
+
+#[test]
+fn an_unknown_mode_is_held_to_the_strictest() {
+    assert_eq!(Mode::named("flat"), Mode::Flat);
+    assert_eq!(Mode::named("something"), Mode::System);
+}

@@ -1,0 +1,252 @@
+//! The grammar of the command line. The commands themselves stand in [`crate::commands`], one line each.
+
+use crate::failure::USAGE;
+use crate::out::Out;
+use crate::{audit, chat, config, cred, listings, memory, message, sandbox, session, user, workspace};
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use ipc_proto::bounded::TooLong;
+use ipc_proto::{Name, Text};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Shows and steers a Cordon host, and talks to its agents.
+#[derive(Parser)]
+#[command(name = "agentctl", version, about, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// The host's control socket
+    #[arg(long, global = true, env = "CORDON_SOCKET", value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Print JSON: one document, or one line per event where the command goes on
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Show the host and every process
+    Status,
+    /// Show one process: its row, its edges, its counters, what it said last
+    Inspect {
+        /// The process
+        #[arg(value_parser = text::<64>)]
+        name: Name,
+    },
+    /// Compare what the kernel says of every process with the table
+    Attest {
+        /// Show every property, not only those that differ or cannot be read
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show the table of privilege
+    Manifest {
+        /// Draw it as a Graphviz graph
+        #[arg(long)]
+        dot: bool,
+    },
+    /// Show what happened: named events, and processes that started or stopped
+    Events {
+        /// Go on with events as they happen
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Show what processes wrote
+    Logs {
+        /// The process; all without one
+        #[arg(value_parser = text::<64>)]
+        name: Option<Name>,
+        /// Go on with lines as they are written
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Restart a process
+    Restart {
+        /// The process
+        #[arg(value_parser = text::<64>)]
+        name: Name,
+    },
+    /// Stop a process and leave it stopped
+    Hold {
+        /// The process
+        #[arg(value_parser = text::<64>)]
+        name: Name,
+    },
+    /// Start a held process
+    Release {
+        /// The process
+        #[arg(value_parser = text::<64>)]
+        name: Name,
+    },
+    /// Stop the host
+    Shutdown,
+    /// Talk to an agent
+    Chat(chat::Chat),
+    /// Conversations
+    #[command(subcommand)]
+    Session(session::Session),
+    /// Messages and what became of them
+    #[command(subcommand)]
+    Message(message::Message),
+    /// Who may use the host
+    #[command(subcommand)]
+    User(user::User),
+    /// The agents there are
+    #[command(subcommand)]
+    Agent(listings::Agent),
+    /// The models there are
+    #[command(subcommand)]
+    Model(listings::Model),
+    /// The folders that sessions work in
+    #[command(subcommand)]
+    Workspace(workspace::Workspace),
+    /// What the host remembers for you
+    #[command(subcommand)]
+    Memory(memory::Memory),
+    /// The record of what was decided and done
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    /// Secrets: they go in and never come out
+    #[command(subcommand)]
+    Cred(cred::Cred),
+    /// Commands in a runner's jail
+    #[command(subcommand)]
+    Sandbox(sandbox::Sandbox),
+    /// The configuration file
+    #[command(subcommand)]
+    Config(config::Config),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Reads text that has a bound; the message names it.
+///
+/// # Errors
+/// How much it is too long.
+pub(crate) fn text<const N: usize>(text: &str) -> Result<Text<N>, TooLong> {
+    Text::new(text)
+}
+
+/// Reads the command line; help and usage errors are printed here.
+///
+/// # Errors
+/// The exit status: 0 for help and version, 64 for a mistake.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    Cli::try_parse_from(&arguments).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody reads it if it cannot be printed.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            usage(&arguments, &error);
+            ExitCode::from(USAGE)
+        }
+    })
+}
+
+/// Whether JSON was asked for must be seen without the grammar, since it was broken.
+fn usage(arguments: &[OsString], error: &clap::Error) {
+    let json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    if json {
+        Out::new(true).complain("usage", error.render().to_string().trim_end());
+    } else {
+        let _ = error.print();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    const MAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/man/agentctl.8");
+
+    fn accepts(line: &str) -> bool {
+        Cli::try_parse_from(std::iter::once("agentctl").chain(line.split_whitespace())).is_ok()
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn json_and_socket_are_understood_after_any_subcommand() {
+        for line in
+            ["status", "user list", "chat -m hello", "cred set k --host h", "sandbox run", "audit tail -f"]
+        {
+            let tail = if line == "sandbox run" { "-- true" } else { "" };
+            assert!(accepts(&format!("{line} --json --socket /s {tail}")), "{line}");
+            assert!(accepts(&format!("--json {line} {tail}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_follows_two_dashes_is_the_commands_own() {
+        let cli = Cli::try_parse_from(["agentctl", "sandbox", "run", "--", "ls", "--json", "-f"]).unwrap();
+        assert!(!cli.json);
+    }
+
+    #[test]
+    fn values_out_of_bounds_and_unknown_words_are_refused() {
+        let long = "x".repeat(65);
+        for line in [
+            "",
+            "nothing",
+            "restart",
+            &format!("restart {long}"),
+            "cred set NAME",
+            "cred set NAME VALUE --host h",
+            "message trace not-an-id",
+            "message list --limit 0",
+            "memory list --limit 101",
+            "memory add text --area nowhere",
+            "user add bob --role king",
+            "sandbox run",
+            "completions csh",
+        ] {
+            assert!(!accepts(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_and_flag_stands_in_the_man_page() {
+        let page = std::fs::read_to_string(MAN).unwrap().replace("\\-", "-");
+        let heads: Vec<String> = page.lines().zip(page.lines().skip(1)).filter_map(head).collect();
+        let mut missing = Vec::new();
+        look_up(&Cli::command(), "", &page, &heads, &mut missing);
+        assert!(missing.is_empty(), "not in agentctl.8: {missing:?}");
+    }
+
+    /// The words of a paragraph's head: the line after `.TP` without its macro, fonts and quotes.
+    fn head((before, line): (&str, &str)) -> Option<String> {
+        let (macro_name, words) = line.split_once(' ')?;
+        (before == ".TP" && macro_name.starts_with('.')).then(|| words.replace('"', ""))
+    }
+
+    fn look_up(command: &clap::Command, path: &str, page: &str, heads: &[String], missing: &mut Vec<String>) {
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        for flag in flags.filter(|flag| !matches!(*flag, "help" | "version")) {
+            if !page.contains(&format!("--{flag}")) {
+                missing.push(format!("{path} --{flag}"));
+            }
+        }
+        for sub in command.get_subcommands() {
+            let path = format!("{path} {}", sub.get_name()).trim_start().to_owned();
+            let named = heads.iter().any(|head| head == &path || head.starts_with(&format!("{path} ")));
+            if !sub.has_subcommands() && !named {
+                missing.push(path.clone());
+            }
+            look_up(sub, &path, page, heads, missing);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The table of commands: one line each, what is typed on the left, what is done on the right.
+
+use crate::app::{App, Outcome};
+use crate::cli::Command;
+use crate::{
+    attest, audit, chat, config, cred, events, inspect, listings, logs, memory, message, restart, rows,
+    sandbox, session, status, user, workspace,
+};
+use audit::Audit;
+use config::Config;
+use cred::Cred;
+use listings::{Agent, Model};
+use memory::Memory;
+use message::Message;
+use sandbox::Sandbox;
+use session::Session;
+use user::User;
+use workspace::Workspace;
+
+/// Does what was typed.
+pub(crate) async fn run(app: &App, command: Command) -> Outcome {
+    match command {
+        Command::Status => status::status(app).await,
+        Command::Inspect { name } => inspect::inspect(app, name).await,
+        Command::Attest { all } => attest::attest(app, all).await,
+        Command::Manifest { dot } => rows::manifest(app, dot),
+        Command::Events { follow } => events::events(app, follow).await,
+        Command::Logs { name, follow } => logs::logs(app, name, follow).await,
+        Command::Restart { name } => restart::restart(app, name).await,
+        Command::Hold { name } => restart::hold(app, name).await,
+        Command::Release { name } => restart::release(app, name).await,
+        Command::Shutdown => restart::shutdown(app).await,
+        Command::Chat(arguments) => chat::chat(app, arguments).await,
+        Command::Session(Session::List) => session::list(app).await,
+        Command::Session(Session::Show { name }) => session::show(app, name).await,
+        Command::Session(Session::End { name }) => session::end(app, name).await,
+        Command::Message(Message::List { limit }) => message::list(app, limit).await,
+        Command::Message(Message::Trace { id }) => message::trace(app, id).await,
+        Command::User(User::List) => user::list(app).await,
+        Command::User(User::Add(arguments)) => user::add(app, arguments).await,
+        Command::User(User::Remove { name }) => user::remove(app, name).await,
+        Command::User(User::Whoami) => user::whoami(app).await,
+        Command::Agent(Agent::List) => listings::agents(app).await,
+        Command::Agent(Agent::Show { name }) => listings::agent(app, name).await,
+        Command::Model(Model::List) => listings::models(app).await,
+        Command::Workspace(Workspace::List) => workspace::list(app).await,
+        Command::Workspace(Workspace::Get { session, path }) => workspace::get(app, session, path).await,
+        Command::Workspace(Workspace::Put { session, path, file }) => {
+            workspace::put(app, session, path, file).await
+        }
+        Command::Workspace(Workspace::Remove { id }) => workspace::remove(app, id).await,
+        Command::Memory(Memory::Add { content, tags, place }) => memory::add(app, content, tags, place).await,
+        Command::Memory(Memory::Search { words, limit, place }) => {
+            memory::search(app, words, limit, place).await
+        }
+        Command::Memory(Memory::Show { id, place }) => memory::show(app, id, place).await,
+        Command::Memory(Memory::Delete { id, place }) => memory::delete(app, id, place).await,
+        Command::Memory(Memory::List { limit, offset, place }) => {
+            memory::list(app, limit, offset, place).await
+        }
+        Command::Audit(Audit::Tail { follow, from }) => audit::tail(app, follow, from).await,
+        Command::Audit(Audit::Verify { dir: None }) => audit::verify(app).await,
+        Command::Audit(Audit::Verify { dir: Some(dir) }) => audit::verify_offline(app, &dir),
+        Command::Cred(Cred::Set { name, hosts }) => cred::set(app, name, hosts).await,
+        Command::Cred(Cred::List) => cred::list(app).await,
+        Command::Cred(Cred::Remove { name }) => cred::remove(app, name).await,
+        Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
+        Command::Config(Config::Check { file }) => config::check(app, &file),
+        Command::Completions { shell } => listings::completions(app, shell),
+    }
+}

@@ -1,0 +1,192 @@
+//! `agentctl events`: the eight named events of the router, and what happens to processes.
+//!
+//! Process events are what two looks at the state differ by: a process that was restarted between two looks is
+//! seen by its count of starts.
+
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::{status, text, view};
+use ipc_proto::Name;
+use ipc_proto::control::{HostStatus, ProcessStatus, method};
+use ipc_proto::router::NamedEvent;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// How long one look waits for a named event, ms.
+const LOOK_MS: u32 = 1000;
+
+/// What happened to a process.
+struct Change {
+    at_ms: u64,
+    process: Name,
+    state: Name,
+    pid: u32,
+    generation: u64,
+}
+
+/// What was known of each process at the last look.
+type Seen = BTreeMap<String, (u64, Name)>;
+
+/// Shows what happened, and with `follow` what happens.
+pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
+    let host = status::read(app).await?;
+    let mut seen = Seen::new();
+    let mut after = 0;
+    let named = all(app, &mut after).await?;
+    let changes = changes(&host, &mut seen, true);
+    if app.out.json && !follow {
+        let events = in_order(&named, &changes);
+        app.out
+            .document(json!({ "events": events.iter().map(|(_, event, _)| event).collect::<Vec<_>>() }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(app, &named, &changes)?;
+    while follow {
+        let named = since(app, after, LOOK_MS).await?;
+        after = named.last().map_or(after, |event| event.number);
+        let host = status::read(app).await?;
+        let changed = changes_of(&host, &mut seen);
+        if changed.iter().any(|change| change.process.as_str() == "router") {
+            // A new router counts from 1 again.
+            after = 0;
+        }
+        print(app, &named, &changed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every named event that the router still has.
+async fn all(app: &App, after: &mut u64) -> Result<Vec<NamedEvent>, Failure> {
+    let mut named = Vec::new();
+    loop {
+        let more = since(app, *after, 0).await?;
+        let Some(last) = more.last().map(|event| event.number).filter(|last| last > after) else {
+            return Ok(named);
+        };
+        *after = last;
+        named.extend(more);
+    }
+}
+
+async fn since(app: &App, after: u64, wait_ms: u32) -> Result<Vec<NamedEvent>, Failure> {
+    let found = app.link.ask(&method::events, async |c, cx| c.events(cx, after, wait_ms).await).await?;
+    Ok(found.into_vec())
+}
+
+fn changes_of(host: &HostStatus, seen: &mut Seen) -> Vec<Change> {
+    changes(host, seen, false)
+}
+
+/// What is new since the last look; at the first, when each process was started.
+fn changes(host: &HostStatus, seen: &mut Seen, first: bool) -> Vec<Change> {
+    let now = text::now_ms();
+    let mut found = Vec::new();
+    for process in &host.processes {
+        let is = (process.generation, process.state.clone());
+        if seen.insert(process.name.to_string(), is.clone()) != Some(is) {
+            let at_ms = if first { now.saturating_sub(process.uptime_ms) } else { now };
+            found.push(change(process, at_ms));
+        }
+    }
+    found
+}
+
+fn change(process: &ProcessStatus, at_ms: u64) -> Change {
+    Change {
+        at_ms,
+        process: process.name.clone(),
+        state: process.state.clone(),
+        pid: process.pid,
+        generation: process.generation,
+    }
+}
+
+/// Both kinds by time, as JSON and as cells.
+fn in_order(named: &[NamedEvent], changes: &[Change]) -> Vec<(u64, Value, Vec<String>)> {
+    let named = named.iter().map(|event| (event.at_ms, view::event(event), cells(event)));
+    let changes = changes.iter().map(|change| {
+        let name = format!("process.{}", change.state);
+        let cells = vec![
+            text::utc(change.at_ms),
+            name.clone(),
+            change.process.to_string(),
+            format!("start {}", change.generation),
+            String::new(),
+        ];
+        let value = json!({
+            "at_ms": change.at_ms, "name": name, "process": change.process, "state": change.state,
+            "pid": change.pid, "generation": change.generation,
+        });
+        (change.at_ms, value, cells)
+    });
+    let mut events: Vec<_> = named.chain(changes).collect();
+    events.sort_by_key(|(at_ms, ..)| *at_ms);
+    events
+}
+
+fn cells(event: &NamedEvent) -> Vec<String> {
+    let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string).unwrap_or_default();
+    let turn = event.turn.map(|id| format!("turn {id}"));
+    let session = event.session.map(|id| format!("session {id}"));
+    vec![
+        text::utc(event.at_ms),
+        view::word(event.name),
+        text(&event.subject),
+        text(&event.detail),
+        turn.or(session).unwrap_or_default(),
+    ]
+}
+
+fn print(app: &App, named: &[NamedEvent], changes: &[Change]) -> std::io::Result<()> {
+    let events = in_order(named, changes);
+    if app.out.json {
+        return events.iter().try_for_each(|(_, event, _)| app.out.json_line(event));
+    }
+    app.out.table(&[], events.into_iter().map(|(_, _, cells)| cells).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::{List, Text};
+
+    fn host(state: &str, generation: u64) -> HostStatus {
+        let process = ProcessStatus {
+            name: Text::clip("router"),
+            state: Text::clip(state),
+            pid: 7,
+            uid: 1,
+            generation,
+            restarts: 0,
+            uptime_ms: 10,
+            pss_kib: 0,
+            rss_kib: 0,
+            calls: 0,
+            refused: 0,
+            p50_us: 0,
+            p99_us: 0,
+            in_flight: 0,
+            queue: 0,
+        };
+        HostStatus {
+            state: Text::clip("ready"),
+            mode: Text::clip("user"),
+            version: Text::clip("0"),
+            pid: 1,
+            uptime_ms: 1,
+            state_dir: Text::clip("/s"),
+            processes: List::clip([process]),
+        }
+    }
+
+    #[test]
+    fn a_restart_between_two_looks_is_an_event_and_no_change_is_none() {
+        let mut seen = Seen::new();
+        assert_eq!(changes(&host("ready", 1), &mut seen, true).len(), 1);
+        assert!(changes_of(&host("ready", 1), &mut seen).is_empty());
+        let change = changes_of(&host("ready", 2), &mut seen);
+        assert_eq!(change.first().map(|c| c.generation), Some(2));
+        assert_eq!(changes_of(&host("held", 2), &mut seen).len(), 1);
+    }
+}

@@ -1,0 +1,248 @@
+//! Why a command failed: the sentence for a person, the fixed word for a program, and the exit status.
+//!
+//! A message says what, which and why; it never holds a secret or content.
+
+use ipc_proto::audit::AuditError;
+use ipc_proto::bounded::TooLong;
+use ipc_proto::control::ControlError;
+use ipc_proto::credproxy::CredError;
+use ipc_proto::memory::MemoryError;
+use ipc_proto::router::RouterError;
+use std::io;
+use std::path::PathBuf;
+
+/// The arguments make no sense.
+pub(crate) const USAGE: u8 = 64;
+/// The host cannot be reached.
+pub(crate) const UNREACHABLE: u8 = 69;
+/// The caller may not.
+pub(crate) const NOT_ALLOWED: u8 = 77;
+/// The configuration is wrong.
+pub(crate) const CONFIGURATION: u8 = 78;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Found after parsing: arguments that do not fit each other.
+    #[error("{0}")]
+    Usage(String),
+    /// Nobody listens at the socket, or the connection broke and did not come back.
+    #[error("no host answers at {}: {cause}", path.display())]
+    Unreachable {
+        /// The socket.
+        path: PathBuf,
+        /// What happened.
+        cause: String,
+    },
+    /// The socket may not be opened by this user.
+    #[error("the socket {} may not be opened: {cause}", path.display())]
+    SocketDenied {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel says.
+        cause: io::Error,
+    },
+    /// Control speaks another version of the protocol.
+    #[error("control speaks another protocol version than this agentctl; use the one of the host's release")]
+    WrongVersion,
+    /// Control took longer than the method allows.
+    #[error("no answer within the deadline")]
+    Deadline,
+    /// Control refused the call before it looked at it.
+    #[error("control refused the call: {0}")]
+    Refused(io::ErrorKind),
+    /// Control's own reason.
+    #[error("{0}")]
+    Control(ControlError),
+    /// No user of that name: the same word of the router as for a caller that is nobody, but not the same case.
+    #[error("no such user")]
+    NoSuchUser,
+    /// A value is over its bound.
+    #[error("{what}: {why}")]
+    TooLong {
+        /// Which value.
+        what: &'static str,
+        /// By how much.
+        why: TooLong,
+    },
+    /// The workspace is not a directory.
+    #[error("the workspace {} is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// The workspace belongs to somebody else.
+    #[error("the workspace {} is not yours", .0.display())]
+    NotYours(PathBuf),
+    /// As many directories are attached as there may be.
+    #[error("too many directories are attached; end a session first")]
+    TooManyAttached,
+    /// A file cannot be read or written.
+    #[error("{}: {cause}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the kernel says.
+        cause: io::Error,
+    },
+    /// The vault's public key is not what it must be.
+    #[error("the public key {} cannot be trusted: {why}", path.display())]
+    PublicKey {
+        /// The key file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The value could not be sealed.
+    #[error("the value could not be sealed")]
+    Seal,
+    /// A program that belongs to this one is not installed beside it.
+    #[error("the program {name} is not beside agentctl, nor in ../libexec/cordon")]
+    NoProgram {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A program that belongs to this one could not be run, or did not answer in its format.
+    #[error("the program {name} failed: {why}")]
+    Program {
+        /// Its name.
+        name: &'static str,
+        /// How.
+        why: String,
+    },
+    /// No agent of that name; the valid names are listed.
+    #[error("no such agent; there are: {0}")]
+    NoAgent(String),
+    /// No process of that name; the valid names are listed.
+    #[error("no such process; there are: {0}")]
+    NoProcess(&'static str),
+    /// A turn did not do what was asked of it.
+    #[error("{message}")]
+    Turn {
+        /// The fixed word.
+        kind: &'static str,
+        /// In the host's words.
+        message: String,
+    },
+    /// Interrupted twice, before the turn's end was seen.
+    #[error("interrupted; the turn was asked to stop")]
+    Interrupted,
+    /// Standard output or standard input is gone.
+    #[error("the terminal or pipe failed: {0}")]
+    Output(#[from] io::Error),
+    /// No event loop.
+    #[error("no event loop: {0}")]
+    Runtime(io::Error),
+}
+
+impl Failure {
+    /// The fixed word of this failure, as it stands in `error.type`.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "usage",
+            Self::Unreachable { .. } => "unreachable",
+            Self::SocketDenied { .. } | Self::Refused(io::ErrorKind::PermissionDenied) => "not_allowed",
+            Self::WrongVersion => "wrong_version",
+            Self::Deadline => "deadline",
+            Self::Refused(_) => "refused",
+            Self::Control(error) => control(error),
+            Self::NoSuchUser => "no_user",
+            Self::TooLong { .. } => "too_long",
+            Self::NotADirectory(_) => "not_a_directory",
+            Self::NotYours(_) => "not_yours",
+            Self::TooManyAttached => "too_many_attached",
+            Self::File { .. } => "file",
+            Self::PublicKey { .. } => "public_key",
+            Self::Seal => "seal",
+            Self::NoProgram { .. } | Self::Program { .. } => "program",
+            Self::NoAgent(_) => "no_agent",
+            Self::NoProcess(_) => "no_process",
+            Self::Turn { kind, .. } => kind,
+            Self::Interrupted => "interrupted",
+            Self::Output(_) => "output",
+            Self::Runtime(_) => "runtime",
+        }
+    }
+
+    /// The exit status that says the same.
+    pub(crate) const fn exit(&self) -> u8 {
+        match self {
+            Self::Usage(_) => USAGE,
+            Self::Unreachable { .. }
+            | Self::WrongVersion
+            | Self::Deadline
+            | Self::Control(ControlError::Down(_)) => UNREACHABLE,
+            Self::SocketDenied { .. }
+            | Self::NotYours(_)
+            | Self::Refused(io::ErrorKind::PermissionDenied)
+            | Self::Control(ControlError::NotAllowed(_) | ControlError::Router(RouterError::NoUser)) => {
+                NOT_ALLOWED
+            }
+            Self::Interrupted => 130,
+            _ => 1,
+        }
+    }
+}
+
+const fn control(error: &ControlError) -> &'static str {
+    match error {
+        ControlError::NotAllowed(_) => "not_allowed",
+        ControlError::NoProcess(_) => "no_process",
+        ControlError::Down(_) => "down",
+        ControlError::Router(error) => router(error),
+        ControlError::Memory(error) => memory(*error),
+        ControlError::Cred(error) => cred(*error),
+        ControlError::Audit(AuditError::NotDurable) => "not_durable",
+        ControlError::Audit(AuditError::Broken) => "broken",
+        ControlError::Workspace(_) => "workspace",
+        ControlError::NoModel(_) => "no_model",
+    }
+}
+
+const fn router(error: &RouterError) -> &'static str {
+    match error {
+        RouterError::NoTurn => "no_turn",
+        RouterError::NoSession(_) => "no_session",
+        RouterError::SessionOver => "session_over",
+        RouterError::NoMessage => "no_message",
+        RouterError::NoUser => "not_allowed",
+        RouterError::NoAgent(_) => "no_agent",
+        RouterError::NoWorkspace => "no_workspace",
+        RouterError::Taken => "taken",
+        RouterError::BadMessage => "bad_message",
+        RouterError::UserExists => "user_exists",
+        RouterError::Busy { .. } => "busy",
+        RouterError::NotDurable => "not_durable",
+        RouterError::BadStep => "bad_step",
+        RouterError::InUse => "in_use",
+        RouterError::BadUser => "bad_user",
+    }
+}
+
+const fn memory(error: MemoryError) -> &'static str {
+    match error {
+        MemoryError::NotFound => "no_memory",
+        MemoryError::Refused => "refused",
+        MemoryError::ScannerDown => "scanner_down",
+        MemoryError::NotRecorded => "not_recorded",
+        MemoryError::Full => "full",
+        MemoryError::Storage => "storage",
+    }
+}
+
+const fn cred(error: CredError) -> &'static str {
+    match error {
+        CredError::NoSecret => "no_secret",
+        CredError::NotBound => "not_bound",
+        CredError::BadUrl => "bad_url",
+        CredError::NotSealed => "not_sealed",
+        CredError::Vault => "vault",
+        CredError::BadHeader => "bad_header",
+        CredError::BadValue => "bad_value",
+        CredError::BadBinding => "bad_binding",
+        CredError::Full => "full",
+        CredError::NotRecorded => "not_recorded",
+        CredError::Dial(_)
+        | CredError::Tls
+        | CredError::Upstream
+        | CredError::Stalled
+        | CredError::NoReply => "upstream",
+    }
+}

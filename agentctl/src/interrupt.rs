@@ -1,0 +1,56 @@
+//! Ctrl-C as something to wait for, so that it cancels a turn instead of ending this program.
+//!
+//! The signal is blocked and read from a descriptor; dropping this gives it its usual meaning back.
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use std::io;
+use tokio::io::unix::AsyncFd;
+
+/// Waits for Ctrl-C.
+pub(crate) struct Interrupt {
+    descriptor: AsyncFd<SignalFd>,
+    before: SigSet,
+}
+
+impl Interrupt {
+    /// From now on Ctrl-C is only seen by [`Self::pressed`].
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn new() -> io::Result<Self> {
+        let mask = SigSet::from(Signal::SIGINT);
+        let before = SigSet::thread_get_mask()?;
+        mask.thread_block()?;
+        let descriptor = SignalFd::with_flags(&mask, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+        Ok(Self { descriptor: watched(descriptor)?, before })
+    }
+
+    /// Returns when it was pressed.
+    pub(crate) async fn pressed(&self) {
+        while let Ok(mut ready) = self.descriptor.readable().await {
+            match ready.try_io(|descriptor| Ok(descriptor.get_ref().read_signal()?)) {
+                Ok(Ok(Some(_))) => return,
+                Ok(Ok(None)) | Err(_) => {}
+                Ok(Err(_)) => break,
+            }
+        }
+        // A descriptor that cannot be read presses nothing.
+        std::future::pending().await
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "the successor is unsafe; a SignalFd owns its descriptor, which is what that asks for"
+)]
+fn watched(descriptor: SignalFd) -> io::Result<AsyncFd<SignalFd>> {
+    AsyncFd::new(descriptor)
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        // Without the old mask Ctrl-C would stay without effect; there is nothing better to do than go on.
+        let _ = self.before.thread_set_mask();
+    }
+}

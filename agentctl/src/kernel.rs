@@ -1,0 +1,176 @@
+//! The kernel's word on a process, read from `/proc/PID` by this program itself. Nobody is asked and nothing is
+//! judged here; what the kernel withholds is kept as withheld, with its reason.
+
+use nix::libc;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The namespaces that are looked at.
+pub(crate) const NAMESPACES: [&str; 6] = ["net", "mnt", "ipc", "uts", "user", "pid"];
+
+/// Something the kernel says, or why it does not.
+pub(crate) type Said<T> = Result<T, String>;
+
+/// The fields of a `status` file by name.
+pub(crate) type Status = BTreeMap<String, String>;
+/// Soft and hard limits by name.
+pub(crate) type Limits = BTreeMap<String, (String, String)>;
+
+/// The kernel's word on one process.
+#[derive(Clone, Debug)]
+pub(crate) struct Word {
+    /// `/proc/PID/status`.
+    pub(crate) status: Said<Status>,
+    /// `/proc/PID/limits`.
+    pub(crate) limits: Said<Limits>,
+    /// What `/proc/PID/ns/NAME` points to, by name.
+    pub(crate) namespaces: BTreeMap<&'static str, Said<String>>,
+    /// Interfaces other than `lo` that have a route in its network namespace.
+    pub(crate) routes: Said<Vec<String>>,
+    /// What each of its descriptors points to.
+    pub(crate) descriptors: Said<Vec<String>>,
+    /// The program it executes.
+    pub(crate) program: Said<PathBuf>,
+    /// The uid that owns its files under `/proc`: root's if it cannot be dumped.
+    pub(crate) files_of: Said<u32>,
+}
+
+/// The kernel's word on `pid`; none if it is gone, or became another process meanwhile.
+pub(crate) fn word(pid: u32) -> Option<Word> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let before = started(&folder)?;
+    let word = Word {
+        status: text(&folder.join("status")).map(|text| parse_status(&text)),
+        limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
+        namespaces: namespaces(&folder),
+        routes: routes(&folder),
+        descriptors: descriptors(&folder.join("fd")),
+        program: link(&folder.join("exe")),
+        files_of: folder.join("status").metadata().map(|stat| stat.uid()).map_err(reason),
+    };
+    (started(&folder)? == before).then_some(word)
+}
+
+/// What this process's own namespaces are.
+pub(crate) fn own_namespaces() -> BTreeMap<&'static str, Said<String>> {
+    namespaces(Path::new("/proc/self"))
+}
+
+fn namespaces(folder: &Path) -> BTreeMap<&'static str, Said<String>> {
+    let read = |name: &'static str| {
+        let target = link(&folder.join("ns").join(name));
+        (name, target.map(|target| target.to_string_lossy().into_owned()))
+    };
+    NAMESPACES.into_iter().map(read).collect()
+}
+
+/// When it was started, in ticks since boot: tells a process from another that got its pid.
+fn started(folder: &Path) -> Option<String> {
+    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+    // The name before may hold anything, so the fields are counted from the last parenthesis.
+    let fields = stat.rsplit_once(')')?.1;
+    fields.split_whitespace().nth(19).map(str::to_owned)
+}
+
+fn text(path: &Path) -> Said<String> {
+    std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(reason)
+}
+
+fn link(path: &Path) -> Said<PathBuf> {
+    std::fs::read_link(path).map_err(reason)
+}
+
+fn reason(error: io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES) => "withheld by the kernel (EACCES): the process cannot be dumped".to_owned(),
+        Some(libc::EPERM) => "withheld by the kernel (EPERM)".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+fn routes(folder: &Path) -> Said<Vec<String>> {
+    let four = text(&folder.join("net/route"))?;
+    // A kernel without IPv6 has no such file, and no such route.
+    let six = text(&folder.join("net/ipv6_route")).unwrap_or_default();
+    Ok(parse_routes(&four, &six))
+}
+
+fn descriptors(folder: &Path) -> Said<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(reason)? {
+        match std::fs::read_link(entry.map_err(reason)?.path()) {
+            Ok(target) => found.push(target.to_string_lossy().into_owned()),
+            // It was closed since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(reason(error)),
+        }
+    }
+    Ok(found)
+}
+
+/// `Name:<tab>value` lines; white space inside a value becomes one space.
+pub(crate) fn parse_status(text: &str) -> Status {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines
+        .map(|(name, value)| (name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .collect()
+}
+
+/// Lines of a name of up to 25 characters, a soft and a hard limit.
+pub(crate) fn parse_limits(text: &str) -> Limits {
+    let lines = text.lines().skip(1).filter_map(|line| {
+        let (name, rest) = line.split_at_checked(25)?;
+        let mut words = rest.split_whitespace();
+        Some((name.trim().to_owned(), (words.next()?.to_owned(), words.next()?.to_owned())))
+    });
+    lines.collect()
+}
+
+/// The interfaces other than `lo` that `/proc/net/route` (first column) and `ipv6_route` (last column) name.
+pub(crate) fn parse_routes(four: &str, six: &str) -> Vec<String> {
+    let four = four.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let six = six.lines().filter_map(|line| line.split_whitespace().next_back());
+    let mut names: Vec<String> = four.chain(six).filter(|name| *name != "lo").map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_seen_as_it_is() {
+        let word = word(std::process::id()).unwrap();
+        let status = word.status.unwrap();
+        assert_eq!(status.get("Pid"), Some(&std::process::id().to_string()));
+        assert!(word.limits.unwrap().contains_key("Max open files"));
+        assert_eq!(word.namespaces.get("net"), own_namespaces().get("net"));
+        assert!(!word.descriptors.unwrap().is_empty());
+        assert_eq!(word.program.unwrap(), std::env::current_exe().unwrap());
+    }
+
+    #[test]
+    fn a_pid_that_nobody_has_is_gone() {
+        assert!(word(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn a_network_with_only_a_loopback_has_no_routes() {
+        let head = "Iface\tDestination\tGateway\n";
+        let lo = "0000 00 0000 00 0000 ffffffff 00000001 00000000 00200200       lo\n";
+        assert!(parse_routes(head, lo).is_empty());
+        let four = format!("{head}eth0\t00000000\t0100A8C0\n");
+        assert_eq!(parse_routes(&four, &lo.replace("      lo", "    wg0")), ["eth0", "wg0"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_at_all_is_parsed_without_panic(text: String) {
+            let _ = (parse_status(&text), parse_limits(&text), parse_routes(&text, &text));
+        }
+    }
+}

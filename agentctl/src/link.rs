@@ -1,0 +1,187 @@
+//! The connection to control: made when it is first needed, made again with back-off when it breaks.
+//!
+//! Every method of the interface may be repeated, so a call that lost its connection is asked again. Patience
+//! ends after 10 s; a call never waits longer than its method's deadline.
+
+use crate::failure::Failure;
+use ipc_proto::control::{Answer, ControlClient, ControlError, FRAME_BOUND};
+use ipc_proto::{Fault, Method};
+use manifest::Process;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tarpc::client::RpcError;
+use tarpc::context::Context;
+use tokio::net::UnixStream;
+
+/// How long a host that was there may be away.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// The first and the longest pause between two tries.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
+/// A call that lasted this long before its connection broke was not what broke it.
+const PROGRESS: Duration = Duration::from_secs(1);
+
+/// Why one try came to nothing.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// Nobody listens.
+    Absent(io::Error),
+    /// This user may not open the socket.
+    Denied(io::Error),
+    /// The other side speaks another version.
+    Version,
+    /// The connection broke; if a call was in flight, whether it took effect is unknown.
+    Lost,
+    /// No answer within the deadline.
+    Slow,
+    /// Refused before it was looked at.
+    Refused(io::ErrorKind),
+    /// A process behind control is away.
+    Down(ControlError),
+}
+
+impl Trouble {
+    fn into_failure(self, path: &Path) -> Failure {
+        let unreachable = |cause: String| Failure::Unreachable { path: path.to_owned(), cause };
+        match self {
+            Self::Absent(cause) => unreachable(cause.to_string()),
+            Self::Denied(cause) => Failure::SocketDenied { path: path.to_owned(), cause },
+            Self::Version => Failure::WrongVersion,
+            Self::Lost => unreachable("the connection broke and did not come back".to_owned()),
+            Self::Slow => Failure::Deadline,
+            Self::Refused(kind) => Failure::Refused(kind),
+            Self::Down(error) => Failure::Control(error),
+        }
+    }
+}
+
+/// The connection to control.
+pub(crate) struct Link {
+    path: PathBuf,
+    client: RefCell<Option<ControlClient>>,
+    /// Somebody has listened there since this command began, so being away is likely to pass.
+    met: Cell<bool>,
+}
+
+impl Link {
+    /// To the host that listens at `path`. Nothing is connected yet.
+    pub(crate) const fn new(path: PathBuf) -> Self {
+        Self { path, client: RefCell::new(None), met: Cell::new(false) }
+    }
+
+    /// The socket.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Asks, and asks again while control or a process behind it restarts.
+    ///
+    /// # Errors
+    /// Control's own, or that it is away.
+    pub(crate) async fn ask<T>(
+        &self,
+        method: &Method,
+        call: impl AsyncFn(ControlClient, Context) -> Result<Answer<T>, RpcError>,
+    ) -> Result<T, Failure> {
+        let answer = self
+            .patiently(async || match self.once(method, &call).await? {
+                Err(down @ ControlError::Down(_)) => Err(Trouble::Down(down)),
+                answer => Ok(answer),
+            })
+            .await?;
+        answer.map_err(Failure::Control)
+    }
+
+    /// Asks once.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn once<T>(
+        &self,
+        method: &Method,
+        call: &impl AsyncFn(ControlClient, Context) -> Result<Answer<T>, RpcError>,
+    ) -> Result<Answer<T>, Trouble> {
+        let client = self.client().await?;
+        let mut context = tarpc::context::current();
+        context.deadline = Instant::now() + method.deadline;
+        match call(client, context).await {
+            Ok(answer) => Ok(answer),
+            Err(RpcError::DeadlineExceeded) => Err(Trouble::Slow),
+            Err(RpcError::Server(error)) => Err(Trouble::Refused(error.kind)),
+            Err(RpcError::Shutdown | RpcError::Send(_) | RpcError::Channel(_)) => {
+                self.client.replace(None);
+                Err(Trouble::Lost)
+            }
+        }
+    }
+
+    /// Tries until it succeeds, fails for good, or patience ends.
+    ///
+    /// # Errors
+    /// The last trouble.
+    pub(crate) async fn patiently<T>(
+        &self,
+        attempt: impl AsyncFn() -> Result<T, Trouble>,
+    ) -> Result<T, Failure> {
+        let (mut pause, longest) = PAUSES;
+        let mut end = None;
+        loop {
+            let began = Instant::now();
+            let trouble = match attempt().await {
+                Ok(value) => return Ok(value),
+                Err(trouble) => trouble,
+            };
+            if matches!(trouble, Trouble::Lost)
+                && began.elapsed() > PROGRESS
+                && self.client.borrow().is_none()
+            {
+                end = None;
+                pause = PAUSES.0;
+            }
+            let since = if matches!(trouble, Trouble::Down(_)) { began } else { Instant::now() };
+            let end = *end.get_or_insert(since + PATIENCE);
+            if !self.may_pass(&trouble) || Instant::now() + pause > end {
+                return Err(trouble.into_failure(&self.path));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(longest);
+        }
+    }
+
+    fn may_pass(&self, trouble: &Trouble) -> bool {
+        match trouble {
+            Trouble::Lost | Trouble::Down(_) => true,
+            Trouble::Absent(_) => self.met.get(),
+            Trouble::Denied(_) | Trouble::Version | Trouble::Slow | Trouble::Refused(_) => false,
+        }
+    }
+
+    async fn client(&self) -> Result<ControlClient, Trouble> {
+        if let Some(client) = self.client.borrow().as_ref() {
+            return Ok(client.clone());
+        }
+        let stream = UnixStream::connect(&self.path).await.map_err(absent)?;
+        self.met.set(true);
+        // The speaker is a claim for messages only; an operator stands where the supervisor stands.
+        let hello = wire::client(stream, Process::Agentd, FRAME_BOUND);
+        let transport = match tokio::time::timeout(PATIENCE, hello).await {
+            Ok(Ok(transport)) => transport,
+            Ok(Err(Fault::WrongVersion)) => return Err(Trouble::Version),
+            Ok(Err(_)) => return Err(Trouble::Lost),
+            Err(_) => return Err(Trouble::Slow),
+        };
+        let client = ControlClient::new(tarpc::client::Config::default(), transport).spawn();
+        self.client.replace(Some(client.clone()));
+        Ok(client)
+    }
+}
+
+/// What it means that the socket could not be connected.
+pub(crate) fn absent(error: io::Error) -> Trouble {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        Trouble::Denied(error)
+    } else {
+        Trouble::Absent(error)
+    }
+}

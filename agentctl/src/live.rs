@@ -1,0 +1,219 @@
+//! A reply as it comes: what a person sees of it at once, and what is known of it at the end.
+//!
+//! Events may be missing after a restart (the router's ring is bounded), so at the end the whole answer, which
+//! went to the outbox, decides what was still unsaid.
+
+use crate::out::Out;
+use crate::text;
+use crate::turn::{Ended, sentence, word};
+use ipc_proto::router::{End, TurnEvent};
+use ipc_proto::tool::Outcome;
+use serde_json::{Value, json};
+use std::io;
+
+/// A tool call, as it was seen.
+struct Call {
+    id: ipc_proto::ids::CallId,
+    tool: String,
+    args: String,
+    refused: Option<String>,
+    record: u64,
+    end: Option<(Outcome, u32)>,
+}
+
+/// A reply as it comes.
+pub(crate) struct Live {
+    out: Out,
+    /// All text that stands.
+    all: String,
+    /// Where the text since the last tool call or start begins in it.
+    mark: usize,
+    /// The cursor is not at the beginning of a line.
+    mid_line: bool,
+    calls: Vec<Call>,
+    notices: Vec<String>,
+}
+
+impl Live {
+    /// Shows text as it comes unless `out` prints JSON.
+    pub(crate) const fn new(out: Out) -> Self {
+        Self { out, all: String::new(), mark: 0, mid_line: false, calls: Vec::new(), notices: Vec::new() }
+    }
+
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// Standard output is gone.
+    pub(crate) fn hear(&mut self, event: &TurnEvent) -> io::Result<()> {
+        match event {
+            TurnEvent::Started { attempt } => {
+                if *attempt > 1 {
+                    // What an earlier attempt had not finished saying is not part of the answer.
+                    self.all.truncate(self.mark);
+                    self.remark(&format!("(attempt {attempt})"))?;
+                }
+                self.mark = self.all.len();
+            }
+            TurnEvent::Text(text) => self.say(text)?,
+            TurnEvent::Again => {
+                if self.all.len() > self.mark {
+                    self.all.truncate(self.mark);
+                    self.remark("(the reply begins again)")?;
+                }
+            }
+            TurnEvent::ToolStart { call, tool, args, refused, record } => {
+                self.mark = self.all.len();
+                let verdict = refused.as_ref().map_or(String::new(), |why| format!(" refused: {why}"));
+                let shown = text::begin(args, 100);
+                self.remark(&format!("  - {tool} {shown}{verdict} [record {record}]"))?;
+                self.calls.push(Call {
+                    id: *call,
+                    tool: tool.to_string(),
+                    args: args.to_string(),
+                    refused: refused.as_ref().map(ToString::to_string),
+                    record: *record,
+                    end: None,
+                });
+            }
+            TurnEvent::ToolProgress { line, .. } => {
+                self.remark(&format!("    {}", text::begin(line, 100)))?
+            }
+            TurnEvent::ToolEnd { call, outcome, duration_ms } => {
+                if let Some(seen) = self.calls.iter_mut().rev().find(|seen| seen.id == *call) {
+                    seen.end = Some((*outcome, *duration_ms));
+                }
+            }
+            TurnEvent::Output { error, bytes } => {
+                if !self.out.json {
+                    self.out.raw(bytes, *error)?;
+                }
+            }
+            TurnEvent::Notice(notice) => {
+                self.remark(&format!("({notice})"))?;
+                self.notices.push(notice.to_string());
+            }
+            TurnEvent::Done(_) => {}
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        self.all.push_str(text);
+        if !self.out.json && !text.is_empty() {
+            self.out.piece(text)?;
+            self.mid_line = !text.ends_with('\n');
+        }
+        Ok(())
+    }
+
+    fn remark(&mut self, remark: &str) -> io::Result<()> {
+        self.end_line()?;
+        self.out.remark(remark);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if self.mid_line {
+            self.out.piece("\n")?;
+            self.mid_line = false;
+        }
+        Ok(())
+    }
+
+    /// Says what of the final answer was not said yet, and why there is none.
+    ///
+    /// # Errors
+    /// Standard output is gone.
+    pub(crate) fn finish(&mut self, ended: &Ended) -> io::Result<()> {
+        if self.out.json {
+            return Ok(());
+        }
+        let rest = unsaid(&self.all, self.mark, &ended.finished.text).to_owned();
+        if rest.len() == ended.finished.text.len() && !rest.is_empty() {
+            self.end_line()?;
+        }
+        self.say(&rest)?;
+        self.end_line()?;
+        if ended.finished.end != End::Answered {
+            self.out.complain(word(&ended.finished.end), &sentence(&ended.finished.end));
+        }
+        Ok(())
+    }
+
+    /// Everything known of the turn, for `--json`. An end that is no answer is a failure with the same fields.
+    pub(crate) fn document(&self, session: &str, ended: &Ended) -> Value {
+        let finished = &ended.finished;
+        let mut document = json!({
+            "ok": finished.end == End::Answered,
+            "turn": ended.accepted.turn.to_string(),
+            "message": ended.accepted.message.to_string(),
+            "session": session,
+            "session_id": ended.accepted.session.to_string(),
+            "reply": finished.text,
+            "label": finished.label,
+            "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
+            "notices": self.notices,
+            "timings": { "first_text_ms": ended.first_text_ms, "total_ms": ended.total_ms },
+            "attempts": finished.attempts,
+            "usage": finished.usage,
+            "end": word(&finished.end),
+        });
+        if finished.end != End::Answered
+            && let Some(map) = document.as_object_mut()
+        {
+            let error = json!({ "type": word(&finished.end), "message": sentence(&finished.end) });
+            map.insert("error".to_owned(), error);
+        }
+        document
+    }
+}
+
+fn call(call: &Call) -> Value {
+    let outcome = match (&call.end, &call.refused) {
+        (Some((outcome, _)), _) => json!(outcome),
+        (None, Some(_)) => json!(Outcome::Blocked),
+        (None, None) => Value::Null,
+    };
+    json!({
+        "call": call.id.to_string(),
+        "tool": call.tool,
+        "args": call.args,
+        "verdict": if call.refused.is_some() { "refused" } else { "run" },
+        "reason": call.refused,
+        "record": call.record,
+        "outcome": outcome,
+        "duration_ms": call.end.map(|(_, ms)| ms),
+    })
+}
+
+/// What of `answer` has not been said: all of it, the rest of it, or nothing.
+fn unsaid<'a>(said: &str, mark: usize, answer: &'a str) -> &'a str {
+    let latest = said.get(mark..).unwrap_or_default();
+    if said.ends_with(answer) || latest.trim() == answer.trim() || said.trim() == answer.trim() {
+        return "";
+    }
+    let rest = [latest, said].into_iter().filter(|part| !part.is_empty());
+    rest.filter_map(|part| answer.strip_prefix(part)).next().unwrap_or(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unsaid;
+
+    #[test]
+    fn only_what_was_not_said_of_an_answer_is_said_at_the_end() {
+        for (said, mark, answer, rest) in [
+            ("all of it", 0, "all of it", ""),
+            ("let me look\nall of it", 12, "all of it", ""),
+            ("all of it\n", 0, "all of it", ""),
+            ("all ", 0, "all of it", "of it"),
+            ("let me look\nall ", 12, "all of it", "of it"),
+            ("let me look\nall ", 12, "let me look\nall of it", "of it"),
+            ("", 0, "all of it", "all of it"),
+            ("something else", 0, "all of it", "all of it"),
+            ("a half answer", 0, "", ""),
+        ] {
+            assert_eq!(unsaid(said, mark, answer), rest, "{said:?} {answer:?}");
+        }
+    }
+}

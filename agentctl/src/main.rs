@@ -1,0 +1,53 @@
+//! `agentctl`, the operators' command: asks `control` over its Unix socket and shows what it answers.
+//!
+//! It holds no privilege: who it is, the kernel tells control. It may read `/proc` (`attest`) and one public key
+//! (`cred set`). It must never send a secret unsealed, nor show text of the host without escaping it.
+
+mod app;
+mod attach;
+mod attest;
+mod audit;
+mod chat;
+mod cli;
+mod commands;
+mod config;
+mod cred;
+mod events;
+mod failure;
+mod inspect;
+mod interrupt;
+mod kernel;
+mod link;
+mod listings;
+mod live;
+mod logs;
+mod memory;
+mod message;
+mod out;
+mod prompt;
+mod restart;
+mod rows;
+mod sandbox;
+mod session;
+mod sibling;
+mod status;
+mod text;
+mod turn;
+mod user;
+mod view;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match cli::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(exit) => return exit,
+    };
+    let app = app::App::new(&cli);
+    let outcome = match app::runtime() {
+        Ok(runtime) => runtime.block_on(commands::run(&app, cli.command)),
+        Err(failure) => Err(failure),
+    };
+    outcome.unwrap_or_else(|failure| app.out.failure(&failure))
+}

@@ -1,0 +1,180 @@
+//! Printing: one JSON document, JSON lines, or text and tables. Every text of others is escaped here.
+//!
+//! Colour only on a terminal (comfy-table looks at standard output) and not where `NO_COLOR` is set.
+
+use crate::failure::Failure;
+use crate::text;
+use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
+use serde_json::{Value, json};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Words that mean a good, a doubtful and a bad state, wherever a whole cell says them.
+const GOOD: &[&str] = &["ready", "equal", "success", "active", "answered", "delivered", "run"];
+const DOUBTFUL: &[&str] = &["starting", "waiting", "degraded", "unreadable", "queued", "stopping", "unknown"];
+const BAD: &[&str] = &["held", "stopped", "different", "failed", "error", "blocked", "refused"];
+
+/// Where to print, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Out {
+    /// JSON rather than text.
+    pub(crate) json: bool,
+}
+
+impl Out {
+    /// Prints JSON or text to standard output.
+    pub(crate) const fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// One JSON document of success with these fields.
+    pub(crate) fn document(self, mut fields: Value) -> io::Result<()> {
+        if let Some(map) = fields.as_object_mut() {
+            map.entry("ok").or_insert(Value::Bool(true));
+        }
+        self.json_line(&fields)
+    }
+
+    /// One JSON line of a stream.
+    pub(crate) fn json_line(self, value: &Value) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{value}")?;
+        out.flush()
+    }
+
+    /// A line of text, escaped.
+    pub(crate) fn line(self, line: &str) -> io::Result<()> {
+        writeln!(io::stdout().lock(), "{}", text::shown(line))
+    }
+
+    /// Text as it comes, escaped, at once.
+    pub(crate) fn piece(self, piece: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        write!(out, "{}", text::shown(piece))?;
+        out.flush()
+    }
+
+    /// Bytes as they are: what a command of the person's own wrote, or a file they asked for.
+    pub(crate) fn raw(self, bytes: &[u8], error: bool) -> io::Result<()> {
+        if error {
+            return io::stderr().lock().write_all(bytes);
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    /// A remark beside the output, to standard error; not with JSON.
+    pub(crate) fn remark(self, remark: &str) {
+        if !self.json {
+            // A remark that nobody can see is no reason to stop.
+            let _ = writeln!(io::stderr().lock(), "{}", text::shown(remark));
+        }
+    }
+
+    /// A question to the person, on the line where they answer it.
+    pub(crate) fn ask(self, question: &str) -> io::Result<()> {
+        let mut out = io::stderr().lock();
+        write!(out, "{}", text::line(question))?;
+        out.flush()
+    }
+
+    /// A document, or a sentence that says the same.
+    pub(crate) fn done(self, fields: Value, sentence: &str) -> io::Result<ExitCode> {
+        if self.json {
+            self.document(fields)?
+        } else {
+            self.line(sentence)?
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A document, or names and values below each other.
+    pub(crate) fn facts(self, fields: Value, facts: &[(&str, String)]) -> io::Result<ExitCode> {
+        if self.json {
+            self.document(fields)?;
+        } else {
+            self.pairs(facts)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Names and values below each other.
+    pub(crate) fn pairs(self, facts: &[(&str, String)]) -> io::Result<()> {
+        let rows = facts.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]);
+        self.table(&[], rows.collect())
+    }
+
+    /// A document with a list, or a table of it.
+    pub(crate) fn list<T>(
+        self,
+        key: &str,
+        items: &[T],
+        document: impl Fn(&T) -> Value,
+        head: &[&str],
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> io::Result<ExitCode> {
+        if self.json {
+            self.document(json!({ key: items.iter().map(document).collect::<Vec<_>>() }))?;
+        } else if items.is_empty() {
+            self.remark(&format!("no {key}"));
+        } else {
+            self.table(head, items.iter().map(row).collect())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A table without borders; cells are escaped, and known words coloured on a terminal.
+    pub(crate) fn table(self, head: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        if !head.is_empty() {
+            table.set_header(head.iter().map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
+        }
+        for row in rows {
+            table.add_row(row.iter().map(|cell| coloured(&text::line(cell))));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        let mut out = io::stdout().lock();
+        table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+    }
+
+    /// Prints why a command failed, and gives its exit status. A reader that went away has seen enough.
+    pub(crate) fn failure(self, failure: &Failure) -> ExitCode {
+        if let Failure::Output(cause) = failure
+            && cause.kind() == io::ErrorKind::BrokenPipe
+        {
+            return ExitCode::SUCCESS;
+        }
+        self.complain(failure.kind(), &failure.to_string());
+        ExitCode::from(failure.exit())
+    }
+
+    /// Prints a failure: a document of its own, or a line on standard error.
+    pub(crate) fn complain(self, kind: &str, message: &str) {
+        // There is nowhere left to say that a complaint could not be printed.
+        if self.json {
+            let error = json!({ "ok": false, "error": { "type": kind, "message": text::line(message) } });
+            let _ = self.json_line(&error);
+        } else {
+            let _ = writeln!(io::stderr().lock(), "agentctl: {}", text::shown(message));
+        }
+    }
+
+    /// Whether somebody sits before standard input and standard output.
+    pub(crate) fn interactive() -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+}
+
+fn coloured(cell: &str) -> Cell {
+    let colour = [(GOOD, Color::Green), (DOUBTFUL, Color::Yellow), (BAD, Color::Red)]
+        .into_iter()
+        .find_map(|(words, colour)| words.contains(&cell).then_some(colour));
+    match colour {
+        Some(colour) => Cell::new(cell).fg(colour),
+        None => Cell::new(cell),
+    }
+}

@@ -1,0 +1,160 @@
+//! `agentctl manifest`: the table of privilege that this program was built with, as text, JSON or a graph.
+//! It needs no host.
+
+use crate::app::{App, Outcome};
+use manifest::syscalls::{Call, Is};
+use manifest::{Access, Network, Open, Place, Row, TABLE};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Shows the table, or draws it.
+pub(crate) fn manifest(app: &App, dot: bool) -> Outcome {
+    if dot {
+        let mut graph = String::new();
+        // Writing into a string cannot fail.
+        let _ = manifest::dot::draw(&mut graph);
+        if app.out.json {
+            app.out.document(json!({ "dot": graph }))?;
+        } else {
+            app.out.piece(&graph)?;
+        }
+    } else if app.out.json {
+        app.out.document(json!({ "processes": TABLE.iter().map(row).collect::<Vec<_>>() }))?;
+    } else {
+        for (number, row) in TABLE.iter().enumerate() {
+            if number > 0 {
+                app.out.line("")?;
+            }
+            app.out.pairs(&facts(row))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A row as JSON.
+pub(crate) fn row(row: &Row) -> Value {
+    json!({
+        "name": row.process.name(),
+        "does": row.does,
+        "user": row.user,
+        "opens": row.opens.iter().map(open).collect::<Vec<_>>(),
+        "shows": row.shows,
+        "network": network(row.network),
+        "capabilities": row.capabilities.iter().map(|c| json!({ "name": c.name, "why": c.why })).collect::<Vec<_>>(),
+        "syscalls": row.syscalls.iter().map(|group| json!({
+            "group": group.name,
+            "why": group.why,
+            "calls": group.calls.iter().map(call).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "limits": {
+            "memory_mib": row.limits.memory_mib,
+            "files": row.limits.files,
+            "processes": row.limits.processes,
+            "file_mib": row.limits.file_mib,
+        },
+        "restart": {
+            "first_ms": row.restart.first_ms,
+            "max_ms": row.restart.max_ms,
+            "hold_after": row.restart.hold_after,
+            "quiet_ms": row.restart.quiet_ms,
+        },
+        "config": row.config,
+        "serves": row.serves.iter().map(|allow| json!({
+            "method": allow.method,
+            "callers": allow.callers.iter().map(|caller| caller.name()).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// A row as names and values.
+pub(crate) fn facts(row: &Row) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("PROCESS", row.process.name().to_owned()),
+        ("does", row.does.to_owned()),
+        ("user", row.user.to_owned()),
+        ("network", network(row.network).to_owned()),
+        ("capabilities", none_or(row.capabilities.iter().map(|c| format!("{} ({})", c.name, c.why)))),
+    ];
+    facts.extend(
+        row.opens
+            .iter()
+            .map(|open| ("opens", format!("{} {}: {}", access(open.access), place(open.place), open.why))),
+    );
+    facts.extend(row.shows.map(|file| ("shows", file.to_owned())));
+    facts.extend(
+        row.syscalls
+            .iter()
+            .map(|group| ("syscalls", format!("{}: {} calls; {}", group.name, group.calls.len(), group.why))),
+    );
+    facts.push(("limits", limits(row)));
+    facts.push(("restart", restart(row)));
+    facts.push(("config", none_or(row.config.iter().map(|name| format!("[{name}]")))));
+    facts.extend(row.serves.iter().map(|allow| {
+        let callers: Vec<_> = allow.callers.iter().map(|caller| caller.name()).collect();
+        ("serves", format!("{} to {}", allow.method, callers.join(", ")))
+    }));
+    facts
+}
+
+fn limits(row: &Row) -> String {
+    let limits = &row.limits;
+    let processes = if limits.processes == 0 { "no".to_owned() } else { limits.processes.to_string() };
+    format!(
+        "{} MiB of memory, {} files, {processes} processes of its own, {} MiB a file",
+        limits.memory_mib, limits.files, limits.file_mib
+    )
+}
+
+fn restart(row: &Row) -> String {
+    let back_off = &row.restart;
+    format!(
+        "at once, then {} ms doubling to {} ms; held after {} ends in a row within {} ms",
+        back_off.first_ms, back_off.max_ms, back_off.hold_after, back_off.quiet_ms
+    )
+}
+
+fn open(open: &Open) -> Value {
+    json!({ "place": place(open.place), "access": access(open.access), "why": open.why })
+}
+
+fn place(place: Place) -> String {
+    match place {
+        Place::Own => "its own folder".to_owned(),
+        Place::State(folder) => format!("the state folder {folder}"),
+        Place::System(path) => path.to_owned(),
+    }
+}
+
+const fn access(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::Execute => "execute",
+    }
+}
+
+/// The word for a network, as it stands in JSON.
+pub(crate) const fn network(network: Network) -> &'static str {
+    match network {
+        Network::None => "none",
+        Network::Client => "client",
+    }
+}
+
+fn call(call: &Call) -> String {
+    let conditions = call.when.iter().map(|when| match when.is {
+        Is::Equal(value) => format!("argument {} = {value:#x}", when.argument),
+        Is::Without(bits) => format!("argument {} without {bits:#x}", when.argument),
+    });
+    let conditions: Vec<String> = conditions.collect();
+    if conditions.is_empty() {
+        call.name.to_owned()
+    } else {
+        format!("{} if {}", call.name, conditions.join(" or "))
+    }
+}
+
+fn none_or(items: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = items.collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}

@@ -1,0 +1,159 @@
+//! `agentctl sandbox run`: any command in a runner's jail. Its output passes through as it is, and its exit
+//! status becomes ours; 124 if it ran out of time, 125 if Cordon refused it.
+
+use crate::app::{App, Outcome};
+use crate::attach::attach;
+use crate::failure::{Failure, UNREACHABLE};
+use crate::turn::{self, Ended};
+use crate::view;
+use ipc_proto::control::method;
+use ipc_proto::router::{End, SessionName, Task, TurnEvent};
+use ipc_proto::{List, Text};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// It ran out of time.
+const TIMED_OUT: u8 = 124;
+/// Cordon refused it.
+const REFUSED: u8 = 125;
+/// The person stopped it.
+const CANCELLED: u8 = 130;
+
+/// The commands of `sandbox`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Sandbox {
+    /// Run a command in a runner's jail
+    Run(Run),
+}
+
+/// The arguments of `sandbox run`.
+#[derive(clap::Args)]
+pub(crate) struct Run {
+    /// Run it in this directory of yours
+    #[arg(long, short, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Run it in this session's workspace
+    #[arg(long, short, value_name = "NAME", value_parser = crate::cli::text::<128>)]
+    session: Option<SessionName>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND", value_parser = crate::cli::text::<8192>)]
+    command: Vec<Text<8192>>,
+}
+
+/// Runs a command. Failures of Cordon itself are told apart from the command's own by their status.
+pub(crate) async fn run(app: &App, run: Run) -> Outcome {
+    match attempt(app, run).await {
+        Err(failure) if failure.exit() == UNREACHABLE || matches!(failure, Failure::Output(_)) => {
+            Err(failure)
+        }
+        Err(failure @ (Failure::Interrupted | Failure::Usage(_))) => Err(failure),
+        Err(failure) => {
+            app.out.complain(failure.kind(), &failure.to_string());
+            Ok(ExitCode::from(REFUSED))
+        }
+        ended => ended,
+    }
+}
+
+async fn attempt(app: &App, run: Run) -> Outcome {
+    let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the command: {why}")))?;
+    let workspace = match &run.workspace {
+        Some(directory) => Some(attach(app, directory).await?),
+        None => None,
+    };
+    let throw_away = run.session.is_none();
+    let session = run.session.unwrap_or_else(|| Text::clip(&format!("run-{}", uuid::Uuid::new_v4())));
+    let words = argv.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+    let ask = turn::ask(session.clone(), None, Text::clip(&words), Task::Command { argv });
+    let ask = turn::within(ask, workspace);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let ended = turn::play(app, &ask, |event| match event {
+        TurnEvent::Output { error: false, bytes } if app.out.json => Ok(stdout.extend_from_slice(bytes)),
+        TurnEvent::Output { error: true, bytes } if app.out.json => Ok(stderr.extend_from_slice(bytes)),
+        TurnEvent::Output { error, bytes } => app.out.raw(bytes, *error),
+        _ => Ok(()),
+    })
+    .await;
+    if throw_away {
+        forget(app, &session, workspace.is_none()).await;
+    }
+    let ended = ended?;
+    let status = status(&ended.finished.end);
+    report(app, &session, &ended, status, &stdout, &stderr)?;
+    Ok(ExitCode::from(status))
+}
+
+/// A session that nobody named cannot be found again: it is ended, and its own folder removed. A directory of
+/// the person's own is left alone.
+async fn forget(app: &App, session: &SessionName, own_folder: bool) {
+    let name = || session.clone();
+    let view = app.link.ask(&method::session, async |c, cx| c.session(cx, name()).await).await;
+    // A guest may not end sessions, and a host that is away has none: both leave a session behind, no more.
+    let _ = app.link.ask(&method::end_session, async |c, cx| c.end_session(cx, name()).await).await;
+    if let (Ok(view), true) = (view, own_folder) {
+        let id = view.info.workspace;
+        let _ = app.link.ask(&method::remove_workspace, async |c, cx| c.remove_workspace(cx, id).await).await;
+    }
+}
+
+const fn status(end: &End) -> u8 {
+    match end {
+        End::Exited { status } => *status,
+        End::Answered => 0,
+        End::TimedOut => TIMED_OUT,
+        End::Cancelled => CANCELLED,
+        End::Blocked | End::Failed(_) => REFUSED,
+    }
+}
+
+fn report(
+    app: &App,
+    session: &str,
+    ended: &Ended,
+    status: u8,
+    stdout: &[u8],
+    stderr: &[u8],
+) -> Result<(), Failure> {
+    let end = &ended.finished.end;
+    let ran = matches!(end, End::Exited { .. } | End::Answered);
+    if !app.out.json {
+        if !ran {
+            app.out.complain(turn::word(end), &turn::sentence(end));
+        }
+        return Ok(());
+    }
+    let mut document = json!({
+        "ok": ran,
+        "turn": ended.accepted.turn.to_string(),
+        "session": session,
+        "status": status,
+        "end": turn::word(end),
+        "total_ms": ended.total_ms,
+    });
+    view::add_bytes(&mut document, "stdout", stdout);
+    view::add_bytes(&mut document, "stderr", stderr);
+    if let (false, Some(map)) = (ran, document.as_object_mut()) {
+        map.insert("error".to_owned(), json!({ "type": turn::word(end), "message": turn::sentence(end) }));
+    }
+    Ok(app.out.json_line(&document)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_cordon_stopped_has_a_status_of_its_own() {
+        for (end, expected) in [
+            (End::Exited { status: 0 }, 0),
+            (End::Exited { status: 137 }, 137),
+            (End::TimedOut, 124),
+            (End::Failed(Text::default()), 125),
+            (End::Blocked, 125),
+            (End::Cancelled, 130),
+        ] {
+            assert_eq!(status(&end), expected, "{end:?}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Programs that belong to this one: an actor in its offline mode, and the configuration child. They stand beside
+//! `agentctl`, or in `../libexec/cordon`; nothing is looked up in `PATH`.
+
+use crate::failure::Failure;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// Runs `name` with these arguments to its end.
+///
+/// # Errors
+/// It is not installed, or cannot be run.
+pub(crate) fn run(name: &'static str, arguments: &[&OsStr]) -> Result<Output, Failure> {
+    let program = find(name).ok_or(Failure::NoProgram { name })?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an operator's own program, run as the operator, outside the host"
+    )]
+    let mut command = Command::new(program);
+    let run = command.args(arguments).stdin(Stdio::null()).output();
+    run.map_err(|error| Failure::Program { name, why: error.to_string() })
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    let folder = std::env::current_exe().ok()?.parent()?.to_owned();
+    let places = [folder.join(name), folder.join("../libexec/cordon").join(name)];
+    places.into_iter().find(|place| place.is_file())
+}

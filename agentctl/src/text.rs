@@ -1,0 +1,152 @@
+//! How text of others, times and sizes are written for a person.
+//!
+//! Whatever a model, a file or a process wrote could steer the terminal; every piece of it passes [`shown`] or
+//! [`line`] before it is printed.
+
+/// A day, in ms.
+const DAY: u64 = 86_400_000;
+
+/// Text that may be printed: characters that steer a terminal or turn the direction of reading are escaped;
+/// line breaks and tabs stay.
+pub(crate) fn shown(text: &str) -> String {
+    escape(text, |c| c != '\n' && c != '\t' && steers(c))
+}
+
+/// The same on one line.
+pub(crate) fn line(text: &str) -> String {
+    escape(text, steers)
+}
+
+fn escape(text: &str, bad: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if bad(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Control characters, marks that reorder text, line separators, and the invisible tag characters.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// A time of unix ms, in UTC; `-` for 0, which stands for never.
+pub(crate) fn utc(ms: u64) -> String {
+    if ms == 0 {
+        return "-".to_owned();
+    }
+    let (year, month, day) = civil(ms / DAY);
+    let seconds = ms % DAY / 1000;
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Year, month and day of the day after 1970-01-01: eras of 400 years, years that begin in March.
+const fn civil(day: u64) -> (u64, u64, u64) {
+    let shifted = day + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march = (5 * of_year + 2) / 153;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, of_year - (153 * march + 2) / 5 + 1)
+}
+
+/// A span of ms in its two greatest units.
+pub(crate) fn span(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms}ms"),
+        1..=59 => format!("{seconds}s"),
+        60..=3599 => format!("{}m {}s", seconds / 60, seconds % 60),
+        3600..=86_399 => format!("{}h {}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// KiB as MiB with one digit.
+pub(crate) fn mib(kib: u64) -> String {
+    format!("{}.{}", kib / 1024, kib % 1024 * 10 / 1024)
+}
+
+/// Microseconds as `us` or `ms`.
+pub(crate) fn micros(us: u64) -> String {
+    if us < 10_000 { format!("{us}us") } else { format!("{}ms", us / 1000) }
+}
+
+/// Bytes as lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first `most` characters, on one line, with a mark where it was cut.
+pub(crate) fn begin(text: &str, most: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", flat.get(..end).unwrap_or_default()),
+        None => flat,
+    }
+}
+
+/// Now, unix ms.
+pub(crate) fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped_and_all_else_stays() {
+        assert_eq!(
+            shown("a\tb\nc\u{1b}[2Jd\r\u{202e}e\u{e0041}\u{9b}"),
+            "a\tb\nc\\u{1b}[2Jd\\r\\u{202e}e\\u{e0041}\\u{9b}"
+        );
+        assert_eq!(line("a\nb"), "a\\nb");
+        assert_eq!(shown("Grüße, 世界 👍"), "Grüße, 世界 👍");
+    }
+
+    #[test]
+    fn times_are_written_in_utc() {
+        for (ms, text) in [
+            (1, "1970-01-01 00:00:00Z"),
+            (951_827_696_000, "2000-02-29 12:34:56Z"),
+            (1_709_251_199_999, "2024-02-29 23:59:59Z"),
+            (4_102_444_800_000, "2100-01-01 00:00:00Z"),
+        ] {
+            assert_eq!(utc(ms), text);
+        }
+        assert_eq!(utc(0), "-");
+    }
+
+    #[test]
+    fn spans_and_sizes_are_short() {
+        assert_eq!(span(999), "999ms");
+        assert_eq!(span(61_000), "1m 1s");
+        assert_eq!(span(90_000_000), "1d 1h");
+        assert_eq!(mib(1536), "1.5");
+        assert_eq!(begin("one\n two   three", 7), "one two…");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_at_all_comes_out_without_control_characters(text: String) {
+            proptest::prop_assert!(!line(&text).chars().any(steers));
+            let _ = begin(&text, 5);
+        }
+
+        #[test]
+        fn any_time_at_all_is_written(ms: u64) {
+            proptest::prop_assert!(!utc(ms).is_empty());
+        }
+    }
+}

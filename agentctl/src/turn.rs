@@ -1,0 +1,140 @@
+//! A turn from its message to its end: submit once, follow by turn id and event number, cancel on Ctrl-C.
+//!
+//! Control and router may restart in between: the message has a key of its own, so asking again is not another
+//! message, and following goes on at the event it stood at.
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use ipc_proto::Text;
+use ipc_proto::content::{Content, TEXT_BOUND};
+use ipc_proto::control::{Ask, method};
+use ipc_proto::ids::{TurnId, WorkspaceId};
+use ipc_proto::router::{Accepted, End, Finished, Followed, SessionName, Task, TurnEvent};
+use ipc_proto::{Name, bounded::TooLong};
+use std::time::Instant;
+
+/// Events in one answer.
+const CREDIT: u16 = 64;
+
+/// A turn that has ended.
+pub(crate) struct Ended {
+    /// As it was accepted.
+    pub(crate) accepted: Accepted,
+    /// How it ended.
+    pub(crate) finished: Finished,
+    /// From the question to the first text, ms; none if there was none.
+    pub(crate) first_text_ms: Option<u64>,
+    /// From the question to the end, ms.
+    pub(crate) total_ms: u64,
+}
+
+/// What to ask, with a key that makes it one message however often it is sent.
+pub(crate) fn ask(session: SessionName, agent: Option<Name>, content: Text<TEXT_BOUND>, task: Task) -> Ask {
+    Ask {
+        session,
+        agent,
+        content: Content::text(content),
+        task,
+        workspace: None,
+        key: Text::clip(&uuid::Uuid::new_v4().to_string()),
+    }
+}
+
+/// The same in an attached directory.
+pub(crate) const fn within(mut ask: Ask, workspace: Option<WorkspaceId>) -> Ask {
+    ask.workspace = workspace;
+    ask
+}
+
+/// A message of this text.
+///
+/// # Errors
+/// [`Failure::TooLong`] with the bound.
+pub(crate) fn message(text: String) -> Result<Text<TEXT_BOUND>, Failure> {
+    Text::new(text).map_err(|why: TooLong| Failure::TooLong { what: "the message", why })
+}
+
+/// Sends `ask` and gives `hear` every event until the end.
+///
+/// # Errors
+/// Control's own, what `hear` returns, or [`Failure::Interrupted`] on a second Ctrl-C.
+pub(crate) async fn play(
+    app: &App,
+    ask: &Ask,
+    mut hear: impl FnMut(&TurnEvent) -> std::io::Result<()>,
+) -> Result<Ended, Failure> {
+    let began = Instant::now();
+    let interrupt = Interrupt::new()?;
+    let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
+    let mut first_text_ms = None;
+    let mut from = 0;
+    let mut pressed = false;
+    loop {
+        let followed = tokio::select! {
+            followed = follow(app, accepted.turn, from) => followed?,
+            () = interrupt.pressed() => {
+                if pressed {
+                    return Err(Failure::Interrupted);
+                }
+                pressed = true;
+                cancel(app, accepted.turn).await;
+                continue;
+            }
+        };
+        for event in &followed.events {
+            if matches!(event, TurnEvent::Text(_)) {
+                first_text_ms.get_or_insert(elapsed(began));
+            }
+            hear(event)?;
+            if let TurnEvent::Done(finished) = event {
+                let total_ms = elapsed(began);
+                return Ok(Ended { accepted, finished: finished.clone(), first_text_ms, total_ms });
+            }
+        }
+        if followed.over {
+            // The end itself was missed, which only an ended host can come to.
+            return Err(Failure::Control(ipc_proto::control::ControlError::Router(
+                ipc_proto::router::RouterError::NoTurn,
+            )));
+        }
+        from = followed.next;
+    }
+}
+
+async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure> {
+    app.link.ask(&method::follow, async |c, cx| c.follow(cx, turn, from, CREDIT).await).await
+}
+
+/// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.
+async fn cancel(app: &App, turn: TurnId) {
+    let _ = app.link.ask(&method::cancel, async |c, cx| c.cancel(cx, turn).await).await;
+}
+
+fn elapsed(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The word for an end, as it stands in JSON.
+pub(crate) const fn word(end: &End) -> &'static str {
+    match end {
+        End::Answered => "answered",
+        End::Exited { .. } => "exited",
+        End::Cancelled => "cancelled",
+        End::Blocked => "blocked",
+        End::TimedOut => "timed_out",
+        End::Failed(_) => "failed",
+    }
+}
+
+/// The sentence for an end that is not an answer.
+pub(crate) fn sentence(end: &End) -> String {
+    match end {
+        End::Answered => "answered".to_owned(),
+        End::Exited { status } => format!("it ended with status {status}"),
+        End::Cancelled => "the turn was cancelled".to_owned(),
+        End::Blocked => "the scanner kept the message from being answered".to_owned(),
+        End::TimedOut => "the turn ran out of time".to_owned(),
+        End::Failed(reason) => reason.to_string(),
+    }
+}

@@ -1,0 +1,221 @@
+//! What the host answers, as JSON: ids and hashes as text, everything else by its own name.
+
+use crate::text::hex;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ipc_proto::audit::{Record, Report};
+use ipc_proto::control::ProcessStatus;
+use ipc_proto::credproxy::SecretInfo;
+use ipc_proto::label::Label;
+use ipc_proto::memory::{Area, Hit, Row};
+use ipc_proto::model::ModelInfo;
+use ipc_proto::router::{
+    AgentInfo, Labelled, MessageInfo, NamedEvent, Passed, SessionInfo, UserInfo, WorkspaceInfo,
+};
+use serde_json::{Value, json};
+
+/// A process as `status` shows it.
+pub(crate) fn process(process: &ProcessStatus) -> Value {
+    json!(process)
+}
+
+/// A session.
+pub(crate) fn session(session: &SessionInfo) -> Value {
+    json!({
+        "id": session.id.to_string(),
+        "name": session.name,
+        "user": session.user,
+        "agent": session.agent,
+        "status": session.status,
+        "label": session.label,
+        "workspace": session.workspace.to_string(),
+        "messages": session.messages,
+        "created_ms": session.created_ms,
+        "used_ms": session.used_ms,
+    })
+}
+
+/// A message of a transcript.
+pub(crate) fn labelled(labelled: &Labelled) -> Value {
+    let message = &labelled.message;
+    let calls = message.calls.iter();
+    json!({
+        "role": message.role,
+        "text": message.text,
+        "calls": calls.map(|c| json!({ "call": c.id.to_string(), "tool": c.tool, "args": c.args })).collect::<Vec<_>>(),
+        "answers": message.answers.map(|id| id.to_string()),
+        "label": labelled.label,
+    })
+}
+
+/// A message.
+pub(crate) fn message(message: &MessageInfo) -> Value {
+    json!({
+        "id": message.id.to_string(),
+        "turn": message.turn.to_string(),
+        "session": message.session,
+        "user": message.user,
+        "channel": message.channel,
+        "state": message.state,
+        "attempts": message.attempts,
+        "accepted_ms": message.accepted_ms,
+        "bytes": message.bytes,
+    })
+}
+
+/// A state that a message went through.
+pub(crate) fn passed(passed: &Passed) -> Value {
+    json!(passed)
+}
+
+/// A user.
+pub(crate) fn user(user: &UserInfo) -> Value {
+    json!({
+        "id": user.id.to_string(),
+        "name": user.name,
+        "role": user.role,
+        "uids": user.uids,
+        "identities": user.identities,
+        "configured": user.configured,
+    })
+}
+
+/// An agent.
+pub(crate) fn agent(agent: &AgentInfo) -> Value {
+    let (tool_calls, tool_failures, seconds, output_tokens, model_calls_per_hour) = agent.limits;
+    json!({
+        "name": agent.name,
+        "model": agent.model,
+        "profile": agent.profile,
+        "tools": agent.tools,
+        "limits": {
+            "tool_calls": tool_calls,
+            "tool_failures": tool_failures,
+            "seconds": seconds,
+            "output_tokens": output_tokens,
+            "model_calls_per_hour": model_calls_per_hour,
+        },
+    })
+}
+
+/// A model.
+pub(crate) fn model(model: &ModelInfo) -> Value {
+    json!(model)
+}
+
+/// A workspace.
+pub(crate) fn workspace(workspace: &WorkspaceInfo) -> Value {
+    json!({
+        "id": workspace.id.to_string(),
+        "session": workspace.session,
+        "user": workspace.user,
+        "attached": workspace.attached,
+        "label": workspace.label,
+    })
+}
+
+/// A memory.
+pub(crate) fn memory(row: &Row) -> Value {
+    json!({
+        "id": row.entry.id.to_string(),
+        "area": area(&row.area),
+        "content": row.entry.content,
+        "tags": row.entry.tags,
+        "label": row.entry.label,
+        "session": row.entry.session.map(|id| id.to_string()),
+        "created_ms": row.created_ms,
+    })
+}
+
+/// A memory that was found.
+pub(crate) fn hit(hit: &Hit) -> Value {
+    let mut found = memory(&hit.row);
+    if let Some(map) = found.as_object_mut() {
+        map.insert("snippet".to_owned(), json!(hit.snippet));
+        map.insert("score".to_owned(), json!(hit.score));
+    }
+    found
+}
+
+/// An area of memory, as it is written on the command line.
+pub(crate) fn area(area: &Area) -> String {
+    match area {
+        Area::User => "user".to_owned(),
+        Area::Global => "global".to_owned(),
+        Area::Agent(name) => format!("agent:{name}"),
+    }
+}
+
+/// A secret, without its value.
+pub(crate) fn secret(secret: &SecretInfo) -> Value {
+    json!(secret)
+}
+
+/// An entry of the record.
+pub(crate) fn record(record: &Record) -> Value {
+    let event = &record.event;
+    let (tokens_in, tokens_out) = event.tokens;
+    json!({
+        "index": record.index,
+        "time_ms": record.time_ms,
+        "witness": record.witness,
+        "serial": { "life": record.serial.life.to_string(), "number": record.serial.number },
+        "action": event.action,
+        "result": event.result,
+        "session": event.session.map(|id| id.to_string()),
+        "turn": event.turn.map(|id| id.to_string()),
+        "call": event.call.map(|id| id.to_string()),
+        "subject": event.subject,
+        "reason": event.reason,
+        "content_hash": event.hash.map(|hash| hex(&hash)),
+        "bytes": event.bytes,
+        "duration_ms": event.duration_ms,
+        "tokens": { "input": tokens_in, "output": tokens_out },
+        "label": event.label,
+        "hash": hex(&record.hash),
+    })
+}
+
+/// What verification found.
+pub(crate) fn report(report: &Report) -> Value {
+    json!({
+        "entries": report.entries,
+        "broken_at": report.broken_at,
+        "fault": report.fault,
+        "head": hex(&report.head),
+    })
+}
+
+/// A named event.
+pub(crate) fn event(event: &NamedEvent) -> Value {
+    json!({
+        "number": event.number,
+        "at_ms": event.at_ms,
+        "name": event.name,
+        "session": event.session.map(|id| id.to_string()),
+        "turn": event.turn.map(|id| id.to_string()),
+        "message": event.message.map(|id| id.to_string()),
+        "subject": event.subject,
+        "detail": event.detail,
+    })
+}
+
+/// A label in one cell.
+pub(crate) fn label(label: &Label) -> String {
+    let sources = label.sources.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",");
+    format!("{}/{} {sources}", word(label.trust), word(label.class)).trim_end().to_owned()
+}
+
+/// The word that a value of a closed set has in JSON.
+pub(crate) fn word(value: impl serde::Serialize) -> String {
+    json!(value).as_str().unwrap_or_default().to_owned()
+}
+
+/// Adds bytes to a document: as text where they are UTF-8, else under `KEY_base64`.
+pub(crate) fn add_bytes(document: &mut Value, key: &str, bytes: &[u8]) {
+    let Some(map) = document.as_object_mut() else { return };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => map.insert(key.to_owned(), json!(text)),
+        Err(_) => map.insert(format!("{key}_base64"), json!(STANDARD.encode(bytes))),
+    };
+}

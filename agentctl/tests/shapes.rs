@@ -1,0 +1,337 @@
+//! What every command prints, in JSON and as text, against a control server that speaks the real interface.
+
+mod common;
+
+use common::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, done, output, said};
+use common::{Host, agentctl, document, stderr, stdout};
+use ipc_proto::control::ControlError;
+use ipc_proto::router::{End, RouterError, Task};
+use ipc_proto::{Name, Text};
+use serde_json::{Value, json};
+
+const ID: &str = "07070707-0707-0707-0707-070707070707";
+
+fn at<'a>(document: &'a Value, pointer: &str) -> &'a Value {
+    document.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing in {document}"))
+}
+
+#[test]
+fn every_listing_is_one_document_with_ok_and_its_fields() {
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| state.records = 3);
+    let id = |bytes: [u8; 16]| json!(ipc_proto::ids::TurnId::from_bytes(bytes).to_string());
+    for (words, pointer, expected) in [
+        ("status", "/host/state", json!("degraded")),
+        ("inspect router", "/row/name", json!("router")),
+        ("inspect router", "/process/queue", json!(2)),
+        ("inspect router", "/last_error", json!("router WARN slow")),
+        ("inspect router", "/edges/called_by/0/process", json!("gate")),
+        ("manifest", "/processes/0/name", json!("audit")),
+        ("manifest", "/processes/1/network", json!("client")),
+        ("events", "/events/0/name", json!("tool.execution.completed")),
+        ("events", "/events/0/turn", id(TURN.bytes())),
+        ("logs router", "/logs/0/process", json!("router")),
+        ("logs", "/logs/0/process", json!("agentd")),
+        ("hold router", "/process", json!("router")),
+        ("release router", "/command", json!("release")),
+        ("session list", "/sessions/0/id", id(SESSION.bytes())),
+        ("session list", "/sessions/0/label/trust", json!("untrusted")),
+        ("session show s1", "/transcript/0/role", json!("user")),
+        ("session show s1", "/session/workspace", id(WORKSPACE.bytes())),
+        ("session end s1", "/session", json!("s1")),
+        ("message list", "/messages/0/state", json!("delivered")),
+        ("message list", "/messages/0/turn", id(TURN.bytes())),
+        ("user list", "/users/0/role", json!("owner")),
+        ("user add bob --role guest --uid 7 --identity chat:bob", "/user/uids/0", json!(7)),
+        ("user remove bob", "/user", json!("bob")),
+        ("user whoami", "/user/id", id(USER.bytes())),
+        ("agent list", "/agents/0/limits/tool_calls", json!(50)),
+        ("agent show default", "/agent/limits/model_calls_per_hour", json!(1000)),
+        ("model list", "/models/0/name", json!("offline/reader")),
+        ("workspace list", "/workspaces/0/attached", json!(false)),
+        ("memory search harbour office", "/hits/0/snippet", json!("the [harbour] office")),
+        ("memory search harbour", "/hits/0/id", id(MEMORY.bytes())),
+        ("memory list", "/memories/0/area", json!("user")),
+        ("audit tail", "/records/2/index", json!(2)),
+        ("audit tail --from 1", "/records/0/action", json!("tool_decided")),
+        ("audit tail", "/records/0/hash", json!("ab".repeat(32))),
+        ("audit verify", "/head", json!("cd".repeat(32))),
+        ("cred list", "/secrets/0/hosts/0", json!("api.example.com")),
+        ("cred remove key", "/name", json!("key")),
+        ("completions bash", "/shell", json!("bash")),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let document = host.json(&words);
+        assert_eq!(at(&document, "/ok"), &json!(true), "{words:?}");
+        assert_eq!(at(&document, pointer), &expected, "{words:?}");
+        // The same as text says something, and never prints what would steer the terminal.
+        let plain = host.run(&words);
+        assert!(plain.status.success() && !plain.stdout.is_empty(), "{words:?}");
+        assert!(!plain.stdout.contains(&0x1b), "{words:?}: {}", stdout(&plain));
+    }
+    for words in [
+        ["memory", "show", ID],
+        ["memory", "delete", ID],
+        ["message", "trace", ID],
+        ["workspace", "remove", ID],
+    ] {
+        assert_eq!(at(&host.json(&words), "/ok"), &json!(true), "{words:?}");
+    }
+}
+
+#[test]
+fn status_has_exactly_the_fields_that_are_promised() {
+    let host = Host::new(Canned::default());
+    let document = host.json(&["status"]);
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&document), ["degraded", "host", "ok", "processes"]);
+    assert_eq!(names(at(&document, "/host")), ["mode", "pid", "state", "state_dir", "uptime_ms", "version"]);
+    let mut fields = names(at(&document, "/processes/0"));
+    fields.sort();
+    let mut promised = [
+        "name",
+        "state",
+        "pid",
+        "uid",
+        "generation",
+        "restarts",
+        "uptime_ms",
+        "pss_kib",
+        "rss_kib",
+        "calls",
+        "refused",
+        "p50_us",
+        "p99_us",
+        "in_flight",
+        "queue",
+    ];
+    promised.sort_unstable();
+    assert_eq!(fields, promised);
+    assert_eq!(at(&document, "/degraded"), &json!([{ "name": "gate", "state": "held" }]));
+}
+
+#[test]
+fn a_failure_is_a_document_with_a_type_and_an_exit_status_that_says_the_same() {
+    let name = Name::clip;
+    let router = ControlError::Router;
+    for (refusal, kind, exit) in [
+        (ControlError::NotAllowed(name("owner")), "not_allowed", 77),
+        (router(RouterError::NoUser), "not_allowed", 77),
+        (ControlError::NoProcess(Text::clip("router")), "no_process", 1),
+        (router(RouterError::NoSession(Text::clip("s1"))), "no_session", 1),
+        (router(RouterError::NotDurable), "not_durable", 1),
+        (router(RouterError::Busy { waiting: 3, retry_s: 1 }), "busy", 1),
+        (ControlError::NoModel(Text::clip("offline/reader")), "no_model", 1),
+    ] {
+        let host = Host::new(Canned::default());
+        let message = refusal.to_string();
+        host.canned.set(|state| state.refuse = Some(refusal));
+        let output = host.run(&["session", "list", "--json"]);
+        let document = document(&output);
+        assert_eq!(at(&document, "/ok"), &json!(false));
+        assert_eq!(at(&document, "/error/type"), kind);
+        assert_eq!(at(&document, "/error/message").as_str(), Some(message.as_str()));
+        assert_eq!(output.status.code(), Some(exit), "{kind}");
+        let plain = host.run(&["session", "list"]);
+        assert_eq!((plain.status.code(), stdout(&plain)), (Some(exit), String::new()));
+        assert!(stderr(&plain).contains(&message), "{kind}");
+    }
+}
+
+#[test]
+fn valid_names_are_listed_when_a_name_is_wrong() {
+    let host = Host::new(Canned::default());
+    for (words, kind, listed) in [
+        (["session", "show", "gone"], "no_session", "s1"),
+        (["agent", "show", "other"], "no_agent", "default"),
+        (["inspect", "nobody", "--json"], "no_process", "credproxy"),
+        (["restart", "nobody", "--json"], "no_process", "router"),
+    ] {
+        let document = host.json(&words.into_iter().filter(|word| *word != "--json").collect::<Vec<_>>());
+        assert_eq!(at(&document, "/error/type"), kind);
+        assert!(at(&document, "/error/message").as_str().unwrap().contains(listed), "{kind}");
+    }
+    let removed = host.run(&["user", "remove", "nobody", "--json"]);
+    assert_eq!((removed.status.code(), at(&document(&removed), "/error/type")), (Some(1), &json!("no_user")));
+}
+
+#[test]
+fn usage_errors_exit_64_also_as_json_and_help_exits_0() {
+    for words in [&["nothing"][..], &["restart"], &["cred", "set", "k"], &[]] {
+        let plain = agentctl(words).output().unwrap();
+        assert_eq!(plain.status.code(), Some(64), "{words:?}");
+        assert!(stdout(&plain).is_empty() && !plain.stderr.is_empty(), "{words:?}");
+        let json = agentctl(&[words, &["--json"]].concat()).output().unwrap();
+        assert_eq!((json.status.code(), at(&document(&json), "/error/type")), (Some(64), &json!("usage")));
+    }
+    let help = agentctl(&["--help"]).output().unwrap();
+    assert!(help.status.success() && stdout(&help).contains("attest"));
+}
+
+#[test]
+fn without_a_host_every_command_that_needs_one_exits_69_at_once() {
+    for words in [&["status"][..], &["chat", "-m", "hello"], &["sandbox", "run", "--", "true"], &["shutdown"]]
+    {
+        let began = std::time::Instant::now();
+        let mut command = agentctl(&[&["--json"], words].concat());
+        let output = command.env("CORDON_SOCKET", "/nonexistent/control.sock").output().unwrap();
+        assert_eq!(
+            (output.status.code(), at(&document(&output), "/error/type")),
+            (Some(69), &json!("unreachable"))
+        );
+        assert!(began.elapsed().as_secs() < 3, "{words:?}");
+    }
+    for words in [&["manifest", "--dot"][..], &["completions", "zsh"]] {
+        assert!(agentctl(words).output().unwrap().status.success(), "{words:?}");
+    }
+}
+
+#[test]
+fn another_protocol_version_is_told_apart() {
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| state.version = Some(77));
+    let output = host.run(&["status", "--json"]);
+    assert_eq!(
+        (output.status.code(), at(&document(&output), "/error/type")),
+        (Some(69), &json!("wrong_version"))
+    );
+}
+
+#[test]
+fn a_record_that_does_not_hold_exits_1_and_says_where() {
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| state.broken = true);
+    let output = host.run(&["audit", "verify", "--json"]);
+    let document = document(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(at(&document, "/broken_at"), &json!(7));
+    assert_eq!(at(&document, "/error/type"), "broken");
+}
+
+#[test]
+fn the_latest_entries_are_found_in_a_record_of_any_length() {
+    for records in [0, 1, 2, 19, 20, 21, 1000, 4096] {
+        let host = Host::new(Canned::default());
+        host.canned.set(|state| state.records = records);
+        let document = host.json(&["audit", "tail"]);
+        let shown: Vec<u64> = at(&document, "/records")
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["index"].as_u64().unwrap())
+            .collect();
+        assert_eq!(shown, (records.saturating_sub(20)..records).collect::<Vec<_>>(), "{records}");
+    }
+}
+
+#[test]
+fn a_memory_is_added_under_one_id_with_its_tags() {
+    let host = Host::new(Canned::default());
+    let document = host.json(&["memory", "add", "opens at 07:40", "--tag", "harbour"]);
+    let (id, content, tags) = host.canned.get(|state| state.added[0].clone());
+    assert_eq!(at(&document, "/id"), &json!(id.to_string()));
+    assert_eq!((content.as_str(), tags), ("opens at 07:40", vec!["harbour".to_owned()]));
+}
+
+#[test]
+fn a_secret_leaves_only_sealed_and_only_to_a_key_that_can_be_trusted() {
+    use std::os::unix::fs::PermissionsExt;
+    let host = Host::new(Canned::default());
+    let state = host.folder.path().join("state");
+    let vault = state.join("credproxy");
+    std::fs::create_dir_all(&vault).unwrap();
+    for folder in [&state, &vault] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
+    }
+    let key = crypto_box::SecretKey::generate(&mut crypto_box::aead::OsRng);
+    let hex: String = key.public_key().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    std::fs::write(vault.join("public.key"), format!("{hex}\n")).unwrap();
+    std::fs::set_permissions(vault.join("public.key"), PermissionsExt::from_mode(0o644)).unwrap();
+    host.canned.set(|s| s.state_dir = state.to_str().unwrap().to_owned());
+
+    let words = ["cred", "set", "openai", "--host", "api.openai.com", "--host", "b.example:8443"];
+    let output = host.run_with(&words, b"sk-very-secret\n");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (name, hosts, sealed) = host.canned.get(|state| state.secrets[0].clone());
+    assert_eq!(
+        (name.as_str(), hosts),
+        ("openai", vec!["api.openai.com".to_owned(), "b.example:8443".to_owned()])
+    );
+    assert!(!sealed.windows(6).any(|part| part == b"secret"));
+    let bound: Vec<Text<253>> = vec![Text::clip("api.openai.com"), Text::clip("b.example:8443")];
+    let plain = [ipc_proto::credproxy::binding("openai", &bound), b"sk-very-secret".to_vec()].concat();
+    assert_eq!(key.unseal(&sealed).unwrap(), plain);
+    assert!(!stdout(&output).contains("sk-very") && !stderr(&output).contains("sk-very"));
+
+    assert_eq!(host.run_with(&words, b"").status.code(), Some(64));
+    assert_eq!(host.run_with(&words, &[b'x'; 17_000]).status.code(), Some(1));
+    std::fs::set_permissions(&vault, PermissionsExt::from_mode(0o777)).unwrap();
+    let refused = host.run_with(&words, b"sk-very-secret");
+    assert!(
+        !refused.status.success() && stderr(&refused).contains("cannot be trusted"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(host.canned.get(|state| state.secrets.len()), 1);
+}
+
+#[test]
+fn a_file_is_put_and_got_by_a_turn_of_its_session() {
+    let host = Host::new(Canned::with(vec![done(End::Exited { status: 0 }, "")]));
+    let put = host.run_with(&["workspace", "put", "s1", "a/b.txt"], b"hello");
+    assert!(put.status.success(), "{}", stderr(&put));
+    let ask = host.canned.get(|state| state.asks[0].clone());
+    assert_eq!(ask.session.as_str(), "s1");
+    let Task::Put { path, bytes } = ask.task else { panic!("not a put") };
+    assert_eq!((path.as_str(), &bytes[..]), ("a/b.txt", &b"hello"[..]));
+
+    let host =
+        Host::new(Canned::with(vec![output(false, b"bytes \xff"), done(End::Exited { status: 0 }, "")]));
+    assert_eq!(host.run(&["workspace", "get", "s1", "a"]).stdout, b"bytes \xff");
+    assert_eq!(at(&host.json(&["workspace", "get", "s1", "a"]), "/content_base64"), "Ynl0ZXMg/w==");
+
+    let no_file = vec![output(true, b"no such file\n"), done(End::Exited { status: 1 }, "")];
+    let host = Host::new(Canned::with(no_file));
+    let output = host.run(&["workspace", "get", "s1", "a", "--json"]);
+    assert_eq!(
+        (output.status.code(), at(&document(&output), "/error/message")),
+        (Some(1), &json!("no such file"))
+    );
+}
+
+#[test]
+fn a_file_over_the_bound_is_refused_before_it_is_sent() {
+    let host = Host::new(Canned::with(vec![said("never")]));
+    let big = host.folder.path().join("big");
+    std::fs::write(&big, vec![0; ipc_proto::router::FILE_BOUND + 1]).unwrap();
+    let output = host.run(&["workspace", "put", "s1", "big", big.to_str().unwrap(), "--json"]);
+    let document = document(&output);
+    assert_eq!(at(&document, "/error/type"), "too_long");
+    assert!(at(&document, "/error/message").as_str().unwrap().contains("2097152"));
+    assert!(host.canned.get(|state| state.asks.is_empty()));
+}
+
+#[test]
+fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
+    #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
+    let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| state.processes = vec![("memory", idle.id())]);
+    let output = host.run(&["attest", "--json"]);
+    let plain = host.run(&["attest"]);
+    idle.kill().unwrap();
+    idle.wait().unwrap();
+    let document = document(&output);
+    assert_eq!((output.status.code(), plain.status.code()), (Some(1), Some(1)));
+    assert_eq!(at(&document, "/error/type"), "different");
+    let rows = at(&document, "/rows").as_array().unwrap();
+    let verdict = |property: &str| {
+        let row = rows.iter().find(|row| row["process"] == "memory" && row["property"] == property);
+        row.unwrap_or_else(|| panic!("{property}"))["verdict"].as_str().unwrap().to_owned()
+    };
+    for property in ["NoNewPrivs", "Seccomp", "Max open files"] {
+        assert_eq!(verdict(property), "different", "{property}");
+    }
+    assert_eq!(verdict("landlock"), "unreadable");
+    assert!(stdout(&plain).contains("NoNewPrivs") && stdout(&plain).contains("differences"));
+}

@@ -1,0 +1,80 @@
+//! One agent turn in a jail: asks the gate for its work, thinks, runs tools, and ends with it.
+//!
+//! It holds one socket, the workspace and a read-only system. Everything it reads from now on may be hostile: it
+//! must hold no secret and decide nothing that matters.
+
+mod command;
+mod files;
+mod gate;
+mod places;
+mod prompt;
+mod turn;
+mod watch;
+
+use confine::Sealed;
+use gate::Gate;
+use ipc_proto::router::Task;
+use ipc_proto::runner_gate::Ending;
+use manifest::Process;
+use places::Places;
+use std::process::ExitCode;
+
+/// Why a runner could not begin or go on. Its exit status says no more: it has no log.
+#[derive(Debug, thiserror::Error)]
+enum RunnerFault {
+    #[error("cannot be made undumpable")]
+    Harden,
+    #[error("was not launched by agentd")]
+    NotLaunched,
+    #[error("cannot be sealed: {0}")]
+    Seal(#[from] confine::SealFault),
+    #[error("cannot run: {0}")]
+    Runtime(#[from] std::io::Error),
+    #[error("the gate is gone")]
+    GateGone,
+}
+
+impl RunnerFault {
+    /// 1 to 127 tells router that trying again would be the same, 128 and more that it may help.
+    const fn status(&self) -> u8 {
+        match self {
+            Self::Harden | Self::NotLaunched | Self::Seal(_) => 1,
+            Self::Runtime(_) => 128,
+            Self::GateGone => 129,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => ExitCode::from(fault.status()),
+    }
+}
+
+fn run() -> Result<(), RunnerFault> {
+    confine::harden().map_err(|_| RunnerFault::Harden)?;
+    let socket = confine::passing::inherited_control().ok_or(RunnerFault::NotLaunched)?;
+    let places = Places::from_arguments().ok_or(RunnerFault::NotLaunched)?;
+    let row = manifest::row(Process::Runner).ok_or(RunnerFault::NotLaunched)?;
+    let sealed = confine::seal_runner(row, places.mode, &places.sealed())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, work(&sealed, socket, &places))
+}
+
+/// Does the work. The token says that the process is sealed, and with it every program it starts.
+async fn work(_: &Sealed, socket: std::os::fd::OwnedFd, places: &Places) -> Result<(), RunnerFault> {
+    let gate = Gate::connect(socket).await?;
+    let work = gate.work().await?;
+    watch::begin(places.mode);
+    let ending = match work.task.clone() {
+        Task::Chat => turn::run(&gate, work, places).await?,
+        Task::Command { argv } => command::run(&gate, &argv, places, work.wall_ms).await?,
+        Task::Put { path, bytes } => files::put(&path, &bytes, places),
+        Task::Get { path } => files::get(&gate, &path, places).await?,
+    };
+    gate.finish(ending).await
+}
+
+/// A failure of a person's own command, put or get.
+const FAILED: Ending = Ending::Exited { status: 1 };

@@ -1,0 +1,173 @@
+//! The `bash` tool. Runs one command in a process group of its own, bounded in time and in output; the jail around
+//! the runner decides what the command can reach. Must never leave a process of the group behind, nor hand on an
+//! environment or a descriptor.
+
+use super::context::Context;
+use super::fault::ToolFault;
+use super::group::{Group, Left, code_of};
+use toolset::jail_tools::COMMAND_MS;
+use super::outcome::Outcome;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Between asking a group to end and killing it.
+const GRACE: Duration = Duration::from_secs(5);
+/// Kept free before the turn's end, to end the command and give in what it said.
+const RESERVE: Duration = Duration::from_millis(500);
+/// The exit code of a command that ran out of time.
+const TIMED_OUT: i32 = 124;
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    command: String,
+    cwd: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    timeout: Option<u64>,
+}
+
+impl Args {
+    pub(super) fn new(args: Self) -> Result<Self, String> {
+        match args.env.keys().find(|name| !is_name(name)) {
+            Some(name) => Err(format!(
+                "`env`: {} is not a variable's name: letters, digits and _, not a digit first",
+                toolset::validate::show(name)
+            )),
+            None => Ok(args),
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let first = name.chars().next();
+    first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Why a command was ended before it ended by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Time,
+    Abort,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+    let asked = Duration::from_millis(args.timeout.unwrap_or(COMMAND_MS));
+    let started = Instant::now();
+    let turn_end = context.deadline.checked_sub(RESERVE).unwrap_or(context.deadline);
+    let limit = turn_end.min(started + asked);
+    let mut group = start(args, context)?;
+    let mut cut = None;
+    let mut told = started;
+    while group.step() {
+        let now = Instant::now();
+        if !group.is_ending() && (context.abort.is_set() || now >= limit) {
+            cut = Some(if context.abort.is_set() { Cut::Abort } else { Cut::Time });
+            // Half of what is kept free is for killing, the other half for what comes after.
+            group.end((now + GRACE).min(context.deadline.checked_sub(RESERVE / 2).unwrap_or(now)));
+        }
+        if now.duration_since(told) >= Duration::from_secs(1) {
+            told = now;
+            (context.progress)(&format!(
+                "{} s, {} bytes of output",
+                started.elapsed().as_secs(),
+                group.output()
+            ));
+        }
+    }
+    let spent = started.elapsed();
+    Ok(outcome(&group.finish(), cut, spent))
+}
+
+fn start(args: &Args, context: &Context) -> Result<Group, ToolFault> {
+    let cwd = folder(args, context)?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place in a runner that starts programs, inside its jail"
+    )]
+    let mut command = Command::new("/bin/bash");
+    command
+        // Without `--` a command that begins with `-` would be taken for an option.
+        .args(["--noprofile", "--norc", "-c", "--", &args.command])
+        .current_dir(&cwd)
+        .env_clear()
+        .envs([
+            ("PATH", PATH),
+            ("LANG", "C.UTF-8"),
+            ("TERM", "dumb"),
+            ("SHELL", "/bin/bash"),
+            ("USER", "agent"),
+        ])
+        .envs([("HOME", &context.scratch), ("TMPDIR", &context.scratch), ("PWD", &cwd)])
+        .envs(&args.env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    command.spawn().and_then(Group::of).map_err(ToolFault::NotStarted)
+}
+
+/// The folder to run in. What is checked here is the model's mistake, not its power: a command may `cd` wherever the
+/// jail lets it.
+fn folder(args: &Args, context: &Context) -> Result<PathBuf, ToolFault> {
+    let Some(cwd) = &args.cwd else { return Ok(context.workspace().to_owned()) };
+    let place = context.locate(cwd)?;
+    if !place.about()?.is_dir() {
+        return Err(ToolFault::NotFolder { path: place.shown });
+    }
+    Ok(place.full())
+}
+
+fn outcome(left: &Left, cut: Option<Cut>, spent: Duration) -> Outcome {
+    let (out, err) = (left.out.text(), left.err.text());
+    let code = match (cut, left.status) {
+        (Some(Cut::Time), _) => TIMED_OUT,
+        (_, Some(status)) => code_of(status),
+        (_, None) => 255,
+    };
+    let mut output = out;
+    if !err.is_empty() {
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(&format!("[standard error]\n{err}"));
+    }
+    if let Some(note) = note(left, cut, code, spent) {
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(&note);
+    }
+    let mut outcome = Outcome::done(output)
+        .with("exitCode", code)
+        .with("stdoutBytes", left.out.total())
+        .with("stderrBytes", left.err.total())
+        .with("truncated", left.out.lost() + left.err.lost() > 0)
+        .with("timedOut", cut == Some(Cut::Time));
+    outcome.ok = code == 0 && cut.is_none();
+    outcome.error = match cut {
+        Some(Cut::Time) => Some("timed_out"),
+        Some(Cut::Abort) => Some("aborted"),
+        None => (code != 0).then_some("exit_status"),
+    };
+    outcome
+}
+
+fn note(left: &Left, cut: Option<Cut>, code: i32, spent: Duration) -> Option<String> {
+    match (cut, left.status.and_then(|status| status.signal())) {
+        (Some(Cut::Time), _) => Some(format!(
+            "[ended after {} ms because its time was over: exit code {code}]",
+            spent.as_millis()
+        )),
+        (Some(Cut::Abort), _) => Some("[ended because the turn was cancelled]".to_owned()),
+        (None, Some(signal)) => Some(format!("[ended by signal {signal}: exit code {code}]")),
+        (None, None) => (code != 0).then(|| format!("[exit code {code}]")),
+    }
+}

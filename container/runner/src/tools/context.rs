@@ -1,0 +1,96 @@
+//! What a tool is given besides its arguments: the directories it may reach, the time it has, the sign to stop and
+//! a way to say how far it is. Holds descriptors of directories and nothing else; must never hold a secret.
+
+use super::fault::ToolFault;
+use super::output::MAX_OUTPUT;
+use super::path::Root;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Told how far a call is: one short line without content, at most about once a second. Called on the tool's thread.
+pub type Progress = Box<dyn Fn(&str) + Send + Sync>;
+
+/// A sign to stop that any thread may give; once given it stays. A command sees it within about 20 ms, a search at the
+/// next entry or file.
+#[derive(Clone, Debug, Default)]
+pub struct Abort(Arc<AtomicBool>);
+
+impl Abort {
+    /// Gives the sign.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was given.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Everything a tool may use. One for a whole turn, shared by its calls.
+pub struct Context {
+    /// The workspace first, then the readable roots.
+    pub(super) roots: Vec<Root>,
+    /// A directory for programs' own litter: `HOME` and `TMPDIR` of commands. `/tmp` in a jail.
+    pub scratch: PathBuf,
+    /// The turn's end: every tool has returned by then.
+    pub deadline: Instant,
+    /// The sign to stop.
+    pub abort: Abort,
+    /// Bytes of output one call may give; [`MAX_OUTPUT`] unless set lower.
+    pub max_output: usize,
+    /// Told how far a call is.
+    pub progress: Progress,
+}
+
+impl Context {
+    /// Opens the workspace, and those of the readable roots that exist. From then on a tool reaches files only through
+    /// these descriptors, so that renaming or replacing the directories changes nothing.
+    ///
+    /// # Errors
+    /// If the workspace is not a directory that can be opened, or a readable root is there but cannot be opened.
+    pub fn open(
+        workspace: &Path,
+        readable: &[&Path],
+        scratch: &Path,
+        deadline: Instant,
+    ) -> Result<Self, ToolFault> {
+        let mut roots = vec![Root::open(workspace)?];
+        for path in readable {
+            match Root::open(path) {
+                Ok(root) => roots.push(root),
+                Err(ToolFault::NotFound { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(Self {
+            roots,
+            scratch: scratch.to_owned(),
+            deadline,
+            abort: Abort::default(),
+            max_output: MAX_OUTPUT,
+            progress: Box::new(|_| {}),
+        })
+    }
+
+    /// Whether a tool may go on; asked between steps of whatever may take long.
+    pub(super) fn go_on(&self) -> Result<(), ToolFault> {
+        if self.abort.is_set() {
+            Err(ToolFault::Aborted)
+        } else if Instant::now() >= self.deadline {
+            Err(ToolFault::TurnOver)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("roots", &self.roots).finish_non_exhaustive()
+    }
+}

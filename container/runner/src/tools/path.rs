@@ -1,0 +1,163 @@
+//! From a path that a model wrote to an open descriptor, with no moment between check and use: the kernel resolves it
+//! beneath a directory that is already open (`openat2`, `RESOLVE_BENEATH`), so neither `..` nor a symbolic link, nor
+//! one put there meanwhile, leads out. Must never open a path by its ambient name.
+
+use super::context::Context;
+use super::fault::ToolFault;
+use super::output;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
+use nix::sys::stat::Mode;
+use std::fs::{File, FileType, Metadata};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A directory that tools may reach.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// What it is called: as it was given and, where that is a symbolic link, as it resolves.
+    names: Vec<PathBuf>,
+    pub(super) dir: OwnedFd,
+}
+
+impl Root {
+    /// Opens a directory named by whoever made the context, not by a model.
+    pub(super) fn open(path: &Path) -> Result<Self, ToolFault> {
+        let fault = |errno| ToolFault::from_errno(&output::shown(path), "open it", errno);
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let dir = open(path, flags, Mode::empty()).map_err(fault)?;
+        let mut names = vec![path.to_owned()];
+        if let Ok(real) = path.canonicalize()
+            && real != path
+        {
+            names.push(real);
+        }
+        Ok(Self { names, dir })
+    }
+
+    fn rest_of(&self, path: &Path) -> Option<PathBuf> {
+        self.names.iter().find_map(|name| path.strip_prefix(name).ok()).map(Path::to_owned)
+    }
+}
+
+/// A path within a root. That it exists, and where its links lead, is known only when it is opened.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    pub(super) root: &'a Root,
+    /// Relative to the root, never empty.
+    pub(super) rel: PathBuf,
+    /// How the model knows it.
+    pub(super) shown: String,
+    /// Whether it lies in the workspace, the one root that may be written.
+    pub(super) writable: bool,
+}
+
+impl Context {
+    /// The root and the rest of a path: a relative one is in the workspace, an absolute one in the root it begins with.
+    pub(super) fn locate(&self, given: &str) -> Result<Place<'_>, ToolFault> {
+        let path = Path::new(given);
+        let found = self.roots.iter().enumerate().find_map(|(index, root)| {
+            let rest = if path.is_relative() { Some(path.to_owned()) } else { root.rest_of(path) };
+            rest.map(|rest| (index == 0, root, rest))
+        });
+        let Some((writable, root, rest)) = found else { return Err(self.outside(given)) };
+        let rel = relative(&rest);
+        let shown = output::shown(if writable { &rel } else { path });
+        Ok(Place { root, rel, shown, writable })
+    }
+
+    /// The workspace itself, or the folder or file named.
+    pub(super) fn locate_or_workspace(&self, given: Option<&str>) -> Result<Place<'_>, ToolFault> {
+        self.locate(given.unwrap_or("."))
+    }
+
+    /// The workspace's name, for a program's working directory.
+    pub(super) fn workspace(&self) -> &Path {
+        self.roots.first().and_then(|root| root.names.first()).map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    fn outside(&self, given: &str) -> ToolFault {
+        let others = self.roots.iter().skip(1).filter_map(|root| root.names.first());
+        let others: Vec<_> = others.map(|name| output::shown(name)).collect();
+        let roots = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" and the readable {}", others.join(", "))
+        };
+        ToolFault::Outside { path: output::shown(Path::new(given)), roots }
+    }
+}
+
+/// Without `.` and empty parts. `..` is kept: what it means is for the kernel to say, links included.
+fn relative(path: &Path) -> PathBuf {
+    let kept: PathBuf = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .collect();
+    if kept.as_os_str().is_empty() { PathBuf::from(".") } else { kept }
+}
+
+impl Place<'_> {
+    /// Opens what is there; a last symbolic link is followed unless `flags` has `O_NOFOLLOW`, and never out of the root.
+    pub(super) fn open(&self, flags: OFlag, doing: &'static str) -> Result<OwnedFd, ToolFault> {
+        beneath(&self.root.dir, &self.rel, flags, ResolveFlag::empty())
+            .map_err(|errno| self.fault(doing, errno))
+    }
+
+    pub(super) fn fault(&self, doing: &'static str, errno: Errno) -> ToolFault {
+        ToolFault::from_errno(&self.shown, doing, errno)
+    }
+
+    /// Opens a regular file for reading. `O_NONBLOCK` keeps a FIFO from holding the call until it is known for one.
+    pub(super) fn open_file(&self, also: OFlag) -> Result<(File, Metadata), ToolFault> {
+        let fd = self.open(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | also, "read it")?;
+        let file = File::from(fd);
+        let about = file.metadata().map_err(|cause| ToolFault::from_io(&self.shown, "read it", cause))?;
+        if about.is_dir() {
+            return Err(ToolFault::Folder { path: self.shown.clone() });
+        }
+        if !about.is_file() {
+            return Err(ToolFault::Special { path: self.shown.clone(), what: special(about.file_type()) });
+        }
+        Ok((file, about))
+    }
+
+    /// What is there, links followed.
+    pub(super) fn about(&self) -> Result<Metadata, ToolFault> {
+        let fd = self.open(OFlag::O_PATH, "look at it")?;
+        File::from(fd).metadata().map_err(|cause| ToolFault::from_io(&self.shown, "look at it", cause))
+    }
+
+    /// The path by which a program may be told of it.
+    pub(super) fn full(&self) -> PathBuf {
+        self.root.names.first().map(|name| name.join(&self.rel)).unwrap_or_default()
+    }
+}
+
+/// Opens a path beneath a directory. The kernel answers EAGAIN when something was renamed while it resolved `..`.
+pub(super) fn beneath(dir: &OwnedFd, rel: &Path, flags: OFlag, also: ResolveFlag) -> Result<OwnedFd, Errno> {
+    let how = OpenHow::new()
+        .flags(flags | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS | also);
+    for _ in 0..32 {
+        match openat2(dir, rel, how) {
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::EAGAIN)
+}
+
+/// What something that is neither a file nor a folder is called.
+pub(super) fn special(kind: FileType) -> &'static str {
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_symlink() {
+        "a symbolic link"
+    } else {
+        "a device"
+    }
+}

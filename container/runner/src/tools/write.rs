@@ -1,0 +1,82 @@
+//! The `write` tool. Makes or replaces one whole file beneath the workspace; must never write through a link.
+
+use super::context::Context;
+use super::fault::ToolFault;
+use toolset::jail_tools::MAX_WRITE;
+use super::outcome::Outcome;
+use super::replace::Slot;
+use super::snapshot::lines;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Given {
+    path: String,
+    content: String,
+    #[serde(default)]
+    encoding: Encoding,
+    #[serde(default = "yes")]
+    create_dirs: bool,
+    #[serde(default = "yes")]
+    overwrite: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    #[default]
+    Utf8,
+    Base64,
+}
+
+#[derive(Debug)]
+pub(super) struct Args {
+    path: String,
+    content: Vec<u8>,
+    create_dirs: bool,
+    overwrite: bool,
+}
+
+impl Args {
+    pub(super) fn new(given: Given) -> Result<Self, String> {
+        let content = match given.encoding {
+            Encoding::Utf8 => given.content.into_bytes(),
+            Encoding::Base64 => STANDARD
+                .decode(given.content.as_bytes())
+                .map_err(|cause| format!("`content`: is not standard base64 with padding: {cause}"))?,
+        };
+        if content.len() > MAX_WRITE {
+            return Err(format!("`content`: must have at most {MAX_WRITE} bytes, has {}", content.len()));
+        }
+        if given.path.ends_with('/') {
+            return Err("`path`: names a folder; end it with the file's name".to_owned());
+        }
+        Ok(Self { path: given.path, content, create_dirs: given.create_dirs, overwrite: given.overwrite })
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+    let place = context.locate(&args.path)?;
+    let slot = Slot::of(&place, args.create_dirs)?;
+    let old = slot.occupant()?;
+    if old.is_some() && !args.overwrite {
+        return Err(ToolFault::Exists { path: place.shown });
+    }
+    slot.put(&args.content, old.as_ref(), args.overwrite)?;
+    let done = if old.is_some() { "replaced" } else { "created" };
+    let (size, lines) = (args.content.len(), lines(&args.content));
+    Ok(Outcome::done(format!("{done} `{}`: {size} bytes, {lines} lines", place.shown))
+        .with("path", place.shown.as_str())
+        .with("created", old.is_none())
+        .with("size", u64::try_from(size).unwrap_or(u64::MAX)))
+}

@@ -1,0 +1,124 @@
+//! The loop of a turn: think, run what was released, give results back, until the model asks for nothing more.
+
+use crate::RunnerFault;
+use crate::gate::Gate;
+use crate::places::Places;
+use crate::{prompt, watch};
+use ipc_proto::model::{Message, Role};
+use ipc_proto::router::{CallVerdict, Released};
+use ipc_proto::runner_gate::{Ending, Heard, Work};
+use ipc_proto::tool::{Outcome, ToolResult};
+use ipc_proto::{List, Text};
+use runner::tools::{self, Abort, Context, Prepared};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// Lines of progress that wait to be sent; more are dropped.
+const PROGRESS: usize = 16;
+
+/// Answers the message.
+pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Ending, RunnerFault> {
+    let deadline = Instant::now() + Duration::from_millis(work.wall_ms.into());
+    let system = prompt::system(&work.prompt);
+    let mut messages = prompt::files(places);
+    messages.extend(work.messages);
+    let mut asked = 0;
+    loop {
+        gate.think(&system, &messages).await?;
+        let (message, calls) = reply(gate).await?;
+        messages.push(message);
+        if calls.is_empty() {
+            return Ok(Ending::Answered);
+        }
+        asked += u32::try_from(calls.len()).unwrap_or(u32::MAX);
+        if asked > work.tool_calls {
+            return Ok(Ending::TooManyCalls);
+        }
+        for released in calls {
+            let result = one_call(gate, &released, places, deadline).await?;
+            messages.push(answer(&released, &result));
+            if Instant::now() >= deadline {
+                return Ok(Ending::TimedOut);
+            }
+        }
+    }
+}
+
+/// Waits for the model's whole answer.
+async fn reply(gate: &Gate) -> Result<(Message, Vec<Released>), RunnerFault> {
+    loop {
+        if let Heard::Reply { message, calls, .. } = gate.hear().await? {
+            return Ok((message, calls.into_vec()));
+        }
+    }
+}
+
+/// Runs one call, or says why not.
+async fn one_call(
+    gate: &Gate,
+    released: &Released,
+    places: &Places,
+    deadline: Instant,
+) -> Result<ToolResult, RunnerFault> {
+    let call = &released.call;
+    if let CallVerdict::Refused(reason) = &released.verdict {
+        return Ok(result(released, Outcome::Blocked, &format!("[REFUSED] {reason}")));
+    }
+    match tools::prepare(&call.tool, &call.args) {
+        Ok(Prepared::Host) => gate.effect(call.id).await,
+        Err(problem) => gate.result(result(released, Outcome::Error, &problem)).await,
+        Ok(Prepared::Jail(prepared)) => {
+            let (lines, heard) = mpsc::channel(PROGRESS);
+            let telling = tokio::task::spawn_local(tell(gate.clone(), call.id, heard));
+            let context = context(places, deadline, lines);
+            let Ok(context) = context else {
+                return gate.result(result(released, Outcome::Error, "the workspace cannot be opened")).await;
+            };
+            let outcome = tokio::task::spawn_blocking(move || prepared.run(&context)).await;
+            drop(telling.await);
+            watch::reap();
+            gate.result(given(released, outcome.ok())).await
+        }
+    }
+}
+
+fn context(places: &Places, deadline: Instant, lines: mpsc::Sender<String>) -> Result<Context, tools::ToolFault> {
+    let mut context = Context::open(&places.workspace, &places.readable(), &places.tmp, deadline)?;
+    context.abort = Abort::default();
+    // A line that does not fit is a line that would have come too fast.
+    context.progress = Box::new(move |line| drop(lines.try_send(line.to_owned())));
+    Ok(context)
+}
+
+async fn tell(gate: Gate, call: ipc_proto::ids::CallId, mut lines: mpsc::Receiver<String>) {
+    while let Some(line) = lines.recv().await {
+        gate.progress(call, &line).await;
+    }
+}
+
+fn result(released: &Released, outcome: Outcome, output: &str) -> ToolResult {
+    ToolResult { call: released.call.id, outcome, output: Text::clip(output), duration_ms: 0, snapshot: None }
+}
+
+fn given(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
+    let Some(outcome) = outcome else {
+        return result(released, Outcome::Error, "the tool broke");
+    };
+    let how = if outcome.ok { Outcome::Success } else { Outcome::Error };
+    let snapshot = outcome.state.as_ref().and_then(|state| serde_json::to_string(state).ok());
+    ToolResult {
+        duration_ms: outcome.duration_ms,
+        snapshot: snapshot.and_then(|text| Text::new(text).ok()),
+        ..result(released, how, &outcome.output)
+    }
+}
+
+/// A tool's message in the conversation.
+fn answer(released: &Released, result: &ToolResult) -> Message {
+    Message {
+        role: Role::Tool,
+        text: Text::clip(&result.output),
+        calls: List::default(),
+        answers: Some(released.call.id),
+    }
+}

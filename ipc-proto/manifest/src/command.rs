@@ -1,0 +1,313 @@
+//! The fixed-size commands on a control descriptor: all that the supervisor reads or writes.
+//!
+//! One frame is 128 bytes on a `SOCK_SEQPACKET` pair, little-endian, with at most three descriptors attached.
+//! Nothing here allocates or parses text; a frame of another size or an unknown kind is refused.
+
+use crate::process::Process;
+
+/// Bytes of one frame.
+pub const FRAME: usize = 128;
+/// Number of 64-bit words that a frame carries besides its head.
+pub const WORDS: usize = 14;
+
+/// What a frame says. Numbers are the wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Kind {
+    // From agentd.
+    /// Start-up facts: words = [mode, pid namespace depth, 0...]; descriptors: the configuration section.
+    Start = 1,
+    /// One end of an edge: peer, generation; `role` says whose server this end is. Descriptors: the end, and
+    /// the end of its descriptor channel where the edge has one. For a runner: words[0..2] the turn id.
+    Edge = 2,
+    /// A listening socket that agentd keeps. Descriptors: the listener.
+    Listener = 3,
+    /// Every edge that exists now has been sent.
+    Plumbed = 4,
+    /// Finish what is in flight and end; words[0] = milliseconds left.
+    Drain = 5,
+    /// To router: a runner ended. words[0..2] turn id, words[2] how ([`Ended`]), words[3] its code.
+    RunnerEnded = 6,
+    /// To control: the state of one process; `peer` which, words as [`state_words`].
+    ProcessState = 7,
+    /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms).
+    HostState = 8,
+    /// To control: the answer to one of its commands. words[0] = 0 or an [`Answer`].
+    Done = 9,
+    /// To router, before [`Kind::Plumbed`]: this turn has a live runner. words[0..2] turn id.
+    RunnerAlive = 10,
+    // From a process.
+    /// Sealed and serving.
+    Ready = 32,
+    /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
+    Beat = 33,
+    /// From router: launch a runner. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
+    /// words[5] flags ([`LAUNCH_ATTACHED`]).
+    Launch = 34,
+    /// From router or gate: end the runner of this turn. words[0..2] turn id.
+    Kill = 35,
+    /// From control: use this directory as a workspace. words[0..2] workspace id, words[2] uid of the caller.
+    /// Descriptors: the directory.
+    Attach = 36,
+    /// From control: restart the process `peer`.
+    Restart = 37,
+    /// From control: stop the process `peer` and leave it stopped.
+    Hold = 38,
+    /// From control: start the held process `peer`.
+    Release = 39,
+    /// From control: stop the host.
+    Shutdown = 40,
+    /// A process's last word before it ends by itself; words[0] = a [`Failure`].
+    Failing = 41,
+}
+
+/// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
+pub const LAUNCH_ATTACHED: u64 = 1;
+
+/// How a runner ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Ended {
+    /// It exited; the code is the exit status.
+    Exited = 0,
+    /// A signal killed it; the code is the signal.
+    Killed = 1,
+    /// Its wall clock ran out.
+    TimedOut = 2,
+    /// It could not be launched; the code is an errno.
+    NotLaunched = 3,
+    /// The attached workspace is not known (the host was restarted since) or is not the caller's.
+    NoWorkspace = 4,
+}
+
+/// Why a process ends by itself. Free text goes to its log, never here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Failure {
+    /// Its configuration section was refused.
+    Config = 1,
+    /// A file it needs could not be opened.
+    Open = 2,
+    /// It could not be sealed.
+    Seal = 3,
+}
+
+/// The host's state as `agentctl status` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum HostState {
+    /// Not every process is ready yet.
+    Starting = 0,
+    /// Every process is ready.
+    Ready = 1,
+    /// Some process is not.
+    Degraded = 2,
+    /// Going down.
+    Stopping = 3,
+}
+
+/// A process's state as `agentctl status` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum ProcessState {
+    /// Launched, not sealed yet.
+    Starting = 0,
+    /// Sealed and serving.
+    Ready = 1,
+    /// Waiting for its restart.
+    Waiting = 2,
+    /// Held, by an operator or after repeated failure.
+    Held = 3,
+    /// Stopped with the host.
+    Stopped = 4,
+}
+
+/// How the host confines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Mode {
+    /// Root: own uid per process and per runner slot, namespaces.
+    System = 0,
+    /// An ordinary user with user namespaces.
+    User = 1,
+    /// No namespaces: landlock, seccomp and the descriptor topology alone.
+    Flat = 2,
+}
+
+/// How agentd answers control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Answer {
+    /// Done.
+    Ok = 0,
+    /// No such process, or it cannot be restarted by hand.
+    NoSuchProcess = 1,
+    /// The directory is not the caller's.
+    NotYours = 2,
+    /// Not a directory.
+    NotADirectory = 3,
+    /// Too many are attached.
+    Full = 4,
+}
+
+macro_rules! from_number {
+    ($type:ident: $($name:ident),+) => {
+        impl $type {
+            /// The variant with this number.
+            #[must_use]
+            pub fn from_number(number: u64) -> Option<Self> {
+                [$(Self::$name),+].into_iter().find(|it| *it as u64 == number)
+            }
+        }
+    };
+}
+from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
+    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing);
+from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace);
+from_number!(Failure: Config, Open, Seal);
+from_number!(HostState: Starting, Ready, Degraded, Stopping);
+from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
+from_number!(Mode: System, User, Flat);
+from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full);
+
+/// Words of a [`Kind::ProcessState`] frame.
+pub mod state_words {
+    /// [`super::ProcessState`].
+    pub const STATE: usize = 0;
+    /// Pid, 0 when not running.
+    pub const PID: usize = 1;
+    /// Uid it runs as.
+    pub const UID: usize = 2;
+    /// Times started.
+    pub const GENERATION: usize = 3;
+    /// Restarts since the host started.
+    pub const RESTARTS: usize = 4;
+    /// When it was started, unix ms.
+    pub const SINCE: usize = 5;
+    /// First of the eight counters of its last [`super::Kind::Beat`].
+    pub const COUNTERS: usize = 6;
+}
+
+/// Which end of an edge a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// This process calls the peer.
+    Client,
+    /// The peer calls this process.
+    Server,
+}
+
+/// One command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What it says.
+    pub kind: Kind,
+    /// The process it is about.
+    pub peer: Process,
+    /// For [`Kind::Edge`]: which end this is.
+    pub role: Role,
+    /// For [`Kind::Edge`]: how often the peer has been started.
+    pub generation: u64,
+    /// The rest, by kind.
+    pub words: [u64; WORDS],
+}
+
+impl Frame {
+    /// A frame about `peer` with nothing in it.
+    #[must_use]
+    pub const fn new(kind: Kind, peer: Process) -> Self {
+        Self { kind, peer, role: Role::Client, generation: 0, words: [0; WORDS] }
+    }
+
+    /// The same with these first words; more than fit are dropped.
+    #[must_use]
+    pub fn with(mut self, words: &[u64]) -> Self {
+        for (slot, word) in self.words.iter_mut().zip(words) {
+            *slot = *word;
+        }
+        self
+    }
+
+    /// The 16-byte id in words 2n and 2n+1.
+    #[must_use]
+    pub fn id(&self, n: usize) -> [u8; 16] {
+        let mut id = [0; 16];
+        let pair = self.words.iter().skip(2 * n).take(2);
+        for (bytes, word) in id.chunks_exact_mut(8).zip(pair) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        id
+    }
+
+    /// The wire form.
+    #[must_use]
+    pub fn encode(&self) -> [u8; FRAME] {
+        let mut out = [0; FRAME];
+        let role = u8::from(self.role == Role::Server);
+        let head =
+            [(self.kind as u16).to_le_bytes().as_slice(), &[self.peer.number(), role], &[0; 4]].concat();
+        let words = std::iter::once(self.generation).chain(self.words).flat_map(u64::to_le_bytes);
+        for (slot, byte) in out.iter_mut().zip(head.into_iter().chain(words)) {
+            *slot = byte;
+        }
+        out
+    }
+
+    /// Reads the wire form; `None` for any other size, an unknown kind, process or role.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; FRAME] = bytes.try_into().ok()?;
+        let [k0, k1, peer, role, ..] = *bytes;
+        let kind = Kind::from_number(u64::from(u16::from_le_bytes([k0, k1])))?;
+        let role = match role {
+            0 => Role::Client,
+            1 => Role::Server,
+            _ => return None,
+        };
+        let mut words =
+            bytes.chunks_exact(8).skip(1).filter_map(|w| w.try_into().ok()).map(u64::from_le_bytes);
+        let mut frame =
+            Self { role, generation: words.next()?, ..Self::new(kind, Process::from_number(peer)?) };
+        for slot in &mut frame.words {
+            *slot = words.next()?;
+        }
+        Some(frame)
+    }
+}
+
+/// Splits a 16-byte id into the two words that carry it.
+#[must_use]
+pub fn id_words(id: [u8; 16]) -> [u64; 2] {
+    let number = u128::from_le_bytes(id);
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
+    [number as u64, (number >> 64) as u64]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_comes_back_as_it_was_sent() {
+        let id = *b"0123456789abcdef";
+        let mut frame = Frame::new(Kind::Launch, Process::Router).with(&id_words(id));
+        frame.generation = 7;
+        frame.role = Role::Server;
+        frame.words[13] = u64::MAX;
+        let back = Frame::decode(&frame.encode()).unwrap();
+        assert_eq!(back, frame);
+        assert_eq!(back.id(0), id);
+    }
+
+    #[test]
+    fn frames_of_another_size_or_kind_are_refused() {
+        let good = Frame::new(Kind::Ready, Process::Audit).encode();
+        assert!(Frame::decode(&good[..127]).is_none());
+        assert!(Frame::decode(&[]).is_none());
+        for (at, bad) in [(0, 99), (2, 200), (3, 2)] {
+            let mut bytes = good;
+            bytes[at] = bad;
+            assert!(Frame::decode(&bytes).is_none(), "byte {at} = {bad}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The table of privilege: who runs, what each process may touch, and who may ask whom for what.
+//!
+//! This crate is pure data and depends on nothing, so that the supervisor can link it. It must never parse,
+//! open or read anything. Configuration can narrow a row and never widen it.
+
+pub mod command;
+pub mod dot;
+mod process;
+mod row;
+pub mod settings;
+pub mod syscalls;
+mod table;
+
+pub use process::Process;
+pub use row::{Access, Allow, Backoff, Grant, Limits, Network, Open, Place, Row};
+pub use table::{TABLE, is_actor};
+
+/// The row of `process`. Every process but the supervisor has exactly one; the `laws` tests hold that.
+#[must_use]
+pub fn row(process: Process) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.process == process)
+}
+
+/// The row whose name (as `ps` and `agentctl` show it) is `name`.
+#[must_use]
+pub fn row_named(name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.process.name() == name)
+}
+
+/// Whether `caller` may call `method` of `callee`. What the table does not say is refused.
+#[must_use]
+pub fn allowed(caller: Process, callee: Process, method: &str) -> bool {
+    row(callee).is_some_and(|row| {
+        row.serves.iter().any(|allow| allow.method == method && allow.callers.contains(&caller))
+    })
+}
+
+/// Whether the table has an edge from `caller` to `callee`: at least one method of `callee` is open to it.
+#[must_use]
+pub fn edge(caller: Process, callee: Process) -> bool {
+    row(callee).is_some_and(|row| row.serves.iter().any(|allow| allow.callers.contains(&caller)))
+}
+
+/// Whether a second socket, for descriptors alone, accompanies the edge from `caller` to `callee`.
+/// Only a dialled connection is ever passed from one process to another.
+#[must_use]
+pub fn carries_descriptors(caller: Process, callee: Process) -> bool {
+    callee == Process::Dialer && edge(caller, callee)
+}

@@ -1,0 +1,77 @@
+//! Every process of the host, in downhill order: a caller stands after its callee, so a cycle of waiting
+//! cannot exist.
+
+/// One process of the host. The order is the order of start; stopping goes backwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Process {
+    /// The supervisor. It has no row: it is what enforces the rows.
+    Agentd = 0,
+    /// Appends to and proves the record.
+    Audit = 1,
+    /// Connects to checked addresses and passes the connection on.
+    Dialer = 2,
+    /// Keeps secrets and puts them into requests on the way out.
+    Credproxy = 3,
+    /// Finds injections, secrets, personal data and canaries in text.
+    Scanner = 4,
+    /// The one memory store.
+    Memory = 5,
+    /// Model adapters.
+    Model = 6,
+    /// Users, sessions, inbox, transcript, outbox.
+    Router = 7,
+    /// The reference monitor.
+    Gate = 8,
+    /// Serves `agentctl`.
+    Control = 9,
+    /// One agent turn in a jail.
+    Runner = 10,
+}
+
+impl Process {
+    /// All processes, the supervisor first.
+    pub const ALL: [Self; 11] = [
+        Self::Agentd,
+        Self::Audit,
+        Self::Dialer,
+        Self::Credproxy,
+        Self::Scanner,
+        Self::Memory,
+        Self::Model,
+        Self::Router,
+        Self::Gate,
+        Self::Control,
+        Self::Runner,
+    ];
+
+    /// The name that `ps`, `agentctl` and the configuration use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agentd => "agentd",
+            Self::Audit => "audit",
+            Self::Dialer => "dialer",
+            Self::Credproxy => "credproxy",
+            Self::Scanner => "scanner",
+            Self::Memory => "memory",
+            Self::Model => "model",
+            Self::Router => "router",
+            Self::Gate => "gate",
+            Self::Control => "control",
+            Self::Runner => "runner",
+        }
+    }
+
+    /// The process with this number, as it stands in a fixed-size command.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The number that stands for this process in a fixed-size command and in the uid range.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}

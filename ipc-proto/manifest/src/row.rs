@@ -1,0 +1,120 @@
+//! The vocabulary of privilege: what a row can say. Every grant carries its reason beside it.
+
+use crate::process::Process;
+use crate::syscalls::Group;
+
+/// One process's whole authority.
+#[derive(Debug)]
+pub struct Row {
+    /// Which process this is.
+    pub process: Process,
+    /// Its one duty, in a line.
+    pub does: &'static str,
+    /// The installed user it runs as in system mode; without that user, the configured base plus its number.
+    pub user: &'static str,
+    /// Files and folders it may open.
+    pub opens: &'static [Open],
+    /// A file of its own folder that everyone may read; the folder is then 0711 instead of 0700.
+    pub shows: Option<&'static str>,
+    /// What it can reach.
+    pub network: Network,
+    /// Capabilities it keeps, each with the reason. Empty everywhere so far.
+    pub capabilities: &'static [Grant],
+    /// Groups of system calls. What is in none of them kills an actor.
+    pub syscalls: &'static [&'static Group],
+    /// Resource limits, set before exec.
+    pub limits: Limits,
+    /// What happens when it ends unasked.
+    pub restart: Backoff,
+    /// The sections of `cordon.toml` it is handed; it sees no other.
+    pub config: &'static [&'static str],
+    /// Every method it serves and who may call it.
+    pub serves: &'static [Allow],
+}
+
+/// A capability and why it is needed.
+#[derive(Debug)]
+pub struct Grant {
+    /// The kernel's name, such as `CAP_NET_RAW`.
+    pub name: &'static str,
+    /// The reason.
+    pub why: &'static str,
+}
+
+/// A file or folder tree a process may open.
+#[derive(Debug)]
+pub struct Open {
+    /// Where.
+    pub place: Place,
+    /// How.
+    pub access: Access,
+    /// The reason.
+    pub why: &'static str,
+}
+
+/// Where a grant points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The process's own folder under the state directory, which `agentd` makes 0700 and its own.
+    Own,
+    /// A folder under the state directory that `agentd` keeps, such as the log folder.
+    State(&'static str),
+    /// An absolute path of the system. Missing on this machine means not granted.
+    System(&'static str),
+}
+
+/// How a grant may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read files and list folders.
+    Read,
+    /// Read, write, create, remove and rename beneath.
+    Write,
+    /// Read and execute.
+    Execute,
+}
+
+/// What a process can reach over the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// An empty network namespace, and no call that makes a socket.
+    None,
+    /// The host's network: DNS and TCP clients only.
+    Client,
+}
+
+/// Resource limits. A process that would pass one gets the stated error from the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Data segment and private memory, MiB (`RLIMIT_DATA`; the address space is left alone, since
+    /// runtimes such as node reserve far more of it than they use).
+    pub memory_mib: u32,
+    /// Open descriptors (`RLIMIT_NOFILE`).
+    pub files: u32,
+    /// Processes in the jail (`RLIMIT_NPROC` of its own user namespace); 0 where no fork is possible at all.
+    pub processes: u32,
+    /// The largest file it may write, MiB (`RLIMIT_FSIZE`).
+    pub file_mib: u32,
+}
+
+/// When a process is started again.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    /// The first wait that is not zero, ms. The first restart after a quiet time is at once.
+    pub first_ms: u32,
+    /// The longest wait, ms.
+    pub max_ms: u32,
+    /// After this many ends in a row, each within `quiet_ms` of its start, it is held.
+    pub hold_after: u32,
+    /// A process that lived this long has no history, ms.
+    pub quiet_ms: u32,
+}
+
+/// One method and who may call it.
+#[derive(Debug)]
+pub struct Allow {
+    /// The method's name in the interface file.
+    pub method: &'static str,
+    /// The processes that may call it.
+    pub callers: &'static [Process],
+}

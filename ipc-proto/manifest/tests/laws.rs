@@ -1,0 +1,131 @@
+//! The laws of the table. Each is a promise of SPECIFICATION.md; a row that breaks one does not get in.
+
+use manifest::{Network, Place, Process, TABLE, syscalls};
+use std::collections::BTreeSet;
+
+#[test]
+fn every_process_but_the_supervisor_has_exactly_one_row() {
+    for process in Process::ALL {
+        let rows = TABLE.iter().filter(|row| row.process == process).count();
+        assert_eq!(rows, usize::from(process != Process::Agentd), "{}", process.name());
+    }
+}
+
+#[test]
+fn a_caller_stands_after_its_callee() {
+    for row in TABLE {
+        for allow in row.serves {
+            for caller in allow.callers {
+                assert!(
+                    *caller > row.process,
+                    "{} calls {}.{}",
+                    caller.name(),
+                    row.process.name(),
+                    allow.method
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_stand_in_order_of_start() {
+    assert!(TABLE.is_sorted_by_key(|row| row.process));
+}
+
+#[test]
+fn no_method_is_listed_twice_and_every_listed_one_has_a_caller() {
+    for row in TABLE {
+        let names: BTreeSet<_> = row.serves.iter().map(|allow| allow.method).collect();
+        assert_eq!(names.len(), row.serves.len(), "{}", row.process.name());
+        assert!(row.serves.iter().all(|allow| !allow.callers.is_empty()), "{}", row.process.name());
+    }
+}
+
+#[test]
+fn every_process_has_its_own_user_and_none_is_root() {
+    let users: BTreeSet<_> = TABLE.iter().map(|row| row.user).collect();
+    assert_eq!(users.len(), TABLE.len());
+    assert!(!users.contains("root"));
+}
+
+#[test]
+fn only_dialer_has_a_network() {
+    for row in TABLE {
+        assert_eq!(row.network == Network::Client, row.process == Process::Dialer, "{}", row.process.name());
+        let dials = row.syscalls.iter().any(|group| group.name == "dial");
+        assert_eq!(dials, row.process == Process::Dialer, "{}", row.process.name());
+    }
+}
+
+#[test]
+fn only_model_reaches_credproxy_and_only_gate_reaches_model() {
+    for caller in TABLE.iter().map(|row| row.process) {
+        assert_eq!(manifest::edge(caller, Process::Model), caller == Process::Gate, "{}", caller.name());
+        assert_eq!(manifest::allowed(caller, Process::Credproxy, "request"), caller == Process::Model);
+    }
+}
+
+#[test]
+fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
+    for row in TABLE {
+        assert_eq!(manifest::edge(Process::Runner, row.process), row.process == Process::Gate);
+    }
+    assert!(manifest::row(Process::Runner).unwrap().serves.is_empty());
+}
+
+#[test]
+fn capability_lists_are_empty_and_every_grant_has_a_reason() {
+    for row in TABLE {
+        assert!(row.capabilities.is_empty(), "{}", row.process.name());
+        assert!(row.opens.iter().all(|open| open.why.len() > 8), "{}", row.process.name());
+        assert!(row.syscalls.iter().all(|group| group.why.len() > 8), "{}", row.process.name());
+        assert!(row.does.len() > 8);
+    }
+}
+
+#[test]
+fn nobody_may_write_outside_its_own_folder() {
+    for open in TABLE.iter().flat_map(|row| row.opens) {
+        assert!(open.access != manifest::Access::Write || open.place == Place::Own);
+    }
+}
+
+#[test]
+fn no_actor_may_map_code_fork_or_pass_descriptors_it_has_no_reason_to() {
+    for row in TABLE.iter().filter(|row| row.process != Process::Runner) {
+        let calls: Vec<_> = row.syscalls.iter().flat_map(|group| group.calls).collect();
+        for forbidden in
+            ["clone", "fork", "vfork", "execve", "execveat", "ptrace", "socketpair", "io_uring_setup"]
+        {
+            assert!(
+                calls.iter().all(|call| call.name != forbidden),
+                "{} has {forbidden}",
+                row.process.name()
+            );
+        }
+        let passes = calls.iter().any(|call| call.name == "sendmsg");
+        assert_eq!(
+            passes,
+            matches!(row.process, Process::Dialer | Process::Control),
+            "{}",
+            row.process.name()
+        );
+        for call in calls.iter().filter(|call| matches!(call.name, "mmap" | "mprotect")) {
+            assert!(!call.when.is_empty(), "{} may map code", row.process.name());
+        }
+    }
+}
+
+#[test]
+fn no_group_lists_a_call_twice_and_what_runners_are_refused_is_not_granted() {
+    for row in TABLE {
+        for group in row.syscalls {
+            let names: BTreeSet<_> = group.calls.iter().map(|call| call.name).collect();
+            assert_eq!(names.len(), group.calls.len(), "{}", group.name);
+        }
+    }
+    for (name, _) in syscalls::RUNNER_REFUSES {
+        assert!(syscalls::PROGRAMS.calls.iter().all(|call| call.name != *name), "{name}");
+    }
+}

@@ -1,0 +1,197 @@
+//! The sections of `cordon.toml`, as each process is handed its own: JSON of these types in a sealed memfd.
+//!
+//! They are written by agentd's configuration child, which has checked every value; a process that finds its
+//! section unreadable ends. Unknown keys are refused on both sides.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `[log]`: what every process is handed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// `text` or `json`.
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug` or `trace`; this process's own level, resolved.
+    pub level: String,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One line of words.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What one process is handed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section<T> {
+    /// `[log]`, resolved for this process.
+    pub log: Log,
+    /// Its own part.
+    pub own: T,
+}
+
+/// A process that is configured by nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// What `dialer` is handed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dialer {
+    /// `host:port` that credproxy may reach: every provider's, and `[credproxy] hosts`.
+    pub credproxy_hosts: Vec<String>,
+    /// `host:port` on loopback that may be reached although not public: `[credproxy] plain_http`.
+    pub loopback_hosts: Vec<String>,
+}
+
+/// `[credproxy]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credproxy {
+    /// `host:port` to which plain HTTP is allowed; loopback only.
+    pub plain_http: Vec<String>,
+}
+
+/// `[scanner]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scanner {}
+
+/// `[memory]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Most rows one owner may have.
+    pub max_rows: u32,
+}
+
+/// `[model]` and every `[provider.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Providers by name.
+    pub providers: BTreeMap<String, Provider>,
+}
+
+/// `[provider.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// Base URL up to and without `/chat/completions`.
+    pub base_url: String,
+    /// The secret that holds its key; none for a server without keys.
+    pub secret: Option<String>,
+    /// Its models by name.
+    pub models: BTreeMap<String, ProviderModel>,
+}
+
+/// `[provider.NAME.models.MODEL]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderModel {
+    /// Tokens it can take in.
+    pub context: u32,
+    /// Tokens it can give out.
+    pub output: u32,
+}
+
+/// What `router` is handed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {
+    /// `[[user]]`.
+    pub users: Vec<User>,
+    /// `[agent.NAME]`, the built-in `default` included.
+    pub agents: BTreeMap<String, Agent>,
+    /// The uid that the host belongs to: root and this uid are the owner.
+    pub owner_uid: u32,
+    /// Messages that may wait in one session.
+    pub queue_per_session: u32,
+    /// Messages that may wait in all.
+    pub queue_total: u32,
+    /// Turns that may run at once.
+    pub turns_at_once: u32,
+}
+
+/// `[[user]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// The user's name.
+    pub name: String,
+    /// Uids that are this user.
+    pub uids: Vec<u32>,
+    /// What they may do.
+    pub role: UserRole,
+    /// `channel:platform-id`, opaque.
+    pub identities: Vec<String>,
+}
+
+/// What a user may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UserRole {
+    /// Talk to agents.
+    Guest,
+    /// The same, with sessions, memory and workspaces of their own.
+    User,
+    /// Everything.
+    Owner,
+}
+
+/// `[agent.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// `provider/model`.
+    pub model: String,
+    /// The text of its prompt file, read by the configuration child; empty without one.
+    pub prompt: String,
+    /// The tools it may use.
+    pub tools: Vec<String>,
+    /// `paranoid`, `standard` or `power-user`.
+    pub profile: String,
+    /// Its limits.
+    pub limits: AgentLimits,
+}
+
+/// `[agent.NAME.limits]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentLimits {
+    /// Tool calls in one turn.
+    pub tool_calls: u32,
+    /// Failures in a row of one tool before it is refused for the rest of the turn.
+    pub tool_failures: u32,
+    /// Wall clock of a turn, seconds.
+    pub seconds: u32,
+    /// Tokens of one answer.
+    pub output_tokens: u32,
+    /// Model calls of one session an hour.
+    pub model_calls_per_hour: u32,
+}
+
+/// What `gate` is handed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// `[agent.NAME]`, the built-in `default` included.
+    pub agents: BTreeMap<String, Agent>,
+}
+
+/// What `control` is handed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// The state directory, for messages that name it.
+    pub state_dir: String,
+    /// The uid that the host belongs to: root and this uid see the host's state while the router is away.
+    pub owner_uid: u32,
+}

@@ -1,0 +1,91 @@
+//! The content of a message: a bounded list of parts, what it replies to, and its format.
+
+use crate::{Blob, List, Text};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of text in one part: the bound of a message.
+pub const TEXT_BOUND: usize = 256 * 1024;
+/// Bytes of one inline medium.
+pub const MEDIA_BOUND: usize = 2 * 1024 * 1024;
+/// Parts in one message.
+pub const PARTS: usize = 16;
+
+/// How text is marked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// No mark-up.
+    Plain,
+    /// Markdown.
+    #[default]
+    Markdown,
+    /// HTML.
+    Html,
+}
+
+/// Where a medium is. One of the two is always there; an empty file cannot be expressed as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// At this address; it is not fetched unasked.
+    Url(Text<2048>),
+    /// Here.
+    Bytes(Blob<MEDIA_BOUND>),
+}
+
+/// An image, a file, a sound or a film.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// Where it is.
+    pub place: Place,
+    /// Its media type, such as `image/png`.
+    pub media_type: Text<128>,
+    /// Its file name, if it has one.
+    pub name: Option<Text<255>>,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// Text.
+    Text(Text<TEXT_BOUND>),
+    /// An image.
+    Image(Media),
+    /// Any file.
+    File(Media),
+    /// Sound.
+    Audio(Media),
+    /// Film.
+    Video(Media),
+}
+
+/// What somebody said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// The parts, in order; at least one in a message that is accepted.
+    pub parts: List<Part, PARTS>,
+    /// The platform's id of the message this answers.
+    pub reply_to: Option<Text<256>>,
+    /// How its text is marked up.
+    pub format: Format,
+}
+
+impl Content {
+    /// Content of one piece of text.
+    #[must_use]
+    pub fn text(text: Text<TEXT_BOUND>) -> Self {
+        Self { parts: List::clip([Part::Text(text)]), ..Self::default() }
+    }
+
+    /// All its text, parts separated by a line break; other parts are named in brackets.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.to_string(),
+            Part::Image(media) => format!("[image: {}]", media.media_type),
+            Part::File(media) => format!("[file: {}]", media.media_type),
+            Part::Audio(media) => format!("[audio: {}]", media.media_type),
+            Part::Video(media) => format!("[video: {}]", media.media_type),
+        });
+        parts.collect::<Vec<_>>().join("\n")
+    }
+}

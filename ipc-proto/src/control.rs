@@ -1,0 +1,264 @@
+//! What `agentctl` may ask. Who asks is known from the socket's peer credentials; each method names its least
+//! role in [`least_role`], and what is not named there is refused.
+
+use crate::audit::{AuditError, Record, Report};
+use crate::config::UserRole;
+use crate::content::Content;
+use crate::credproxy::{CredError, SecretInfo};
+use crate::ids::{MemoryId, MessageId, TurnId, WorkspaceId};
+use crate::memory::{Area, Hit, MemoryError, Row};
+use crate::model::ModelInfo;
+use crate::router::{
+    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, RouterError, SessionInfo, SessionName,
+    SessionView, Task, UserInfo, WorkspaceInfo,
+};
+use crate::service::service;
+use crate::{Blob, List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// One process as `status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessStatus {
+    /// Its name.
+    pub name: Name,
+    /// `starting`, `ready`, `waiting`, `held` or `stopped`.
+    pub state: Name,
+    /// Its pid; 0 when it does not run.
+    pub pid: u32,
+    /// The uid it runs as.
+    pub uid: u32,
+    /// How often it was started.
+    pub generation: u64,
+    /// How often it was restarted since the host started.
+    pub restarts: u64,
+    /// How long it has been running, ms.
+    pub uptime_ms: u64,
+    /// Proportional set size at its last beat, KiB.
+    pub pss_kib: u64,
+    /// Resident set size at its last beat, KiB.
+    pub rss_kib: u64,
+    /// Calls served.
+    pub calls: u64,
+    /// Calls refused by the table, and connections ended for what they sent.
+    pub refused: u64,
+    /// Median time of a call, us.
+    pub p50_us: u64,
+    /// 99th percentile, us.
+    pub p99_us: u64,
+    /// Calls being served.
+    pub in_flight: u64,
+    /// What waits in its own queue.
+    pub queue: u64,
+}
+
+/// The host as `status` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostStatus {
+    /// `starting`, `ready`, `degraded` or `stopping`.
+    pub state: Name,
+    /// `system`, `user` or `flat`.
+    pub mode: Name,
+    /// Cordon's version.
+    pub version: Name,
+    /// Pid of agentd.
+    pub pid: u32,
+    /// How long it has been running, ms.
+    pub uptime_ms: u64,
+    /// The state directory.
+    pub state_dir: Text<4096>,
+    /// Every process.
+    pub processes: List<ProcessStatus, 32>,
+}
+
+/// A chat message, command, put or get from `agentctl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// In which session; made if it is new.
+    pub session: SessionName,
+    /// With which agent.
+    pub agent: Option<Name>,
+    /// What is said.
+    pub content: Content,
+    /// What is to be done.
+    pub task: Task,
+    /// A directory that was attached over the attach connection.
+    pub workspace: Option<WorkspaceId>,
+    /// The same key twice is one message: lets `agentctl` ask again when control restarted.
+    pub key: Text<256>,
+}
+
+/// A line that a process wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogChunk {
+    /// Whole lines of text.
+    pub text: Text<65536>,
+    /// Where to go on.
+    pub next: u64,
+}
+
+/// Why control refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ControlError {
+    /// This uid is nobody's, or their role does not reach.
+    #[error("not allowed: this needs the role {0}")]
+    NotAllowed(Name),
+    /// No such process; the valid names are listed.
+    #[error("no such process; there are: {0}")]
+    NoProcess(Text<512>),
+    /// A process that is needed for this is not there.
+    #[error("{0} is not there just now; try again")]
+    Down(Name),
+    /// The router's reason.
+    #[error("{0}")]
+    Router(RouterError),
+    /// Memory's reason.
+    #[error("{0}")]
+    Memory(MemoryError),
+    /// Credproxy's reason.
+    #[error("{0}")]
+    Cred(CredError),
+    /// Audit's reason.
+    #[error("{0}")]
+    Audit(AuditError),
+    /// The workspace is not a directory, not the caller's, or too many are attached.
+    #[error("the workspace {0}")]
+    Workspace(Name),
+    /// No model of this name; the valid names are listed.
+    #[error("no such model; there are: {0}")]
+    NoModel(Text<512>),
+}
+
+/// The answer of a method.
+pub type Answer<T> = Result<T, ControlError>;
+
+service! {
+    /// Operations.
+    pub trait Control {
+        /// Who the caller is.
+        [idempotent, 16, 15]
+        async fn whoami() -> Answer<UserInfo>;
+        /// The host and every process.
+        [idempotent, 64, 10]
+        async fn status() -> Answer<HostStatus>;
+        /// Restarts a process.
+        [idempotent, 4, 15]
+        async fn restart(name: Name) -> Answer<()>;
+        /// Stops a process and leaves it stopped.
+        [idempotent, 4, 15]
+        async fn hold(name: Name) -> Answer<()>;
+        /// Starts a held process.
+        [idempotent, 4, 15]
+        async fn release(name: Name) -> Answer<()>;
+        /// Stops the host.
+        [idempotent, 4, 15]
+        async fn shutdown() -> Answer<()>;
+        /// What a process wrote, from byte `from` of its log on; waits up to `wait_ms` (20,000 at most).
+        [idempotent, 128, 30]
+        async fn logs(name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk>;
+        /// Named events after number `after`.
+        [idempotent, 256, 30]
+        async fn events(after: u64, wait_ms: u32) -> Answer<List<NamedEvent, 256>>;
+        /// Accepts a message.
+        [idempotent, 8192, 20]
+        async fn submit(ask: Ask) -> Answer<Accepted>;
+        /// Events of a turn from number `from` on; waits up to 20 s for the first.
+        [idempotent, 2560, 35]
+        async fn follow(turn: TurnId, from: u64, credit: u16) -> Answer<Followed>;
+        /// Cancels a turn.
+        [idempotent, 4, 15]
+        async fn cancel(turn: TurnId) -> Answer<()>;
+        /// Sessions; of everyone for the owner.
+        [idempotent, 1024, 15]
+        async fn sessions() -> Answer<List<SessionInfo, 256>>;
+        /// One session.
+        [idempotent, 12288, 15]
+        async fn session(name: SessionName) -> Answer<SessionView>;
+        /// Ends a session.
+        [idempotent, 4, 15]
+        async fn end_session(name: SessionName) -> Answer<()>;
+        /// Messages, newest first.
+        [idempotent, 512, 15]
+        async fn messages(limit: u16) -> Answer<List<MessageInfo, 256>>;
+        /// Every state a message went through.
+        [idempotent, 64, 15]
+        async fn trace(message: MessageId) -> Answer<List<Passed, 128>>;
+        /// All users.
+        [idempotent, 2048, 15]
+        async fn users() -> Answer<List<UserInfo, 256>>;
+        /// Adds a user.
+        [idempotent, 16, 15]
+        async fn add_user(name: Name, role: UserRole, uids: List<u32, 16>, identities: List<Text<256>, 16>) -> Answer<UserInfo>;
+        /// Removes a user.
+        [idempotent, 4, 15]
+        async fn remove_user(name: Name) -> Answer<()>;
+        /// The agents.
+        [idempotent, 1024, 15]
+        async fn agents() -> Answer<List<AgentInfo, 64>>;
+        /// The models.
+        [idempotent, 256, 15]
+        async fn models() -> Answer<List<ModelInfo, 256>>;
+        /// Workspaces.
+        [idempotent, 512, 15]
+        async fn workspaces() -> Answer<List<WorkspaceInfo, 256>>;
+        /// Forgets a workspace.
+        [idempotent, 4, 15]
+        async fn remove_workspace(id: WorkspaceId) -> Answer<()>;
+        /// Remembers for the caller.
+        [idempotent, 128, 20]
+        async fn memory_add(id: MemoryId, area: Area, content: Text<100000>, tags: List<Name, 16>) -> Answer<MemoryId>;
+        /// Finds among the caller's memories.
+        [idempotent, 10240, 15]
+        async fn memory_search(area: Area, words: Text<2048>, limit: u16) -> Answer<List<Hit, 100>>;
+        /// One of the caller's memories.
+        [idempotent, 128, 15]
+        async fn memory_show(area: Area, id: MemoryId) -> Answer<Row>;
+        /// The caller's memories, newest first.
+        [idempotent, 10240, 15]
+        async fn memory_list(area: Area, limit: u16, offset: u32) -> Answer<List<Row, 100>>;
+        /// Forgets one of the caller's memories.
+        [idempotent, 4, 15]
+        async fn memory_delete(area: Area, id: MemoryId) -> Answer<()>;
+        /// Entries of the record from `from` on; waits up to `wait_ms` (20,000 at most).
+        [idempotent, 256, 35]
+        async fn audit_tail(from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>>;
+        /// Has audit verify the record.
+        [idempotent, 4, 65]
+        async fn audit_verify() -> Answer<Report>;
+        /// Stores a secret that was sealed to credproxy's public key.
+        [idempotent, 32, 15]
+        async fn cred_set(name: Name, hosts: List<Text<253>, 8>, sealed: Blob<16384>) -> Answer<()>;
+        /// Every secret, without its value.
+        [idempotent, 1024, 15]
+        async fn cred_list() -> Answer<List<SecretInfo, 256>>;
+        /// Forgets a secret.
+        [idempotent, 4, 15]
+        async fn cred_remove(name: Name) -> Answer<()>;
+    }
+}
+
+/// The least role for a method; `None` for one that is not named here, which is refused.
+#[must_use]
+pub fn least_role(method: &str) -> Option<UserRole> {
+    use UserRole::{Guest, Owner, User};
+    Some(match method {
+        "whoami" | "submit" | "follow" | "cancel" => Guest,
+        "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
+        | "workspaces" | "remove_workspace" | "memory_add" | "memory_search" | "memory_show"
+        | "memory_list" | "memory_delete" => User,
+        "restart" | "hold" | "release" | "shutdown" | "logs" | "events" | "users" | "add_user"
+        | "remove_user" | "audit_tail" | "audit_verify" | "cred_set" | "cred_list" | "cred_remove" => Owner,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_names_its_least_role() {
+        for method in METHODS {
+            assert!(least_role(method.name).is_some(), "{}", method.name);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a call across an edge can come to besides its answer.
+
+/// Why a call has no answer. Domain errors are part of the answer and stand in the interface file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Fault {
+    /// The table does not let this caller use this method.
+    #[error("not allowed by the table")]
+    NotAllowed,
+    /// The request or the answer is over the method's bound.
+    #[error("over the bound of the method")]
+    TooBig,
+    /// The peer speaks another version of the protocol.
+    #[error("the peer speaks another version")]
+    WrongVersion,
+    /// The peer went away while the call was in flight: whether it took effect is unknown. Only methods that may
+    /// not be repeated come to this; the others have been asked again.
+    #[error("the peer restarted while the call was in flight")]
+    PeerRestarted,
+    /// The peer is not there and did not come back in time; the call was not sent.
+    #[error("the peer is not running")]
+    Unreachable,
+    /// No answer within the method's deadline.
+    #[error("no answer within the deadline")]
+    Deadline,
+}

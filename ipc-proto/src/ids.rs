@@ -1,0 +1,69 @@
+//! Identifiers: UUID v4, one type per kind, so that one cannot stand for another. Platform ids are opaque text.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name([u8; 16]);
+
+        impl $name {
+            /// A new random one.
+            #[must_use]
+            pub fn random() -> Self {
+                Self(uuid::Uuid::new_v4().into_bytes())
+            }
+
+            /// The id with these bytes.
+            #[must_use]
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(bytes)
+            }
+
+            /// Its bytes.
+            #[must_use]
+            pub const fn bytes(self) -> [u8; 16] {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                uuid::Uuid::from_bytes(self.0).fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                uuid::Uuid::parse_str(text).map(|id| Self(id.into_bytes()))
+            }
+        }
+    )+ };
+}
+
+id! {
+    /// A user of the host.
+    UserId,
+    /// A conversation of one user with one agent.
+    SessionId,
+    /// A message that was accepted.
+    MessageId,
+    /// One attempt series of answering one message.
+    TurnId,
+    /// One tool call of a turn.
+    CallId,
+    /// A folder that runners of a session work in.
+    WorkspaceId,
+    /// A row of the memory store.
+    MemoryId,
+}

@@ -1,0 +1,31 @@
+//! The agreement between the processes: one file per interface, and the types they share.
+//!
+//! An interface says *what* can be asked; the manifest's table says *who* may ask. Everything here is data:
+//! nothing opens, reads or waits. Limits live in the types and hold while decoding.
+
+pub mod audit;
+pub mod bounded;
+pub mod config;
+pub mod content;
+pub mod control;
+pub mod credproxy;
+pub mod dialer;
+pub mod fault;
+pub mod gate;
+pub mod ids;
+pub mod label;
+pub mod memory;
+pub mod model;
+pub mod router;
+pub mod runner_gate;
+pub mod scanner;
+mod service;
+pub mod tool;
+
+pub use bounded::{Blob, List, Name, Text};
+pub use fault::Fault;
+pub use service::Method;
+
+/// The version of everything in this crate: the first frame of every connection carries it, and a peer of
+/// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
+pub const PROTOCOL_VERSION: u32 = 1;

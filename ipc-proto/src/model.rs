@@ -1,0 +1,222 @@
+//! Model answers. It has neither key nor network: requests leave through credproxy, and what comes back is
+//! parsed here and nowhere else. It serves the gate alone.
+
+use crate::ids::CallId;
+use crate::service::service;
+use crate::tool::{ARGS_BOUND, ToolList};
+use crate::{List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// A model's name: `provider/model`.
+pub type ModelName = Text<128>;
+/// Bytes of one message's text.
+pub const MESSAGE_BOUND: usize = 1024 * 1024 + 4096;
+/// Messages in one request.
+pub const MESSAGES: usize = 1024;
+/// Bytes of all text in one request.
+pub const REQUEST_BOUND: usize = 4 * 1024 * 1024;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The host.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+}
+
+/// A tool call as it stands in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The host's id.
+    pub id: CallId,
+    /// The tool.
+    pub tool: Name,
+    /// Its arguments, JSON.
+    pub args: Text<ARGS_BOUND>,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What they say; of a tool, its output.
+    pub text: Text<MESSAGE_BOUND>,
+    /// Calls that an assistant asks for.
+    pub calls: List<Asked, 32>,
+    /// Which call a tool answers.
+    pub answers: Option<CallId>,
+}
+
+impl Message {
+    /// A message of text alone; what is over the bound is cut.
+    #[must_use]
+    pub fn text(role: Role, text: &str) -> Self {
+        Self { role, text: Text::clip(text), calls: List::default(), answers: None }
+    }
+}
+
+/// A request to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Which model.
+    pub model: ModelName,
+    /// The conversation.
+    pub messages: List<Message, MESSAGES>,
+    /// The tools it may ask for.
+    pub tools: ToolList,
+    /// Most tokens of the answer.
+    pub max_output: u32,
+    /// Temperature in thousandths.
+    pub temperature: Option<u16>,
+}
+
+/// An answer that is coming.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StreamId(pub u64);
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It was complete.
+    Stop,
+    /// It asks for tools.
+    ToolUse,
+    /// It ran into the bound of its output.
+    MaxTokens,
+}
+
+/// Tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read.
+    pub input: u32,
+    /// Written.
+    pub output: u32,
+    /// Of those read, from the provider's cache.
+    pub cache_read: u32,
+    /// Of those read, put into the provider's cache.
+    pub cache_write: u32,
+}
+
+/// A piece of an answer. Arguments of a call come in fragments; they mean nothing before `CallEnd`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Piece {
+    /// Text of the answer.
+    Text(Text<16384>),
+    /// Text of the model's reasoning.
+    Reasoning(Text<16384>),
+    /// A call of this tool begins; `index` tells calls of one answer apart.
+    CallStart {
+        /// Which call of the answer.
+        index: u16,
+        /// The tool.
+        tool: Name,
+    },
+    /// A fragment of a call's arguments.
+    CallDelta {
+        /// Which call of the answer.
+        index: u16,
+        /// The fragment.
+        args: Text<16384>,
+    },
+    /// A call's arguments are whole.
+    CallEnd {
+        /// Which call of the answer.
+        index: u16,
+    },
+    /// Tokens so far.
+    Usage(Usage),
+    /// The end.
+    Done(Finish),
+    /// The end, by an error.
+    Failed(ModelError),
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ModelError {
+    /// No such model.
+    #[error("LLM_UNKNOWN_MODEL: no such model; `agentctl agent list` shows the valid ones")]
+    UnknownModel,
+    /// The provider asks to slow down.
+    #[error("LLM_RATE_LIMITED: the provider asks to wait {retry_after_s} s")]
+    RateLimited {
+        /// Seconds to wait.
+        retry_after_s: u32,
+    },
+    /// Nothing came for too long.
+    #[error("LLM_TIMEOUT: the provider did not answer in time")]
+    Timeout,
+    /// What came is not what the protocol says.
+    #[error("LLM_INVALID_JSON: the provider's answer could not be read")]
+    InvalidJson,
+    /// The answer broke off.
+    #[error("LLM_TRUNCATED: the provider's answer broke off")]
+    Truncated,
+    /// The key was refused.
+    #[error("LLM_AUTH_ERROR: the provider refused the key")]
+    Auth,
+    /// The provider refused the request.
+    #[error("LLM_REQUEST_ERROR: the provider refused the request (status {status})")]
+    Rejected {
+        /// HTTP status.
+        status: u16,
+    },
+    /// The provider failed.
+    #[error("LLM_SERVER_ERROR: the provider failed (status {status})")]
+    Server {
+        /// HTTP status.
+        status: u16,
+    },
+    /// The request could not be sent.
+    #[error("LLM_ERROR: {0}")]
+    Credentials(crate::credproxy::CredError),
+    /// A scripted model has no reply left, or its file cannot be read.
+    #[error("LLM_ERROR: the script has no reply for this request")]
+    Script,
+    /// No such stream.
+    #[error("LLM_ERROR: no such stream")]
+    NoStream,
+    /// Too many answers at once.
+    #[error("QUEUE_BUSY: too many answers at once")]
+    Busy,
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// Its name.
+    pub name: ModelName,
+    /// Tokens it can take in.
+    pub context: u32,
+    /// Tokens it can give out.
+    pub output: u32,
+    /// Whether it can ask for tools.
+    pub tools: bool,
+}
+
+service! {
+    /// Models.
+    pub trait Model {
+        /// Begins an answer.
+        [once, 8192, 20]
+        async fn start(request: Request) -> Result<StreamId, ModelError>;
+        /// The next pieces, at most `credit`; waits up to 20 s for the first, and may come back empty.
+        [once, 1024, 30]
+        async fn next(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, ModelError>;
+        /// Ends an answer; its upstream connection is closed.
+        [idempotent, 4, 5]
+        async fn cancel(stream: StreamId) -> ();
+        /// The models that can be used.
+        [idempotent, 256, 10]
+        async fn models() -> List<ModelInfo, 256>;
+    }
+}

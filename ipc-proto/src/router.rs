@@ -1,0 +1,583 @@
+//! Router keeps users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and it
+//! asks agentd for the runner that answers it. It holds no model, no tool and no secret.
+
+use crate::config::UserRole;
+use crate::content::Content;
+use crate::ids::{CallId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use crate::label::Label;
+use crate::model::{Message, Usage};
+use crate::service::service;
+use crate::tool::{OUTPUT_BOUND, Outcome, ToolCall, ToolResult};
+use crate::{Blob, List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// A session's name, chosen by its user or by the platform.
+pub type SessionName = Text<128>;
+/// Bytes of one piece of output.
+pub const OUTPUT_CHUNK: usize = 32 * 1024;
+/// Bytes of a file that is put into a workspace.
+pub const FILE_BOUND: usize = 2 * 1024 * 1024;
+
+/// What a turn is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// Answer the message.
+    Chat,
+    /// Run a command in the jail; the person gave it.
+    Command {
+        /// Program and arguments.
+        argv: List<Text<8192>, 64>,
+    },
+    /// Put a file into the workspace.
+    Put {
+        /// Its path beneath the workspace.
+        path: Text<1024>,
+        /// What is to be in it.
+        bytes: Blob<FILE_BOUND>,
+    },
+    /// Give a file of the workspace out.
+    Get {
+        /// Its path beneath the workspace.
+        path: Text<1024>,
+    },
+}
+
+/// A message on its way in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// Whose.
+    pub user: UserId,
+    /// In which of their sessions; made if it is new.
+    pub session: SessionName,
+    /// With which agent; a new session's default is `default`, an old session keeps its own.
+    pub agent: Option<Name>,
+    /// The channel it came by.
+    pub channel: Name,
+    /// The platform's id of it: the same twice on one channel is one message.
+    pub key: Text<256>,
+    /// What is said.
+    pub content: Content,
+    /// What is to be done.
+    pub task: Task,
+    /// A directory attached for this session.
+    pub workspace: Option<WorkspaceId>,
+}
+
+/// A message that was accepted: it is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The message.
+    pub message: MessageId,
+    /// The turn that will answer it.
+    pub turn: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// How many wait before it.
+    pub waiting: u32,
+}
+
+/// A message of the past with its label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labelled {
+    /// The message.
+    pub message: Message,
+    /// What is known of where it came from.
+    pub label: Label,
+}
+
+/// A turn, as the gate takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The turn.
+    pub id: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// Whose.
+    pub user: UserId,
+    /// The user's name.
+    pub user_name: Name,
+    /// With which agent.
+    pub agent: Name,
+    /// What is to be done.
+    pub task: Task,
+    /// What was said, with its label.
+    pub content: Content,
+    /// Its label.
+    pub label: Label,
+    /// What went before, oldest first, as much as fits the budget; tool results that did not fit are marked.
+    pub history: List<Labelled, 1024>,
+    /// What this turn's earlier attempts did: replies with their released calls, and results.
+    pub steps: List<Step, 256>,
+    /// The session's label, everything above included.
+    pub session_label: Label,
+    /// The workspace's label.
+    pub workspace_label: Label,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+}
+
+/// One thing that happened in a turn, kept durably before it takes effect or is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// The model said this and asked for these calls; those released may be run once.
+    Reply {
+        /// What it said.
+        text: Text<MESSAGE_TEXT>,
+        /// What it asked for.
+        calls: List<Released, 32>,
+    },
+    /// A released call gave this back.
+    Result {
+        /// The result as the model may see it.
+        result: ToolResult,
+        /// Its label.
+        label: Label,
+    },
+}
+
+/// Bytes of text in one reply of a model.
+pub const MESSAGE_TEXT: usize = OUTPUT_BOUND;
+
+/// A call and the gate's verdict on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Released {
+    /// The call.
+    pub call: ToolCall,
+    /// Whether it was released.
+    pub verdict: CallVerdict,
+    /// Index of the decision in the record.
+    pub record: u64,
+}
+
+/// The gate's verdict on a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CallVerdict {
+    /// It may run, once.
+    Run,
+    /// It may not; the reason is told to the model and the person.
+    Refused(Text<512>),
+}
+
+/// What a follower of a turn sees, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TurnEvent {
+    /// The turn was taken up; attempts count from 1.
+    Started {
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// Text of the answer.
+    Text(Text<16384>),
+    /// The text since the last `ToolStart` or `Started` is void: the reply begins again.
+    Again,
+    /// A tool call, with the gate's verdict.
+    ToolStart {
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: Name,
+        /// The beginning of its arguments, secrets cut out.
+        args: Text<512>,
+        /// `None` if it was released, else why not.
+        refused: Option<Text<512>>,
+        /// Index of the decision in the record.
+        record: u64,
+    },
+    /// How far a call is.
+    ToolProgress {
+        /// Which call.
+        call: CallId,
+        /// The tool's word.
+        line: Text<256>,
+    },
+    /// A call ended.
+    ToolEnd {
+        /// Which call.
+        call: CallId,
+        /// How.
+        outcome: Outcome,
+        /// How long it took, ms.
+        duration_ms: u32,
+    },
+    /// Output of a command that a person runs in the jail.
+    Output {
+        /// Standard error rather than standard output.
+        error: bool,
+        /// The bytes.
+        bytes: Blob<OUTPUT_CHUNK>,
+    },
+    /// Something the person should know, in the host's words.
+    Notice(Text<512>),
+    /// The end; nothing follows.
+    Done(Finished),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// How.
+    pub end: End,
+    /// The whole answer, as it went to the outbox.
+    pub text: Text<MESSAGE_TEXT>,
+    /// Its label.
+    pub label: Label,
+    /// Tokens of the whole turn.
+    pub usage: Usage,
+    /// From acceptance to the end, ms; filled in by router.
+    pub duration_ms: u32,
+    /// Attempts it took.
+    pub attempts: u32,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// An answer is in the outbox.
+    Answered,
+    /// A command ended with this status.
+    Exited {
+        /// Exit status; 128 and the signal's number if one ended it.
+        status: u8,
+    },
+    /// The person cancelled it.
+    Cancelled,
+    /// The scanner kept the message from being answered.
+    Blocked,
+    /// It ran out of time.
+    TimedOut,
+    /// It failed; the reason is in the host's words.
+    Failed(Text<512>),
+}
+
+/// A piece of a turn's events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// The number of the first event below.
+    pub from: u64,
+    /// The events.
+    pub events: List<TurnEvent, 64>,
+    /// Where to go on.
+    pub next: u64,
+    /// The turn has ended and these are its last events.
+    pub over: bool,
+}
+
+/// A session, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Its id.
+    pub id: SessionId,
+    /// Its name.
+    pub name: SessionName,
+    /// Whose.
+    pub user: Name,
+    /// With which agent.
+    pub agent: Name,
+    /// `active` or `ended`.
+    pub status: Name,
+    /// Its label.
+    pub label: Label,
+    /// Its workspace.
+    pub workspace: WorkspaceId,
+    /// Messages in it.
+    pub messages: u32,
+    /// When it began, unix ms.
+    pub created_ms: u64,
+    /// When last used, unix ms.
+    pub used_ms: u64,
+}
+
+/// A session with its transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionView {
+    /// The session.
+    pub info: SessionInfo,
+    /// Its transcript, oldest first; the last 1,024 messages, as much as fits.
+    pub transcript: List<Labelled, 1024>,
+}
+
+/// Where a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageState {
+    /// Durable, not looked at yet.
+    Accepted,
+    /// Scanned and labelled; waiting for its session's lane.
+    Queued,
+    /// A turn is answering it.
+    Running,
+    /// Its answer is in the outbox.
+    Answered,
+    /// Its answer was given out.
+    Delivered,
+    /// The scanner kept it from being answered.
+    Blocked,
+    /// Its person cancelled it.
+    Cancelled,
+    /// It could not be answered.
+    Failed,
+}
+
+/// A message, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageInfo {
+    /// Its id.
+    pub id: MessageId,
+    /// Its turn.
+    pub turn: TurnId,
+    /// Its session's name.
+    pub session: SessionName,
+    /// Whose.
+    pub user: Name,
+    /// The channel it came by.
+    pub channel: Name,
+    /// Where it is.
+    pub state: MessageState,
+    /// How often it was attempted.
+    pub attempts: u32,
+    /// When it was accepted, unix ms.
+    pub accepted_ms: u64,
+    /// Bytes of its text.
+    pub bytes: u32,
+}
+
+/// A state a message went through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passed {
+    /// The state.
+    pub state: MessageState,
+    /// When, unix ms.
+    pub at_ms: u64,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Why, in the host's words.
+    pub note: Text<256>,
+}
+
+/// A user, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserInfo {
+    /// The id.
+    pub id: UserId,
+    /// The name.
+    pub name: Name,
+    /// What they may do.
+    pub role: UserRole,
+    /// Uids that are this user.
+    pub uids: List<u32, 16>,
+    /// `channel:platform-id`.
+    pub identities: List<Text<256>, 16>,
+    /// Named in the configuration, so not to be removed by command.
+    pub configured: bool,
+}
+
+/// An agent, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// Its name.
+    pub name: Name,
+    /// Its model.
+    pub model: Text<128>,
+    /// Its profile.
+    pub profile: Name,
+    /// Its tools.
+    pub tools: List<Name, 64>,
+    /// Its limits, as they stand in the configuration reference.
+    pub limits: (u32, u32, u32, u32, u32),
+}
+
+/// A workspace, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceInfo {
+    /// Its id.
+    pub id: WorkspaceId,
+    /// The session it belongs to.
+    pub session: SessionName,
+    /// Whose.
+    pub user: Name,
+    /// A directory of the user's own, rather than a folder of the host.
+    pub attached: bool,
+    /// Its label.
+    pub label: Label,
+}
+
+/// One of the seeds' eight named events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedEvent {
+    /// Counts from 1 since the router started.
+    pub number: u64,
+    /// When, unix ms.
+    pub at_ms: u64,
+    /// Which.
+    pub name: EventName,
+    /// The session, if it is about one.
+    pub session: Option<SessionId>,
+    /// The turn, if it is about one.
+    pub turn: Option<TurnId>,
+    /// The message, if it is about one.
+    pub message: Option<MessageId>,
+    /// The tool, user or channel it names.
+    pub subject: Option<Name>,
+    /// `timeout`, `user_ended`, `error`, or how a tool came out.
+    pub detail: Option<Name>,
+}
+
+/// The seeds' eight named events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EventName {
+    /// `message.received`.
+    #[serde(rename = "message.received")]
+    MessageReceived,
+    /// `message.sent`.
+    #[serde(rename = "message.sent")]
+    MessageSent,
+    /// `session.started`.
+    #[serde(rename = "session.started")]
+    SessionStarted,
+    /// `session.ended`.
+    #[serde(rename = "session.ended")]
+    SessionEnded,
+    /// `tool.execution.started`.
+    #[serde(rename = "tool.execution.started")]
+    ToolStarted,
+    /// `tool.execution.completed`.
+    #[serde(rename = "tool.execution.completed")]
+    ToolCompleted,
+    /// `tool.approval.requested`.
+    #[serde(rename = "tool.approval.requested")]
+    ApprovalRequested,
+    /// `tool.approval.response`.
+    #[serde(rename = "tool.approval.response")]
+    ApprovalResponse,
+}
+
+/// Why the router refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum RouterError {
+    /// No such turn, or it has ended.
+    #[error("no such turn")]
+    NoTurn,
+    /// No such session of this user; the user's latest session names are listed.
+    #[error("no such session; there are: {0}")]
+    NoSession(Text<512>),
+    /// The session has ended.
+    #[error("this session has ended; use another name")]
+    SessionOver,
+    /// No such message.
+    #[error("no such message")]
+    NoMessage,
+    /// No such user, or this uid is nobody's.
+    #[error("no such user")]
+    NoUser,
+    /// No such agent; the valid names are listed.
+    #[error("no such agent; there are: {0}")]
+    NoAgent(Text<512>),
+    /// No such workspace.
+    #[error("no such workspace")]
+    NoWorkspace,
+    /// An old session keeps its own agent or workspace.
+    #[error("this session already has another agent or workspace")]
+    Taken,
+    /// The message has no part, or is over a bound.
+    #[error("the message is empty or over its bound of 262144 bytes of text")]
+    BadMessage,
+    /// A user of this name exists, or is configured.
+    #[error("a user of this name exists or is configured")]
+    UserExists,
+    /// Too many messages wait; nothing was accepted.
+    #[error("busy: {waiting} messages wait; try again in {retry_s} s")]
+    Busy {
+        /// Messages waiting.
+        waiting: u32,
+        /// Seconds after which to try again.
+        retry_s: u32,
+    },
+    /// It, or its place on the record, could not be made durable; nothing was accepted or done.
+    #[error("the queue or the record cannot be written (disk full or failing, or audit away); nothing was accepted")]
+    NotDurable,
+    /// The step's number is neither the next one nor that of the same step.
+    #[error("the step does not follow the ones that are kept")]
+    BadStep,
+    /// A session that has not ended works in it.
+    #[error("a session that has not ended works in this workspace")]
+    InUse,
+    /// The name is not printable, a uid or identity is somebody else's or reserved, or there are 256 users.
+    #[error("no such user can be: the name is not printable, or a uid or identity is somebody else's")]
+    BadUser,
+}
+
+service! {
+    /// Sessions, messages and turns.
+    pub trait Router {
+        // The gate's.
+        /// Gives the turn that this runner was launched for. History is cut to `budget` bytes of text.
+        [idempotent, 12288, 15]
+        async fn take(turn: TurnId, budget: u32) -> Result<Turn, RouterError>;
+        /// Keeps step `number` (from 0) of a turn, and the session's and the workspace's label, in one commit.
+        /// The same number twice is one step.
+        [idempotent, 2560, 15]
+        async fn step(turn: TurnId, number: u32, step: Step, session: Label, workspace: Label) -> Result<(), RouterError>;
+        /// Appends to the turn's ring of events, the first of these being number `from`; gives back the number
+        /// that the ring needs next, so that a sender whose router restarted can send again. The gate counts its
+        /// events of each attempt from 0; `Started` and `Done` are the router's own. What the ring has already is
+        /// passed over; after a gap nothing is taken. No events at all is a question. The answer may be held back
+        /// for 5 s while a follower is behind.
+        [idempotent, 2560, 10]
+        async fn emit(turn: TurnId, from: u64, events: List<TurnEvent, 64>) -> Result<u64, RouterError>;
+        /// Ends a turn; durable before anybody is told.
+        [idempotent, 2560, 15]
+        async fn finish(turn: TurnId, finished: Finished) -> Result<(), RouterError>;
+
+        // Control's.
+        /// Who this uid is.
+        [idempotent, 16, 10]
+        async fn identify(uid: u32) -> Result<UserInfo, RouterError>;
+        /// Accepts a message: durable when this returns.
+        [idempotent, 8192, 15]
+        async fn submit(submission: Submission) -> Result<Accepted, RouterError>;
+        /// Events of a turn from number `from` on, at most `credit`; waits up to 20 s for the first.
+        /// `user` is whose turn it must be; the owner may follow any (`None`).
+        [idempotent, 2560, 30]
+        async fn follow(user: Option<UserId>, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
+        /// Cancels a turn.
+        [idempotent, 4, 10]
+        async fn cancel(user: Option<UserId>, turn: TurnId) -> Result<(), RouterError>;
+        /// Sessions, last used first; of one user or of all.
+        [idempotent, 1024, 10]
+        async fn sessions(user: Option<UserId>) -> Result<List<SessionInfo, 256>, RouterError>;
+        /// One session with its transcript.
+        [idempotent, 12288, 10]
+        async fn session(user: Option<UserId>, name: SessionName) -> Result<SessionView, RouterError>;
+        /// Ends a session.
+        [idempotent, 4, 10]
+        async fn end_session(user: Option<UserId>, name: SessionName) -> Result<(), RouterError>;
+        /// Messages, newest first.
+        [idempotent, 512, 10]
+        async fn messages(user: Option<UserId>, limit: u16) -> Result<List<MessageInfo, 256>, RouterError>;
+        /// Every state a message went through.
+        [idempotent, 64, 10]
+        async fn trace(user: Option<UserId>, message: MessageId) -> Result<List<Passed, 128>, RouterError>;
+        /// All users.
+        [idempotent, 2048, 10]
+        async fn users() -> Result<List<UserInfo, 256>, RouterError>;
+        /// Adds a user.
+        [idempotent, 16, 10]
+        async fn add_user(name: Name, role: UserRole, uids: List<u32, 16>, identities: List<Text<256>, 16>)
+            -> Result<UserInfo, RouterError>;
+        /// Removes a user that was added; sessions stay for the record.
+        [idempotent, 4, 10]
+        async fn remove_user(name: Name) -> Result<(), RouterError>;
+        /// The agents.
+        [idempotent, 1024, 10]
+        async fn agents() -> List<AgentInfo, 64>;
+        /// Workspaces.
+        [idempotent, 512, 10]
+        async fn workspaces(user: Option<UserId>) -> Result<List<WorkspaceInfo, 256>, RouterError>;
+        /// Forgets a workspace whose session has ended.
+        [idempotent, 4, 10]
+        async fn remove_workspace(user: Option<UserId>, id: WorkspaceId) -> Result<(), RouterError>;
+        /// Named events after `after`, at most 256; waits up to `wait_ms` (20,000 at most) for the first.
+        [idempotent, 256, 30]
+        async fn events(after: u64, wait_ms: u32) -> List<NamedEvent, 256>;
+    }
+}

@@ -1,0 +1,118 @@
+//! The only interface a runner may call, served by the gate. A runner is a pure client: it asks for its work,
+//! and whose work it is is known from the descriptor it asks over.
+
+use crate::ids::CallId;
+use crate::model::{Finish, Message, ModelError};
+use crate::router::{Released, Task};
+use crate::service::service;
+use crate::tool::{ToolList, ToolResult};
+use crate::{Blob, List, Text};
+use serde::{Deserialize, Serialize};
+
+/// What a runner is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The task.
+    pub task: Task,
+    /// The agent's own prompt and the canary line; the runner puts the base rules before it.
+    pub prompt: Text<65536>,
+    /// The conversation so far, this turn's message and earlier attempts' steps included.
+    pub messages: List<Message, 1024>,
+    /// The tools this agent may use.
+    pub tools: ToolList,
+    /// Tool calls it may still make.
+    pub tool_calls: u32,
+    /// Failures in a row of one tool after which it is refused.
+    pub tool_failures: u32,
+    /// Wall clock left, ms.
+    pub wall_ms: u32,
+}
+
+/// What a runner hears of a model's answer. Text is not among it: the gate has it and gives it to the person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Heard {
+    /// Still coming.
+    Waiting,
+    /// The whole answer: what it said, and the calls it asks for with the gate's verdict on each.
+    Reply {
+        /// The assistant's message as it stands in the conversation from now on.
+        message: Message,
+        /// The verdicts.
+        calls: List<Released, 32>,
+        /// Why it ended.
+        finish: Finish,
+    },
+}
+
+/// How a runner ends its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// The model's last reply is the answer.
+    Answered,
+    /// The model did not come to an end within the bound of tool calls.
+    TooManyCalls,
+    /// A command, put or get ended with this status.
+    Exited {
+        /// Exit status; 128 and the signal's number if one ended it.
+        status: u8,
+    },
+    /// The task could not be started; 125 for `sandbox run`.
+    NotStarted,
+    /// The wall clock ran out.
+    TimedOut,
+}
+
+/// Why the gate refused a runner. The first three are the runner's own mistakes and end its connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum GateError {
+    /// Not the moment for this: no answer was asked for, the call is not released or has its result already.
+    #[error("not now: the call is not released, or has its result already")]
+    OutOfTurn,
+    /// The turn has ended.
+    #[error("the turn has ended")]
+    Over,
+    /// A quota is used up.
+    #[error("{what}: the quota of {limit} is used up")]
+    Quota {
+        /// Which.
+        what: crate::Name,
+        /// How many there were.
+        limit: u32,
+    },
+    /// The model failed.
+    #[error("{0}")]
+    Model(ModelError),
+    /// A process that every effect needs is not there: nothing leaves.
+    #[error("{0} is not there; nothing leaves without it")]
+    Down(crate::Name),
+}
+
+service! {
+    /// What a runner may ask.
+    pub trait RunnerGate {
+        /// The work this runner was launched for.
+        [idempotent, 12288, 30]
+        async fn work() -> Result<Work, GateError>;
+        /// Asks the model to go on with this conversation.
+        [once, 8192, 60]
+        async fn think(system: Text<131072>, messages: List<Message, 1024>) -> Result<(), GateError>;
+        /// Waits up to 20 s for the answer.
+        [idempotent, 4096, 60]
+        async fn hear() -> Result<Heard, GateError>;
+        /// Has the gate run a released call of one of its own tools.
+        [idempotent, 2048, 60]
+        async fn effect(call: CallId) -> Result<ToolResult, GateError>;
+        /// Gives in what a released call of a tool in the jail gave back; gives out what the model may see of it.
+        [idempotent, 2048, 60]
+        async fn result(result: ToolResult) -> Result<ToolResult, GateError>;
+        /// Says how far a released call is: one short line without content, for whoever follows the turn.
+        [once, 4, 10]
+        async fn progress(call: CallId, line: Text<256>) -> Result<(), GateError>;
+        /// Passes on output of a command that a person runs, in order.
+        [once, 64, 30]
+        async fn output(error: bool, bytes: Blob<32768>) -> Result<(), GateError>;
+        /// Ends the turn.
+        [idempotent, 4, 60]
+        async fn finish(ending: Ending) -> Result<(), GateError>;
+    }
+}

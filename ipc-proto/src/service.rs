@@ -1,0 +1,88 @@
+//! `service!`: an interface stated once. It expands to the tarpc trait and to `METHODS`, which says per method
+//! its bound, its deadline and whether it may be repeated. The stub, the server and the laws read the same list.
+
+use std::time::Duration;
+
+/// What is fixed about one method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// Its name, as in the table.
+    pub name: &'static str,
+    /// The largest frame of a request or a reply, bytes.
+    pub bound: usize,
+    /// How long a caller waits for the answer.
+    pub deadline: Duration,
+    /// Whether a caller that lost its peer may ask again by itself.
+    pub idempotent: bool,
+}
+
+/// States an interface: `[idempotent|once, KiB, seconds]` before each method.
+macro_rules! service {
+    (
+        $(#[$outer:meta])*
+        pub trait $service:ident {
+            $(
+                $(#[$inner:meta])*
+                [$repeat:ident, $kib:expr, $seconds:expr]
+                async fn $method:ident($($arg:ident: $type:ty),* $(,)?) -> $reply:ty;
+            )+
+        }
+    ) => {
+        $(#[$outer])*
+        #[tarpc::service]
+        pub trait $service {
+            $( $(#[$inner])* async fn $method($($arg: $type),*) -> $reply; )+
+        }
+
+        /// Bound, deadline and repeatability of every method, in wire order.
+        pub const METHODS: &[$crate::Method] = &[
+            $( $crate::Method {
+                name: stringify!($method),
+                bound: $kib * 1024,
+                deadline: std::time::Duration::from_secs($seconds),
+                idempotent: $crate::service::repeat!($repeat),
+            } ),+
+        ];
+
+        #[doc = "One constant per method, to call it by."]
+        pub mod method {
+            $(
+                #[doc = concat!("`", stringify!($method), "`: its bound, deadline and repeatability.")]
+                #[expect(non_upper_case_globals, reason = "named exactly as the method it describes")]
+                pub const $method: $crate::Method = $crate::Method {
+                    name: stringify!($method),
+                    bound: $kib * 1024,
+                    deadline: std::time::Duration::from_secs($seconds),
+                    idempotent: $crate::service::repeat!($repeat),
+                };
+            )+
+        }
+
+        /// The largest frame of this interface, bytes: a longer one ends the connection before it is read.
+        pub const FRAME_BOUND: usize = $crate::service::largest(METHODS);
+    };
+}
+
+macro_rules! repeat {
+    (idempotent) => {
+        true
+    };
+    (once) => {
+        false
+    };
+}
+
+pub(crate) use {repeat, service};
+
+/// The largest bound among `methods`.
+pub(crate) const fn largest(methods: &[Method]) -> usize {
+    let mut bound = 0;
+    let mut rest = methods;
+    while let [first, tail @ ..] = rest {
+        if first.bound > bound {
+            bound = first.bound;
+        }
+        rest = tail;
+    }
+    bound
+}

@@ -1,0 +1,199 @@
+//! The one codec: length-delimited bincode 1 with a limit, fixed integers, trailing bytes refused.
+//!
+//! bincode is no longer maintained (RUSTSEC-2025-0141). It is used in this file alone: its limits are set here,
+//! and its replacement, measured at equal speed, would change this file and nothing else.
+
+use bincode::Options;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use futures::{Sink, Stream, ready};
+use std::io;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
+use tokio_util::codec::{Decoder, Encoder, Framed};
+
+/// Bytes of the length before each frame.
+const HEAD: usize = 4;
+/// The longest deadline that a request may carry, seconds. tarpc adds it to its clock and panics on overflow,
+/// so it is looked at before it is decoded; the longest of any interface is 130 s.
+const LONGEST_DEADLINE: u64 = 600;
+/// Where a request's deadline stands: after the variant of the message.
+const DEADLINE_AT: usize = 4;
+
+/// Which end of a connection this is: servers look at a request's deadline before decoding it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Sends requests.
+    Client,
+    /// Receives requests.
+    Server,
+}
+
+fn options(bound: usize) -> impl Options {
+    bincode::DefaultOptions::new().with_fixint_encoding().with_limit(bound as u64).reject_trailing_bytes()
+}
+
+/// Decodes one frame.
+///
+/// # Errors
+/// `InvalidData` for anything that is not exactly one value within its bounds.
+pub fn decode<T: for<'de> serde::Deserialize<'de>>(frame: &[u8], bound: usize, side: Side) -> io::Result<T> {
+    if side == Side::Server && !deadline_is_sane(frame) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "deadline out of range"));
+    }
+    options(bound).deserialize(frame).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a message"))
+}
+
+fn deadline_is_sane(frame: &[u8]) -> bool {
+    let Some((variant, rest)) = frame.split_first_chunk::<DEADLINE_AT>() else { return false };
+    if u32::from_le_bytes(*variant) != 0 {
+        return true; // A cancellation carries none.
+    }
+    rest.first_chunk::<8>().is_some_and(|seconds| u64::from_le_bytes(*seconds) <= LONGEST_DEADLINE)
+}
+
+/// A value as bytes, as it stands in a frame.
+///
+/// # Errors
+/// `InvalidInput` if it is over `bound`.
+pub fn encode<T: serde::Serialize>(value: &T, bound: usize) -> io::Result<Vec<u8>> {
+    options(bound).serialize(value).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "over the bound"))
+}
+
+/// Frames of at most `bound` bytes; a longer one is refused by its head, before a byte of it is kept.
+struct Frames {
+    bound: usize,
+}
+
+impl Decoder for Frames {
+    type Item = Bytes;
+    type Error = io::Error;
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
+        let Some(head) = buffer.first_chunk::<HEAD>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*head) as usize;
+        if length > self.bound {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "frame over its bound"));
+        }
+        if buffer.len() < HEAD + length {
+            // Room is made as bytes come, not as they are announced.
+            buffer.reserve((HEAD + length - buffer.len()).min(64 * 1024));
+            return Ok(None);
+        }
+        buffer.advance(HEAD);
+        Ok(Some(buffer.split_to(length).freeze()))
+    }
+}
+
+impl<T: serde::Serialize> Encoder<&T> for Frames {
+    type Error = io::Error;
+    fn encode(&mut self, value: &T, buffer: &mut BytesMut) -> io::Result<()> {
+        let start = buffer.len();
+        buffer.put_u32_le(0);
+        let mut writer = buffer.writer();
+        let written = options(self.bound).serialize_into(&mut writer, value);
+        let buffer = writer.into_inner();
+        let length = u32::try_from(buffer.len() - start - HEAD).ok().filter(|_| written.is_ok());
+        let Some(length) = length else {
+            buffer.truncate(start);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "over the bound"));
+        };
+        if let Some(head) = buffer.get_mut(start..start + HEAD) {
+            head.copy_from_slice(&length.to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// A connection as a stream of `In` and a sink of `Out`; over a socket, or over what watches one.
+pub struct Messages<In, Out, S = UnixStream> {
+    framed: Framed<S, Frames>,
+    bound: usize,
+    side: Side,
+    types: PhantomData<fn(Out) -> In>,
+}
+
+impl<In, Out, S: AsyncRead + AsyncWrite> Messages<In, Out, S> {
+    /// Frames of at most `bound` bytes over this stream.
+    #[must_use]
+    pub fn new(stream: S, bound: usize, side: Side) -> Self {
+        Self { framed: Framed::new(stream, Frames { bound }), bound, side, types: PhantomData }
+    }
+}
+
+impl<In: for<'de> serde::Deserialize<'de>, Out, S: AsyncRead + Unpin> Stream for Messages<In, Out, S> {
+    type Item = io::Result<In>;
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<In>>> {
+        let frame = ready!(Pin::new(&mut self.framed).poll_next(context));
+        Poll::Ready(frame.map(|frame| decode(&frame?, self.bound, self.side)))
+    }
+}
+
+impl<In, Out: serde::Serialize, S: AsyncWrite + Unpin> Sink<Out> for Messages<In, Out, S> {
+    type Error = io::Error;
+    fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        <Framed<_, _> as Sink<&Out>>::poll_ready(Pin::new(&mut self.framed), context)
+    }
+    fn start_send(mut self: Pin<&mut Self>, item: Out) -> io::Result<()> {
+        Pin::new(&mut self.framed).start_send(&item)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        <Framed<_, _> as Sink<&Out>>::poll_flush(Pin::new(&mut self.framed), context)
+    }
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        <Framed<_, _> as Sink<&Out>>::poll_close(Pin::new(&mut self.framed), context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Text;
+
+    fn frame(bound: usize, bytes: &[u8]) -> io::Result<Option<Bytes>> {
+        Frames { bound }.decode(&mut BytesMut::from(bytes))
+    }
+
+    #[test]
+    fn an_oversize_frame_is_refused_by_its_head() {
+        assert!(frame(100, &101_u32.to_le_bytes()).is_err());
+        assert!(frame(100, &100_u32.to_le_bytes()).unwrap().is_none());
+        assert!(frame(100, &[0, 0]).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_value_over_the_bound_is_not_sent_and_leaves_the_buffer_as_it_was() {
+        let mut buffer = BytesMut::new();
+        assert!(Frames { bound: 8 }.encode(&vec![0_u8; 100], &mut buffer).is_err());
+        assert!(buffer.is_empty());
+        Frames { bound: 200 }.encode(&vec![7_u8; 100], &mut buffer).unwrap();
+        assert_eq!(buffer.len(), HEAD + 8 + 100);
+    }
+
+    #[test]
+    fn trailing_bytes_are_refused() {
+        let mut bytes = encode(&7_u32, 64).unwrap();
+        assert_eq!(decode::<u32>(&bytes, 64, Side::Client).unwrap(), 7);
+        bytes.push(0);
+        assert!(decode::<u32>(&bytes, 64, Side::Client).is_err());
+    }
+
+    #[test]
+    fn a_deadline_that_would_overflow_the_clock_is_refused_before_it_is_decoded() {
+        let context = tarpc::context::current();
+        let message = tarpc::ClientMessage::Request(tarpc::Request { context, id: 1, message: 5_u8 });
+        let mut bytes = encode(&message, 256).unwrap();
+        assert!(decode::<tarpc::ClientMessage<u8>>(&bytes, 256, Side::Server).is_ok());
+        bytes[DEADLINE_AT..DEADLINE_AT + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(decode::<tarpc::ClientMessage<u8>>(&bytes, 256, Side::Server).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_at_all_end_in_an_answer_or_an_error(bytes: Vec<u8>) {
+            let _ = decode::<tarpc::ClientMessage<Text<32>>>(&bytes, 4096, Side::Server);
+            let _ = frame(64, &bytes);
+        }
+    }
+}

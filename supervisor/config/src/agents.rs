@@ -1,0 +1,101 @@
+//! Second pass over `[agent.NAME]`: models that there are, tools that there are, prompts that can be read. `default` is
+//! built in, and the file can change it.
+
+use crate::files::{PROMPT_BOUND, read_prompt};
+use crate::forms::script_holds;
+use crate::keys::{MEMORY_TOOLS, TOOLS};
+use crate::problem::{Problems, listed, nearest, quoted};
+use crate::view::View;
+use ipc_proto::config::{Agent, AgentLimits};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The agent that is always there.
+pub const DEFAULT: &str = "default";
+
+/// What agents are checked against.
+#[derive(Debug)]
+pub struct Known<'a> {
+    /// Every `provider/model` but the scripted ones.
+    pub models: &'a [String],
+    /// Whether there is a memory.
+    pub memory: bool,
+    /// The folder that relative paths begin at.
+    pub folder: &'a Path,
+}
+
+/// Reads them.
+#[must_use]
+pub fn resolve(file: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> BTreeMap<String, Agent> {
+    let agents = file.table("agent");
+    let mut names = agents.names();
+    if !names.contains(&DEFAULT) {
+        names.push(DEFAULT);
+    }
+    let read = |name: &str| (name.to_owned(), agent(&agents.named("NAME", name), known, problems));
+    names.into_iter().map(read).collect()
+}
+
+fn agent(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
+    let limits = view.table("limits");
+    Agent {
+        model: model(view, known, problems),
+        prompt: prompt(view, known, problems),
+        tools: tools(view, known, problems),
+        profile: view.word("profile"),
+        limits: AgentLimits {
+            tool_calls: limits.number("tool_calls"),
+            tool_failures: limits.number("tool_failures"),
+            seconds: limits.number("seconds"),
+            output_tokens: limits.number("output_tokens"),
+            model_calls_per_hour: limits.number("model_calls_per_hour"),
+        },
+    }
+}
+
+fn model(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String {
+    let model = view.word("model");
+    let scripted = model.strip_prefix("scripted/").is_some_and(script_holds);
+    if !scripted && !known.models.contains(&model) {
+        let what = format!("there is no model {}{}", quoted(&model), nearest(&model, known.models));
+        let valid = format!("{}, scripted/FILE", listed(known.models));
+        problems.add(view.line("model"), &view.key("model"), what, valid);
+    }
+    model
+}
+
+fn prompt(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String {
+    let Some(path) = view.text("prompt_file") else { return String::new() };
+    read_prompt(&known.folder.join(&path)).unwrap_or_else(|fault| {
+        let valid = format!("a readable file of at most {PROMPT_BOUND} bytes of text");
+        problems.add(
+            view.line("prompt_file"),
+            &view.key("prompt_file"),
+            format!("{} {fault}", quoted(&path)),
+            valid,
+        );
+        String::new()
+    })
+}
+
+fn tools(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Vec<String> {
+    let there = |tool: &str| known.memory || !tool.starts_with(MEMORY_TOOLS);
+    let given = view.given("tools").is_some();
+    let mut tools = Vec::new();
+    for (n, (line, tool)) in view.texts("tools").into_iter().enumerate() {
+        let what = if tools.contains(&tool) {
+            "stands twice"
+        } else if there(&tool) {
+            tools.push(tool);
+            continue;
+        } else {
+            "needs a memory, and `memory.provider` is \"none\""
+        };
+        // The default list is all that there is; only a written one can be wrong.
+        if given {
+            let valid = listed(TOOLS.iter().filter(|tool| there(tool)));
+            problems.add(line, &format!("{}[{n}]", view.key("tools")), format!("{tool} {what}"), valid);
+        }
+    }
+    tools
+}

@@ -1,0 +1,137 @@
+//! Forms of text that a key can demand. Each says in one sentence what is valid; the same sentence stands in the
+//! reference and in error messages.
+
+use crate::hosts::{BaseUrl, HostPort, URL_BOUND};
+
+/// A form of text.
+#[derive(Debug)]
+pub struct Form {
+    /// What is valid, for people.
+    pub valid: &'static str,
+    /// Whether an error may show what was written. Not where a secret could stand by mistake.
+    pub shown: bool,
+    /// Whether a text has the form.
+    pub holds: fn(&str) -> bool,
+}
+
+/// Agents, providers and users.
+pub const NAME: Form =
+    Form { valid: "1 to 64 letters, digits, `-` and `_`", shown: true, holds: |text| name(text, b"-_", 64) };
+
+/// A secret, by its name.
+pub const SECRET: Form = Form {
+    valid: "the name of a secret as `agentctl cred set NAME` keeps it (never the secret itself): 1 to 64 letters, \
+            digits, `-`, `_` and `.`",
+    shown: false,
+    holds: |text| name(text, b"-_.", 64),
+};
+
+/// A provider's own name of a model.
+pub const MODEL_PART: Form = Form {
+    valid: "1 to 63 letters, digits, `-`, `_`, `.`, `:`, `/` and `@`",
+    shown: true,
+    holds: |text| name(text, b"-_.:/@", 63),
+};
+
+/// A model with its provider.
+pub const MODEL: Form =
+    Form { valid: "`PROVIDER/MODEL`, of at most 128 bytes", shown: true, holds: |text| text.len() <= 128 };
+
+/// A file's path.
+pub const PATH: Form = Form {
+    valid: "a path, taken from the folder of this file if it is relative",
+    shown: true,
+    holds: |text| (1..=4096).contains(&text.len()) && !text.contains('\0'),
+};
+
+/// A base URL.
+pub const BASE_URL: Form = Form {
+    valid: "`https://HOST[:PORT][/PATH]` in lower case up to and without `/chat/completions`, with no user, query or \
+            fragment; `http` only to a host that `credproxy.plain_http` lists",
+    shown: false,
+    holds: |text| {
+        let path = text.trim_end_matches('/');
+        text.len() <= URL_BOUND && BaseUrl::parse(text).is_some() && !path.ends_with("/chat/completions")
+    },
+};
+
+/// A host and port.
+pub const HOST_PORT: Form = Form {
+    valid: "`HOST:PORT` in lower case, such as `api.example.com:443`, and no private address",
+    shown: true,
+    holds: |text| HostPort::parse(text).is_some_and(|at| !at.is_private() && !at.is_loopback()),
+};
+
+/// A host and port on this machine.
+pub const LOOPBACK: Form = Form {
+    valid: "`127.0.0.1:PORT`, `[::1]:PORT` or `localhost:PORT`",
+    shown: true,
+    holds: |text| HostPort::parse(text).is_some_and(|at| at.is_loopback()),
+};
+
+/// A person on a channel.
+pub const IDENTITY: Form = Form {
+    valid: "`CHANNEL:PLATFORM-ID`, such as `telegram:1234`, of at most 256 bytes without spaces",
+    shown: true,
+    holds: |text| {
+        let plain = |id: &str| !id.is_empty() && !id.chars().any(|c| c.is_control() || c.is_whitespace());
+        let parts = text.split_once(':').is_some_and(|(channel, id)| name(channel, b"-_", 63) && plain(id));
+        parts && text.len() <= 256
+    },
+};
+
+/// Whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
+fn name(text: &str, also: &[u8], most: usize) -> bool {
+    let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    first && text.len() <= most && text.bytes().all(|b| b.is_ascii_alphanumeric() || also.contains(&b))
+}
+
+/// Whether `file` may follow `scripted/`: a name in the model process's own folder, and nothing above it.
+#[must_use]
+pub fn script_holds(file: &str) -> bool {
+    name(file, b"-_.", 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_takes_what_it_says_and_no_near_miss() {
+        let long = "x".repeat(65);
+        let cases: &[(&Form, &[&str], &[&str])] = &[
+            (&NAME, &["a", "Ada_2", "9-x"], &["", "-a", "_a", "a.b", "a b", "é", &long]),
+            (&SECRET, &["OPENAI_KEY", "a.b"], &["", ".a", "a/b", "Bearer x", &long]),
+            (&MODEL_PART, &["gpt-4.1", "meta/llama:70b"], &["", "/a", "a b", &long[1..]]),
+            (&PATH, &["a.md", "/etc/x y"], &["", "a\0"]),
+            (
+                &BASE_URL,
+                &["https://a.b/v1", "http://127.0.0.1:1"],
+                &["a.b", "https://a.b/v1/chat/completions/"],
+            ),
+            (
+                &HOST_PORT,
+                &["a.b:443", "1.1.1.1:443"],
+                &["a.b", "127.0.0.1:80", "localhost:80", "10.0.0.1:80"],
+            ),
+            (
+                &LOOPBACK,
+                &["127.0.0.1:80", "[::1]:80", "localhost:80"],
+                &["a.b:80", "127.0.0.1", "10.0.0.1:80"],
+            ),
+            (&IDENTITY, &["telegram:1234", "a:b:c"], &["telegram", ":1", "telegram:", "a:b c", "a:\u{1b}"]),
+        ];
+        for (form, good, bad) in cases {
+            assert!(good.iter().all(|text| (form.holds)(text)), "{}", form.valid);
+            for bad in *bad {
+                assert!(!(form.holds)(bad), "{}: {bad}", form.valid);
+            }
+        }
+    }
+
+    #[test]
+    fn a_script_is_a_plain_name() {
+        assert!(script_holds("demo.jsonl") && script_holds("a"));
+        assert!(!["", ".", "..", ".x", "a/b", "../a"].into_iter().any(script_holds));
+    }
+}

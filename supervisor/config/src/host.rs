@@ -1,0 +1,98 @@
+//! Second pass over `[host]`: the mode, and which ids the host's processes have in mode `system`.
+
+use crate::accounts::{Accounts, Ids, nobody};
+use crate::problem::Problems;
+use crate::view::View;
+use manifest::command::Mode;
+use manifest::settings::{FIRST_SLOT, ID_RANGE, PROCESSES, ordinary};
+
+/// `[host]`, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// The mode that was asked for.
+    pub mode: Option<Mode>,
+    /// The first of the host's own ids.
+    pub base: u32,
+    /// Runner slots.
+    pub slots: u16,
+    /// Whether the processes' users are installed.
+    pub installed: bool,
+    /// Whether processes will run under ids of their own.
+    pub own_ids: bool,
+    /// Uid and gid of each process.
+    pub ids: Ids,
+}
+
+impl Host {
+    /// Reads it; `root` is whether agentd runs as root.
+    #[must_use]
+    pub fn resolve(file: &View<'_>, root: bool, accounts: &Accounts, problems: &mut Problems) -> Self {
+        let view = file.table("host");
+        let mode = match view.word("mode").as_str() {
+            "system" => Some(Mode::System),
+            "user" => Some(Mode::User),
+            "flat" => Some(Mode::Flat),
+            _ => None,
+        };
+        let base = view.number("uid_base");
+        // Elsewhere every process has its caller's uid, and who has which ids does not matter.
+        let own_ids = mode == Some(Mode::System) || mode.is_none() && root;
+        let nobody = nobody(base).map(|id| format!("id {id} stands for nobody"));
+        let against = nobody.or_else(|| accounts.against(base).filter(|_| own_ids));
+        if let Some(what) = against.filter(|_| !view.wrong("uid_base")) {
+            let what = format!("the ids from {base} on are not free: {what}");
+            problems.add(view.line("uid_base"), &view.key("uid_base"), what, free(accounts));
+        }
+        let installed = accounts.installed().filter(|_| own_ids);
+        let ids = installed.unwrap_or_else(|| numbered(base));
+        if let Some(what) = installed.and_then(|ids| shared(&ids)) {
+            let valid = "a uid of its own for each `cordon-*` user, and not root's";
+            problems.add(view.line("uid_base"), &view.key(""), what, valid);
+        }
+        let slots = u16::try_from(view.number("runner_slots")).unwrap_or(1);
+        Self { mode, base, slots, installed: installed.is_some(), own_ids, ids }
+    }
+
+    /// Uid and gid of the first runner slot.
+    #[must_use]
+    pub const fn slot_base(&self) -> u32 {
+        self.base.saturating_add(FIRST_SLOT)
+    }
+
+    /// Whether `uid` is one of the host's own processes.
+    #[must_use]
+    pub fn owns(&self, uid: u32) -> bool {
+        let range = self.base..self.base.saturating_add(ID_RANGE);
+        self.own_ids && (range.contains(&uid) || self.ids.iter().any(|(own, _)| *own == uid))
+    }
+}
+
+fn free(accounts: &Accounts) -> String {
+    match accounts.free_base() {
+        Some(base) => format!("a number from which {ID_RANGE} ids are free, such as {base}"),
+        None => "none on this machine, so another `host.mode`".to_owned(),
+    }
+}
+
+fn numbered(base: u32) -> Ids {
+    let mut ids = [(base, base); PROCESSES];
+    for (slot, number) in ids.iter_mut().zip(1..) {
+        let id = base.saturating_add(number);
+        *slot = (id, id);
+    }
+    ids
+}
+
+fn shared(ids: &Ids) -> Option<String> {
+    for (n, (row, (uid, gid))) in manifest::TABLE.iter().zip(ids).enumerate() {
+        let user = row.user;
+        if !ordinary(*uid) || !ordinary(*gid) {
+            return Some(format!("the installed user {user} has uid {uid} and gid {gid}"));
+        }
+        let other = manifest::TABLE.iter().zip(ids).take(n).find(|(_, (other, _))| other == uid);
+        if let Some((other, _)) = other {
+            return Some(format!("the installed users {} and {user} both have uid {uid}", other.user));
+        }
+    }
+    None
+}

@@ -1,0 +1,191 @@
+//! The whole configuration, checked: what agentd and each process are told, and how it is written down for agentd.
+
+use crate::accounts::Accounts;
+use crate::agents::{self, Known};
+use crate::host::Host;
+use crate::keys::LOGGING;
+use crate::problem::Problems;
+use crate::providers::{self, Outside};
+use crate::shape::Value;
+use crate::users;
+use crate::view::View;
+use ipc_proto::config::{
+    Agent, Control, Gate, Log, LogFormat, Memory, Nothing, Router, Scanner, Section, User,
+};
+use manifest::Process;
+use manifest::settings::{self, Refused, Settings, WALL_MS};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the file cannot say: whose host this is, and on which machine.
+#[derive(Debug)]
+pub struct Machine {
+    /// Uid of the person who runs the host.
+    pub owner: u32,
+    /// Whether agentd runs as root.
+    pub root: bool,
+    /// The state directory.
+    pub state_dir: String,
+    /// Who has which ids.
+    pub accounts: Accounts,
+}
+
+/// Why a configuration that was checked could not be written down.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFault {
+    /// A section could not be written as JSON.
+    #[error("the section of {process} cannot be written: {cause}")]
+    Section {
+        /// Whose.
+        process: &'static str,
+        /// Why.
+        cause: serde_json::Error,
+    },
+    /// The document breaks a rule of its own.
+    #[error(transparent)]
+    Document(#[from] Refused),
+}
+
+/// A checked configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// `[host]`.
+    pub host: Host,
+    /// `[log]` format.
+    pub format: LogFormat,
+    /// The level of each process that logs.
+    pub levels: BTreeMap<&'static str, String>,
+    /// `[log] rotate_bytes`.
+    pub rotate_bytes: u32,
+    /// Providers, their models and hosts.
+    pub outside: Outside,
+    /// Most rows of one user; none without a memory.
+    pub memory: Option<u32>,
+    /// What router is handed; users and agents are here.
+    pub router: Router,
+    /// The state directory.
+    pub state_dir: String,
+}
+
+impl Plan {
+    /// Reads the checked tree; everything that is wrong between keys goes to `problems`.
+    #[must_use]
+    pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
+        let host = Host::resolve(file, machine.root, &machine.accounts, problems);
+        let outside = providers::resolve(file, problems);
+        let memory = file.table("memory");
+        let rows = memory.number("max_rows");
+        let memory = (memory.word("provider") != "none").then_some(rows);
+        let known = Known { models: &outside.names, memory: memory.is_some(), folder };
+        let agents = agents::resolve(file, &known, problems);
+        let users = users::resolve(file, &host, problems);
+        let router = router(file, host.slots, machine.owner, (users, agents), problems);
+        let log = file.table("log");
+        let format = if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text };
+        let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
+        let state_dir = machine.state_dir.clone();
+        Self { host, format, levels, rotate_bytes, outside, memory, router, state_dir }
+    }
+
+    /// Whether `process` has a row.
+    #[must_use]
+    pub const fn enabled(&self, process: Process) -> bool {
+        match process {
+            Process::Agentd => false,
+            Process::Memory => self.memory.is_some(),
+            Process::Credproxy | Process::Dialer => self.outside.credproxy,
+            _ => true,
+        }
+    }
+
+    /// What agentd is told.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let longest = self.router.agents.values().map(|agent| agent.limits.seconds).max().unwrap_or(1);
+        Settings {
+            mode: self.host.mode,
+            log_json: self.format == LogFormat::Json,
+            runner_slots: self.host.slots,
+            enabled: Process::ALL.into_iter().filter(|p| self.enabled(*p)).map(settings::bit).sum(),
+            slot_base: self.host.slot_base(),
+            wall_ms: longest.saturating_mul(1000).clamp(WALL_MS.0, WALL_MS.1),
+            rotate_bytes: self.rotate_bytes,
+            uids: self.host.ids.map(|(uid, _)| uid),
+            gids: self.host.ids.map(|(_, gid)| gid),
+        }
+    }
+
+    /// The document for agentd.
+    ///
+    /// # Errors
+    /// [`PlanFault`] if it would break a bound of the document.
+    pub fn document(&self) -> Result<Vec<u8>, PlanFault> {
+        let mut sections = Vec::new();
+        for process in Process::ALL.into_iter().filter(|p| self.enabled(*p)) {
+            let name = process.name();
+            let written = self.section(process);
+            let written = written.map_err(|cause| PlanFault::Section { process: name, cause })?;
+            sections.extend(written.map(|json| (process, json)));
+        }
+        Ok(settings::encode(&self.settings(), &sections)?)
+    }
+
+    /// The JSON of `process`'s section; none for a runner, which is configured by nothing.
+    fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        let agents = || self.router.agents.clone();
+        match process {
+            Process::Agentd | Process::Runner => Ok(None),
+            Process::Audit => self.json(process, Nothing {}),
+            Process::Dialer => self.json(process, self.outside.dialer.clone()),
+            Process::Credproxy => self.json(process, self.outside.proxy.clone()),
+            Process::Scanner => self.json(process, Scanner {}),
+            Process::Memory => self.json(process, Memory { max_rows: self.memory.unwrap_or_default() }),
+            Process::Model => self.json(process, self.outside.model.clone()),
+            Process::Router => self.json(process, self.router.clone()),
+            Process::Gate => self.json(process, Gate { agents: agents() }),
+            Process::Control => {
+                let owner_uid = self.router.owner_uid;
+                self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid })
+            }
+        }
+    }
+
+    fn json<T: Serialize>(&self, process: Process, own: T) -> Result<Option<Vec<u8>>, serde_json::Error> {
+        let level = self.levels.get(process.name()).cloned().unwrap_or_default();
+        serde_json::to_vec(&Section { log: Log { format: self.format, level }, own }).map(Some)
+    }
+}
+
+fn levels(log: &View<'_>) -> BTreeMap<&'static str, String> {
+    let all = log.word("level");
+    let own = log.table("levels");
+    let level = |name: &'static str| match own.given(name).map(|leaf| &leaf.value) {
+        Some(Value::Text(level)) => (name, level.clone()),
+        _ => (name, all.clone()),
+    };
+    LOGGING.iter().copied().map(level).collect()
+}
+
+fn router(
+    file: &View<'_>,
+    slots: u16,
+    owner_uid: u32,
+    (users, agents): (Vec<User>, BTreeMap<String, Agent>),
+    problems: &mut Problems,
+) -> Router {
+    let view = file.table("router");
+    let mut at_most = |key: &str, bound: u32, by: &str| {
+        let number = view.number(key);
+        // A default gives way to what was written.
+        if view.given(key).is_some() && number > bound {
+            let what = format!("{number} is over `{by}`, which is {bound}");
+            problems.add(view.line(key), &view.key(key), what, format!("a whole number from 1 to {bound}"));
+        }
+        number.min(bound)
+    };
+    let turns_at_once = at_most("turns_at_once", u32::from(slots), "host.runner_slots");
+    let queue_total = view.number("queue_total");
+    let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
+    Router { users, agents, owner_uid, queue_per_session, queue_total, turns_at_once }
+}

@@ -1,0 +1,163 @@
+//! Reading the checked tree: a value of the file, or the default that the table of keys states. A key that the table
+//! does not have cannot be asked for.
+
+use crate::keys;
+use crate::kind::Preset;
+use crate::shape::{Entry, Leaf, Place, Table, Value};
+
+/// A table of the file, which may not be there.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    place: Place,
+    table: Option<&'a Table>,
+    line: usize,
+}
+
+impl<'a> View<'a> {
+    /// The whole file.
+    #[must_use]
+    pub fn new(table: &'a Table) -> Self {
+        Self { place: Place::default(), table: Some(table), line: 1 }
+    }
+
+    fn entry(&self, name: &str) -> Option<&'a Entry> {
+        self.table.and_then(|table| table.entries.get(name))
+    }
+
+    fn inner(&self, part: &str, name: &str, table: Option<&'a Table>) -> Self {
+        let line = table.map_or(self.line, |table| table.line);
+        Self { place: self.place.at(part, name), table, line }
+    }
+
+    /// The table `name` in it.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Self {
+        let table = match self.entry(name) {
+            Some(Entry::Table(table)) => Some(table),
+            _ => None,
+        };
+        self.inner(name, name, table)
+    }
+
+    /// The table that the writer called `name`, where the table of keys has `part`.
+    #[must_use]
+    pub fn named(&self, part: &str, name: &str) -> Self {
+        Self { place: self.place.at(part, name), ..self.table(name) }
+    }
+
+    /// The names of the tables in it that the writer named.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'a str> {
+        let tables =
+            |(name, entry): (&'a String, &Entry)| matches!(entry, Entry::Table(_)).then_some(name.as_str());
+        self.table.into_iter().flat_map(|table| &table.entries).filter_map(tables).collect()
+    }
+
+    /// Each table of the array `name` in it.
+    #[must_use]
+    pub fn rows(&self, name: &str) -> Vec<Self> {
+        let part = format!("{name}[]");
+        let rows = match self.entry(name) {
+            Some(Entry::Rows(rows)) => rows.as_slice(),
+            _ => &[],
+        };
+        let row = |(n, row): (usize, &'a Table)| self.inner(&part, &format!("{name}[{n}]"), Some(row));
+        rows.iter().enumerate().map(row).collect()
+    }
+
+    /// The value of `name`, if the file has it.
+    #[must_use]
+    pub fn given(&self, name: &str) -> Option<&'a Leaf> {
+        match self.entry(name) {
+            Some(Entry::Leaf(leaf)) => Some(leaf),
+            _ => None,
+        }
+    }
+
+    /// Whether `name` is in the file but was reported and left out, in whole or in part: what would follow from that
+    /// is not reported.
+    #[must_use]
+    pub fn wrong(&self, name: &str) -> bool {
+        match self.entry(name) {
+            Some(Entry::Wrong(_)) => true,
+            Some(Entry::Leaf(leaf)) => !leaf.whole,
+            Some(Entry::Table(_) | Entry::Rows(_)) | None => false,
+        }
+    }
+
+    fn preset(&self, name: &str) -> Preset {
+        let path = self.place.at(name, name).pattern;
+        // The names that are asked for stand in this crate; `every_key_of_the_table_is_read` asks for each.
+        keys::find(&path).map_or_else(|| unreachable!("{path} is not in the table of keys"), |key| key.preset)
+    }
+
+    /// The number `name`.
+    #[must_use]
+    pub fn number(&self, name: &str) -> u32 {
+        match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
+            (Some(Value::Number(number)), _) => *number,
+            (_, Preset::Number(number)) => number,
+            _ => 0,
+        }
+    }
+
+    /// The text `name`; none if the file has none and neither has the table of keys.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
+            (Some(Value::Text(text)), _) => Some(text.clone()),
+            (_, Preset::Text(text)) => Some(text.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The word `name`, which has a default or is required; a required one that is missing was reported.
+    #[must_use]
+    pub fn word(&self, name: &str) -> String {
+        self.text(name).unwrap_or_default()
+    }
+
+    /// The list `name`, each item with its line.
+    #[must_use]
+    pub fn list(&self, name: &str) -> Vec<Leaf> {
+        match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
+            (Some(Value::List(items)), _) => items.clone(),
+            (_, Preset::List(items)) => {
+                let leaf = |item: &&str| Leaf {
+                    line: self.line,
+                    value: Value::Text((*item).to_owned()),
+                    whole: true,
+                };
+                items.iter().map(leaf).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The texts of the list `name`, each with its line.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Vec<(usize, String)> {
+        let text = |leaf: Leaf| match leaf.value {
+            Value::Text(text) => Some((leaf.line, text)),
+            Value::Number(_) | Value::List(_) => None,
+        };
+        self.list(name).into_iter().filter_map(text).collect()
+    }
+
+    /// The line of `name`; where it is not in the file, the line of what it would stand in.
+    #[must_use]
+    pub fn line(&self, name: &str) -> usize {
+        match self.entry(name) {
+            Some(Entry::Leaf(leaf)) => leaf.line,
+            Some(Entry::Table(table)) => table.line,
+            Some(Entry::Wrong(line)) => *line,
+            Some(Entry::Rows(_)) | None => self.line,
+        }
+    }
+
+    /// The whole name of `name` in it, as messages show it; of itself where `name` is empty.
+    #[must_use]
+    pub fn key(&self, name: &str) -> String {
+        if name.is_empty() { self.place.shown.clone() } else { self.place.at(name, name).shown }
+    }
+}

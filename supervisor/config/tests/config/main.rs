@@ -1,0 +1,12 @@
+//! agentd-config from outside: what it answers to files, and what it hands to agentd.
+
+#[cfg(test)]
+mod common;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod reports;

@@ -1,0 +1,233 @@
+//! Right files and what comes of them.
+
+use crate::common::{check, check_in, machine};
+use ipc_proto::config::{self, LogFormat, Section, UserRole};
+use manifest::Process;
+use manifest::command::Mode;
+use manifest::settings::decode;
+use serde::de::DeserializeOwned;
+
+/// The section of a process as that process reads it.
+fn section<T: DeserializeOwned>(document: &[u8], process: Process) -> Section<T> {
+    serde_json::from_slice(decode(document).unwrap().1.get(process).unwrap()).unwrap()
+}
+
+#[test]
+fn an_empty_file_is_a_whole_host_with_the_default_agent() {
+    let document = check("").unwrap().document().unwrap();
+    let (settings, sections) = decode(&document).unwrap();
+    assert_eq!((settings.mode, settings.runner_slots, settings.wall_ms), (None, 64, 120_000));
+    assert_eq!(
+        (settings.enabled, settings.log_json, settings.rotate_bytes),
+        (0b111_1111_1110, false, 8 << 20)
+    );
+    assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
+    assert_eq!(settings.ids(Process::Runner), Some((780_010, 780_010)));
+    assert_eq!(
+        (settings.slot(0), settings.slot(63), settings.slot(64)),
+        (Some(780_064), Some(780_127), None)
+    );
+    assert!(sections.get(Process::Runner).is_none());
+
+    let audit: Section<config::Nothing> = section(&document, Process::Audit);
+    assert_eq!((audit.log.format, audit.log.level.as_str()), (LogFormat::Text, "info"));
+    let _: Section<config::Scanner> = section(&document, Process::Scanner);
+    let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
+    assert_eq!(dialer.own, config::Dialer::default());
+    let proxy: Section<config::Credproxy> = section(&document, Process::Credproxy);
+    assert_eq!(proxy.own, config::Credproxy::default());
+    let memory: Section<config::Memory> = section(&document, Process::Memory);
+    assert_eq!(memory.own.max_rows, 100_000);
+    let model: Section<config::Model> = section(&document, Process::Model);
+    assert!(model.own.providers.is_empty());
+    let control: Section<config::Control> = section(&document, Process::Control);
+    assert_eq!((control.own.state_dir.as_str(), control.own.owner_uid), ("/var/lib/cordon", 1000));
+    let router: Section<config::Router> = section(&document, Process::Router);
+    let own = &router.own;
+    assert_eq!(
+        (own.owner_uid, own.queue_per_session, own.queue_total, own.turns_at_once),
+        (1000, 32, 4096, 8)
+    );
+    let gate: Section<config::Gate> = section(&document, Process::Gate);
+    assert_eq!(gate.own.agents, own.agents);
+    let default = &own.agents["default"];
+    assert_eq!(
+        (default.model.as_str(), default.profile.as_str(), default.tools.len()),
+        ("offline/reader", "paranoid", 11)
+    );
+    let limits = default.limits;
+    assert_eq!((limits.tool_calls, limits.tool_failures, limits.seconds), (50, 3, 120));
+    assert_eq!((limits.output_tokens, limits.model_calls_per_hour), (4096, 600));
+}
+
+/// A file that says something to everybody.
+const FULL: &[u8] = b"
+        log = { format = 'json', level = 'warn', levels = { gate = 'trace' } }
+        [[user]]
+        name = 'ada'
+        role = 'owner'
+        uids = [1000]
+        channels = ['telegram:1234']
+        [agent.helper]
+        model = 'corp/gpt-4.1'
+        prompt_file = 'prompt.md'
+        tools = ['read']
+        limits = { seconds = 600 }
+        [provider.corp]
+        base_url = 'https://api.example.com/v1/'
+        secret = 'CORP_KEY'
+        models.'gpt-4.1' = { output = 8192 }
+        [provider.local]
+        base_url = 'http://127.0.0.1:8080/v1'
+        models.small = {}
+        [credproxy]
+        plain_http = ['127.0.0.1:8080']
+        hosts = ['hooks.example.com:443', 'api.example.com:443']
+    ";
+
+/// Its document.
+fn full() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("prompt.md"), "Be brief.").unwrap();
+    check_in(folder.path(), FULL, &machine()).unwrap().document().unwrap()
+}
+
+#[test]
+fn router_and_gate_are_handed_users_and_agents_with_their_prompts() {
+    let document = full();
+    let settings = decode(&document).unwrap().0;
+    assert!(settings.log_json);
+    assert_eq!(settings.wall_ms, 600_000, "the longest turn of any agent");
+
+    let gate: Section<config::Gate> = section(&document, Process::Gate);
+    let router: Section<config::Router> = section(&document, Process::Router);
+    assert_eq!((gate.log.level.as_str(), router.log.level.as_str()), ("trace", "warn"));
+    assert_eq!(gate.own.agents.keys().collect::<Vec<_>>(), ["default", "helper"]);
+    assert_eq!(gate.own.agents["helper"].prompt, "Be brief.");
+    assert_eq!(gate.own.agents["helper"].tools, ["read"]);
+    let ada = config::User {
+        name: "ada".to_owned(),
+        uids: vec![1000],
+        role: UserRole::Owner,
+        identities: vec!["telegram:1234".to_owned()],
+    };
+    assert_eq!(router.own.users, [ada]);
+}
+
+#[test]
+fn model_is_handed_providers_and_dialer_their_hosts_alone() {
+    let document = full();
+    let model: Section<config::Model> = section(&document, Process::Model);
+    let corp = &model.own.providers["corp"];
+    assert_eq!(
+        (corp.base_url.as_str(), corp.secret.as_deref()),
+        ("https://api.example.com/v1", Some("CORP_KEY"))
+    );
+    assert_eq!(corp.models["gpt-4.1"], config::ProviderModel { context: 128_000, output: 8192 });
+    assert_eq!(model.own.providers["local"].secret, None);
+    let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
+    assert_eq!(
+        dialer.own.credproxy_hosts,
+        ["127.0.0.1:8080", "api.example.com:443", "hooks.example.com:443"]
+    );
+    assert_eq!(dialer.own.loopback_hosts, ["127.0.0.1:8080"]);
+    let proxy: Section<config::Credproxy> = section(&document, Process::Credproxy);
+    assert_eq!(proxy.own.plain_http, ["127.0.0.1:8080"]);
+
+    let secret = b"CORP_KEY".as_slice();
+    for process in Process::ALL.into_iter().filter(|p| *p != Process::Model) {
+        let part = decode(&document).unwrap().1.get(process).unwrap_or_default();
+        assert!(!part.windows(secret.len()).any(|bytes| bytes == secret), "{}", process.name());
+    }
+}
+
+#[test]
+fn a_provider_set_to_none_removes_its_row() {
+    let cases =
+        [("memory", vec![Process::Memory], 6), ("credproxy", vec![Process::Dialer, Process::Credproxy], 11)];
+    for (section, gone, tools) in cases {
+        let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
+        let document = plan.document().unwrap();
+        let (settings, sections) = decode(&document).unwrap();
+        for process in Process::ALL.into_iter().filter(|p| *p != Process::Agentd) {
+            assert_eq!(settings.enabled(process), !gone.contains(&process), "{section}: {}", process.name());
+            let handed = process != Process::Runner && !gone.contains(&process);
+            assert_eq!(sections.get(process).is_some(), handed, "{section}: {}", process.name());
+        }
+        assert_eq!(plan.router.agents["default"].tools.len(), tools);
+    }
+}
+
+#[test]
+fn defaults_give_way_to_what_is_written() {
+    let plan = check("host.runner_slots = 4\nrouter.queue_total = 8").unwrap();
+    assert_eq!((plan.router.turns_at_once, plan.router.queue_per_session), (4, 8));
+    for (word, mode) in [
+        ("auto", None),
+        ("system", Some(Mode::System)),
+        ("user", Some(Mode::User)),
+        ("flat", Some(Mode::Flat)),
+    ] {
+        assert_eq!(check(&format!("host.mode = '{word}'")).unwrap().settings().mode, mode);
+    }
+}
+
+#[test]
+fn every_key_of_the_table_is_read_and_changes_something() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p"), "x").unwrap();
+    let provider = "provider.q = { base_url = 'https://a.b', models.m = {} }\n";
+    let cases = [
+        ("host.mode", "host.mode = 'flat'"),
+        ("host.uid_base", "host.uid_base = 900000"),
+        ("host.runner_slots", "host.runner_slots = 9"),
+        ("log.format", "log.format = 'json'"),
+        ("log.level", "log.level = 'debug'"),
+        ("log.rotate_bytes", "log.rotate_bytes = 65536"),
+        ("log.levels.PROCESS", "log.levels.audit = 'debug'"),
+        ("user[].name", "user = [{ name = 'b', role = 'user' }]"),
+        ("user[].role", "user = [{ name = 'a', role = 'guest' }]"),
+        ("user[].uids", "user = [{ name = 'a', role = 'user', uids = [1] }]"),
+        ("user[].channels", "user = [{ name = 'a', role = 'user', channels = ['t:1'] }]"),
+        ("agent.NAME.model", "agent.default.model = 'offline/hijackable'"),
+        ("agent.NAME.prompt_file", "agent.default.prompt_file = 'p'"),
+        ("agent.NAME.tools", "agent.default.tools = []"),
+        ("agent.NAME.profile", "agent.default.profile = 'standard'"),
+        ("agent.NAME.limits.tool_calls", "agent.default.limits.tool_calls = 1"),
+        ("agent.NAME.limits.tool_failures", "agent.default.limits.tool_failures = 1"),
+        ("agent.NAME.limits.seconds", "agent.default.limits.seconds = 1"),
+        ("agent.NAME.limits.output_tokens", "agent.default.limits.output_tokens = 256"),
+        ("agent.NAME.limits.model_calls_per_hour", "agent.default.limits.model_calls_per_hour = 1"),
+        ("provider.NAME.kind", "provider.p = { base_url = 'https://a.b', models.m = {}, kind = 'none' }"),
+        ("provider.NAME.base_url", "provider.p = { base_url = 'https://a.c', models.m = {} }"),
+        ("provider.NAME.secret", "provider.p = { base_url = 'https://a.b', models.m = {}, secret = 's' }"),
+        (
+            "provider.NAME.models.MODEL.context",
+            "provider.p = { base_url = 'https://a.b', models.m.context = 5000 }",
+        ),
+        (
+            "provider.NAME.models.MODEL.output",
+            "provider.p = { base_url = 'https://a.b', models.m.output = 5000 }",
+        ),
+        ("credproxy.provider", "credproxy.provider = 'none'"),
+        ("credproxy.plain_http", "credproxy.plain_http = ['localhost:80']"),
+        ("credproxy.hosts", "credproxy.hosts = ['a.b:443']"),
+        ("memory.provider", "memory.provider = 'none'"),
+        ("memory.max_rows", "memory.max_rows = 1"),
+        ("router.queue_per_session", "router.queue_per_session = 1"),
+        ("router.queue_total", "router.queue_total = 100"),
+        ("router.turns_at_once", "router.turns_at_once = 1"),
+    ];
+    let plan = |text: &str| check_in(folder.path(), text.as_bytes(), &machine()).unwrap().document().unwrap();
+    for (path, text) in cases {
+        // What stands in a table that must have other keys is compared with the same table without it.
+        let base = match path.split('.').next().unwrap() {
+            "user[]" => "user = [{ name = 'a', role = 'user' }]".to_owned(),
+            "provider" => provider.replace('q', "p"),
+            _ => String::new(),
+        };
+        assert_ne!(plan(text), plan(&base), "{path}");
+    }
+    let listed: Vec<_> = std::iter::once("version").chain(cases.map(|(path, _)| path)).collect();
+    assert_eq!(agentd_config::keys::KEYS.iter().map(|key| key.path).collect::<Vec<_>>(), listed);
+}

@@ -1,0 +1,413 @@
+//! Bad files and the exact words they are answered with.
+
+use crate::common::{check, check_in, machine};
+
+const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete";
+const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
+const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, model, router, gate, control";
+const LEVELS: &str = "error, warn, info, debug, trace";
+const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without `/chat/completions`, with no user, \
+                   query or fragment; `http` only to a host that `credproxy.plain_http` lists";
+const PUBLIC: &str = "`https` to a public host, or a loopback host that `credproxy.plain_http` lists";
+
+/// Each text, and its whole report without the file's name.
+fn all(cases: &[(&str, &str)]) {
+    for (text, report) in cases {
+        let told = check(text).expect_err(text);
+        let told: Vec<_> = told.lines().map(|line| line.strip_prefix("f:").unwrap()).collect();
+        assert_eq!(told.join("\n"), *report, "{text}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
+    all(&[
+        (
+            "[host]\nmoed = 'auto'",
+            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots",
+        ),
+        (
+            "\n[gateway]\nlisten = '127.0.0.1:1'",
+            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router",
+        ),
+        (
+            "agent.helper.limit.seconds = 1",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, limits",
+        ),
+        (
+            "[dialer]",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router",
+        ),
+    ]);
+    let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
+    assert_eq!(odd, "f:2: log.\"a\\u{1b} b\": unknown key; valid: format, level, rotate_bytes, levels\n");
+}
+
+#[test]
+fn a_name_of_the_table_of_keys_that_is_no_key_is_unknown() {
+    // Paths write `user[]` and `NAME`; a file that does so must not slip through.
+    let told = check("['user[]']\nx = 1").unwrap_err();
+    assert!(told.starts_with("f:1: user[]: unknown key, nearest is user; valid: "), "{told}");
+    assert!(check("[agent.NAME]").unwrap().router.agents.contains_key("NAME"));
+}
+
+#[test]
+fn more_tables_than_there_may_be_are_refused() {
+    let agents: String = (0..33).map(|n| format!("[agent.a{n}]\n")).collect();
+    assert_eq!(check(&agents).unwrap_err(), "f:1: agent: 33 of them; valid: at most 32\n");
+    let provider = |n: usize| {
+        let models: String = (0..61).map(|m| format!("models.m{m} = {{}}\n")).collect();
+        format!("[provider.p{n}]\nbase_url = 'https://a.b'\n{models}")
+    };
+    assert_eq!(
+        check(&(0..4).map(provider).collect::<String>()).unwrap_err(),
+        "f:1: provider: too many models; valid: at most 240 in all\n"
+    );
+    assert!(check(&(0..3).map(provider).collect::<String>()).is_ok());
+}
+
+#[test]
+fn wrong_types_are_named_with_what_is_valid() {
+    all(&[
+        ("host = 1", "1: host: an integer stands here; valid: a table"),
+        ("[host]\nmode = 1", "2: host.mode: an integer stands here; valid: auto, system, user, flat"),
+        ("[host]\nmode.x = 1", "2: host.mode: a table stands here; valid: auto, system, user, flat"),
+        (
+            "[host]\nrunner_slots = '4'",
+            "2: host.runner_slots: a string stands here; valid: a whole number from 1 to 192",
+        ),
+        (
+            "[host]\nrunner_slots = 4.0",
+            "2: host.runner_slots: a float stands here; valid: a whole number from 1 to 192",
+        ),
+        (
+            "[memory]\nmax_rows = true",
+            "2: memory.max_rows: a boolean stands here; valid: a whole number from 1 to 10000000",
+        ),
+        ("[memory]\nprovider = 1979-05-27", "2: memory.provider: a date stands here; valid: sqlite, none"),
+        ("[memory]\nprovider = ['sqlite']", "2: memory.provider: an array stands here; valid: sqlite, none"),
+        ("[user]\nname = 'a'", "1: user: a table stands here; valid: `[[user]]` before each"),
+        ("user = ['a']", "1: user[0]: a string stands here; valid: a table"),
+        ("[agent]\nx = 1", "2: agent.x: an integer stands here; valid: a table"),
+        (
+            "[agent.x]\ntools = 'read'",
+            &format!(
+                "2: agent.x.tools: a string stands here; valid: a list of at most 64, each one of {TOOLS}"
+            ),
+        ),
+        (
+            "[agent.x]\ntools = ['read',\n1]",
+            &format!("3: agent.x.tools[1]: an integer stands here; valid: {TOOLS}"),
+        ),
+    ]);
+}
+
+#[test]
+fn numbers_out_of_their_range_are_named_with_the_range() {
+    let range = "valid: a whole number from 1 to 192";
+    for (written, shown) in [
+        ("0", "0"),
+        ("193", "193"),
+        ("-1", "-1"),
+        ("0xC1", "0xC1"),
+        ("4_294_967_297", "4294967297"),
+        ("99999999999999999999999999999999999999", "999999999999999999999999999999"),
+    ] {
+        let told = check(&format!("[host]\nrunner_slots = {written}")).unwrap_err();
+        assert_eq!(told, format!("f:2: host.runner_slots: {shown} is out of range; {range}\n"));
+    }
+    assert!(check("[host]\nrunner_slots = 0b1100_0000").is_ok());
+    all(&[
+        (
+            "version = 2",
+            "1: version: this file is of the newer version 2, and this program knows version 1; valid: 1",
+        ),
+        ("version = 0", "1: version: there is no version 0; valid: 1"),
+        ("version = '1'", "1: version: a string stands here; valid: 1"),
+        (
+            "[host]\nrunner_slots = 4\n[router]\nturns_at_once = 5\nqueue_total = 8\nqueue_per_session = 9",
+            "4: router.turns_at_once: 5 is over `host.runner_slots`, which is 4; valid: a whole number from 1 to 4\n\
+             6: router.queue_per_session: 9 is over `router.queue_total`, which is 8; valid: a whole number from 1 to 8",
+        ),
+    ]);
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_valid_ones() {
+    let models = "valid: offline/reader, offline/hijackable, corp/m, scripted/FILE";
+    let corp = "[provider.corp]\nbase_url = 'https://a.b'\nmodels.m = {}\n";
+    let model = |name: &str| check(&format!("{corp}[agent.x]\nmodel = '{name}'"));
+    assert!(model("corp/m").is_ok() && model("scripted/demo.jsonl").is_ok());
+    for (name, nearest) in [
+        ("offline/raeder", ", nearest is offline/reader"),
+        ("corp/n", ", nearest is corp/m"),
+        ("crop/m", ", nearest is corp/m"),
+        ("m", ""),
+        ("scripted/../x", ""),
+        ("scripted/", ""),
+    ] {
+        let told = format!("f:5: agent.x.model: there is no model \"{name}\"{nearest}; {models}\n");
+        assert_eq!(model(name).unwrap_err(), told);
+    }
+    all(&[
+        (
+            "[log.levels]\ngaet = 'info'",
+            &format!("2: log.levels.gaet: \"gaet\" is unknown, nearest is gate; valid: {PROCESSES}"),
+        ),
+        ("[log.levels]\ngate = 'loud'", &format!("2: log.levels.gate: \"loud\" is unknown; valid: {LEVELS}")),
+        (
+            "[agent.x]\ntools = ['bahs']",
+            &format!("2: agent.x.tools[0]: \"bahs\" is unknown, nearest is bash; valid: {TOOLS}"),
+        ),
+        (
+            "[agent.x]\nprofile = 'yolo'",
+            "2: agent.x.profile: \"yolo\" is unknown; valid: paranoid, standard, power-user",
+        ),
+        ("[agent.'a b']", &format!("1: agent.\"a b\": \"a b\" is not of this form; valid: {NAME}")),
+        (
+            "[provider.p]\nbase_url = 'https://a.b'\nmodels.m = {}\nkind = 'opneai'",
+            "4: provider.p.kind: \"opneai\" is unknown, nearest is openai; valid: openai, none",
+        ),
+        ("[provider.scripted]", "1: provider.scripted: this name is built in; valid: any other name"),
+    ]);
+}
+
+#[test]
+fn users_are_checked_against_each_other_and_against_the_hosts_own_ids() {
+    let role = "owner, user, guest";
+    all(&[
+        (
+            "[[user]]",
+            &format!(
+                "1: user[0].name: this key is missing; valid: {NAME}\n1: user[0].role: this key is missing; valid: {role}"
+            ),
+        ),
+        (
+            "[[user]]\nname='a'\nrole='user'\nuids=[1,2]\nchannels=['t:1']\n[[user]]\nname='a'\nrole='guest'\nuids=[3,\n2]\nchannels=['t:1']",
+            "7: user[1].name: another user has this name; valid: a name of its own\n\
+             10: user[1].uids[1]: uid 2 is user a already; valid: a uid of one user\n\
+             11: user[1].channels[0]: t:1 is user a already; valid: an identity of one user",
+        ),
+        (
+            "[[user]]\nname='a'\nrole='user'\nuids=[7,7]",
+            "4: user[0].uids[1]: uid 7 is user a already; valid: a uid of one user",
+        ),
+        (
+            "[[user]]\nname='a'\nrole='guest'\nuids=[0]",
+            "4: user[0].uids[0]: root is always an owner; valid: a uid other than 0, or `role = \"owner\"`",
+        ),
+        (
+            "[[user]]\nname='a'\nrole='user'\nuids=[65534]",
+            "4: user[0].uids[0]: uid 65534 stands for nobody; valid: a person's uid",
+        ),
+        (
+            "[[user]]\nname='a'\nrole='user'\nuids=[780255,780256]",
+            "4: user[0].uids[0]: uid 780255 is a process of this host; valid: a person's uid",
+        ),
+    ]);
+    assert!(check("[[user]]\nname='a'\nrole='owner'\nuids=[0]").is_ok());
+    assert!(check("[host]\nmode='user'\n[[user]]\nname='a'\nrole='user'\nuids=[780255]").is_ok());
+    let many = "[[user]]\nname='a'\nrole='user'\n".repeat(129);
+    assert_eq!(check(&many).unwrap_err(), "f:1: user: 129 of them; valid: at most 128\n");
+}
+
+#[test]
+fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
+    let with = |url: &str, rest: &str| format!("[provider.p]\nmodels.m = {{}}\nbase_url = '{url}'\n{rest}");
+    let plain = "[credproxy]\nplain_http = ['127.0.0.1:8080']";
+    let cases = [
+        (with("http://a.b/v1", ""), format!("3: provider.p.base_url: plain HTTP to a.b:80 would show the key to the network; valid: {PUBLIC}")),
+        (with("http://127.0.0.1:8080", ""), format!("3: provider.p.base_url: 127.0.0.1:8080 is this machine, and `credproxy.plain_http` does not list it; valid: {PUBLIC}")),
+        (
+            with("http://127.0.0.1:8081", plain),
+            "3: provider.p.base_url: 127.0.0.1:8081 is this machine, and `credproxy.plain_http` does not list it; \
+             valid: `https` to a public host, or one of 127.0.0.1:8080".to_owned(),
+        ),
+        (with("https://192.168.1.5/v1", ""), format!("3: provider.p.base_url: 192.168.1.5 is a private address, which dialer never connects to; valid: {PUBLIC}")),
+        (with("https://u:sk-key@a.b/", ""), format!("3: provider.p.base_url: this is not of the form; valid: {URL}")),
+        (with("https://a.b/chat/completions", ""), format!("3: provider.p.base_url: this is not of the form; valid: {URL}")),
+        (
+            "[credproxy]\nplain_http = ['localhost:80',\n'example.com:80']".to_owned(),
+            "3: credproxy.plain_http[1]: \"example.com:80\" is not of this form; valid: `127.0.0.1:PORT`, `[::1]:PORT` or `localhost:PORT`".to_owned(),
+        ),
+        (
+            "[credproxy]\nhosts = ['a.b']".to_owned(),
+            "2: credproxy.hosts[0]: \"a.b\" is not of this form; valid: `HOST:PORT` in lower case, such as `api.example.com:443`, and no private address".to_owned(),
+        ),
+        ("[provider.p]\nmodels.m = {}".to_owned(), format!("1: provider.p.base_url: this key is missing; valid: {URL}")),
+        (
+            "[provider.p]\nbase_url = 'https://a.b'".to_owned(),
+            "1: provider.p.models: no model is named; valid: a table `[provider.p.models.MODEL]` for each model that may be used".to_owned(),
+        ),
+        (
+            with("https://a.b", "models.n = { context = 2048 }\nmodels.o = { context = 2048, output = 4097 }"),
+            "4: provider.p.models.n.context: an output of 4096 does not fit the context of 2048; valid: `output` at most `context`\n\
+             5: provider.p.models.o.output: an output of 4097 does not fit the context of 2048; valid: `output` at most `context`".to_owned(),
+        ),
+    ];
+    for (text, report) in &cases {
+        all(&[(text, report)]);
+    }
+    assert!(check(&with("http://127.0.0.1:8080/v1", plain)).is_ok());
+    assert!(check(&with("https://api.example.com/v1", "")).is_ok());
+}
+
+#[test]
+fn what_could_be_a_secret_is_never_shown() {
+    let told = check(
+        "[provider.p]\nsecret = 'sk-ant api03'\nbase_url = 'https://x:sk-ant api03@a.b'\nmodels.m = {}",
+    )
+    .unwrap_err();
+    assert_eq!(told.lines().count(), 2);
+    assert!(!told.contains("sk-ant"), "{told}");
+}
+
+#[test]
+fn what_needs_a_process_that_is_switched_off_is_refused() {
+    let off = TOOLS.split(", memory").next().unwrap();
+    all(&[
+        (
+            "[memory]\nprovider='none'\n[agent.x]\ntools=['read','memory_read']",
+            &format!(
+                "4: agent.x.tools[1]: memory_read needs a memory, and `memory.provider` is \"none\"; valid: {off}"
+            ),
+        ),
+        (
+            "[agent.x]\ntools=['read','read']",
+            &format!("2: agent.x.tools[1]: read stands twice; valid: {TOOLS}"),
+        ),
+        (
+            "[credproxy]\nprovider='none'\n[provider.p]\nbase_url='https://a.b'\nmodels.m={}\n[agent.x]\nmodel='p/m'",
+            "3: provider.p.kind: a provider needs credproxy, and `credproxy.provider` is \"none\"; valid: none",
+        ),
+        (
+            "[provider.p]\nkind='none'\nbase_url='https://a.b'\nmodels.m={}\n[agent.x]\nmodel='p/m'",
+            "6: agent.x.model: there is no model \"p/m\"; valid: offline/reader, offline/hijackable, scripted/FILE",
+        ),
+    ]);
+}
+
+#[test]
+fn a_prompt_file_that_cannot_be_read_is_told_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("dir")).unwrap();
+    std::fs::write(folder.path().join("bin"), b"\xff").unwrap();
+    let valid = "valid: a readable file of at most 61440 bytes of text";
+    for (path, what) in [
+        ("none.md", "cannot be read: No such file or directory (os error 2)"),
+        ("dir", "is not a regular file"),
+        ("bin", "is not UTF-8 text without control characters (byte 0)"),
+    ] {
+        let text = format!("[agent.x]\nprompt_file = '{path}'");
+        let told = check_in(folder.path(), text.as_bytes(), &machine()).unwrap_err();
+        assert_eq!(told, format!("f:2: agent.x.prompt_file: \"{path}\" {what}; {valid}\n"));
+    }
+}
+
+#[test]
+fn broken_toml_is_reported_in_every_place_and_the_rest_is_checked_as_well() {
+    all(&[
+        (
+            "[host]\nmode = auto\nrunner_slots = 0\n[log\nformat = 'x'\n[memory]\nprovider = 'x'\nprovider = 'none'",
+            "2: syntax: string values must be quoted, expected literal string\n\
+             3: host.runner_slots: 0 is out of range; valid: a whole number from 1 to 192\n\
+             4: syntax: unclosed table, expected `]`\n\
+             7: memory.provider: \"x\" is unknown; valid: sqlite, none\n\
+             8: syntax: duplicate key",
+        ),
+        ("a = [", "1: syntax: unclosed array, expected `]`"),
+    ]);
+    let told = check_in("/".as_ref(), b"[host]\n#\n# \xff", &machine()).unwrap_err();
+    assert_eq!(told, "f:3: syntax: this is not UTF-8 text\n");
+}
+
+#[test]
+fn ids_that_somebody_has_are_refused_with_a_base_that_is_free() {
+    let etc = tempfile::tempdir().unwrap();
+    std::fs::write(etc.path().join("subuid"), "ada:780255:1000\n").unwrap();
+    let mut machine = machine();
+    machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
+    let told = |text: &str, machine: &_| check_in("/".as_ref(), text.as_bytes(), machine).unwrap_err();
+    let report = "host.uid_base: the ids from 780000 on are not free: ids 780255 to 781254 belong to \"ada\" in \
+                  /etc/subuid; valid: a number from which 256 ids are free, such as 782000\n";
+    assert_eq!(told("", &machine), format!("f:1: {report}"));
+    assert_eq!(told("\n[host]\nmode = 'system'", &machine), format!("f:2: {report}"));
+    machine.root = false;
+    assert!(check_in("/".as_ref(), b"", &machine).is_ok(), "an ordinary user's host has no ids of its own");
+    let nobody = "f:2: host.uid_base: the ids from 65400 on are not free: id 65534 stands for nobody; \
+                  valid: a number from which 256 ids are free, such as 782000\n";
+    assert_eq!(told("[host]\nuid_base = 65400", &machine), nobody);
+
+    std::fs::write(etc.path().join("uid_map"), "0 1000 1\n").unwrap();
+    machine.root = true;
+    std::fs::write(etc.path().join("subuid"), "").unwrap();
+    machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
+    let none = "f:1: host.uid_base: the ids from 780000 on are not free: they do not exist in this container; \
+                valid: none on this machine, so another `host.mode`\n";
+    assert_eq!(told("", &machine), none);
+}
+
+#[test]
+fn installed_users_must_differ_and_none_may_be_root() {
+    let etc = tempfile::tempdir().unwrap();
+    let with = |uid: &dyn Fn(usize) -> usize| {
+        let line = |(n, row): (usize, &manifest::Row)| {
+            format!("{}:x:{}:{}::/:/bin/false\n", row.user, uid(n), 500 + n)
+        };
+        let lines: String = manifest::TABLE.iter().enumerate().map(line).collect();
+        std::fs::write(etc.path().join("passwd"), lines).unwrap();
+        let mut machine = machine();
+        machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
+        check_in("/".as_ref(), b"[[user]]\nname='a'\nrole='user'\nuids=[403]", &machine)
+    };
+    let valid = "valid: a uid of its own for each `cordon-*` user, and not root's";
+    let told = with(&|n| 400 + n).unwrap_err();
+    assert_eq!(told, "f:4: user[0].uids[0]: uid 403 is a process of this host; valid: a person's uid\n");
+    let told = with(&|n| if n == 5 { 410 } else { 410 + n }).unwrap_err();
+    assert_eq!(
+        told,
+        format!("f:1: host: the installed users cordon-audit and cordon-model both have uid 410; {valid}\n")
+    );
+    let told = with(&|n| if n == 2 { 0 } else { 410 + n }).unwrap_err();
+    assert_eq!(
+        told,
+        format!("f:1: host: the installed user cordon-credproxy has uid 0 and gid 502; {valid}\n")
+    );
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    let sections = [
+        "version = 3",
+        "[host]",
+        "mode = 1",
+        "[log]",
+        "level = 'x'",
+        "[[user]]",
+        "role = 'x'",
+        "[agent.x]",
+        "model = 'x'",
+        "tools = ['x', 'y']",
+        "[provider.p]",
+        "base_url = 'x'",
+        "[memory]",
+        "x = 1",
+    ];
+    let told = check(&sections.join("\n")).unwrap_err();
+    let lines: Vec<_> =
+        told.lines().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "f:1 version",
+        "f:3 host.mode",
+        "f:5 log.level",
+        "f:6 user[0].name",
+        "f:7 user[0].role",
+        "f:9 agent.x.model",
+        "f:10 agent.x.tools[0]",
+        "f:10 agent.x.tools[1]",
+        "f:11 provider.p.models",
+        "f:12 provider.p.base_url",
+        "f:14 memory.x",
+    ];
+    assert_eq!(lines, expected);
+}

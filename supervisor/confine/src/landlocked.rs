@@ -1,0 +1,107 @@
+//! Landlock: the row's files and nothing else, at the highest ABI that this kernel has.
+
+use crate::sys;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+use manifest::command::Mode;
+use std::path::Path;
+
+/// The newest ABI whose rights this program knows; what the kernel lacks of it is left out.
+const KNOWN: ABI = ABI::V6;
+
+/// Why a process could not be landlocked.
+#[derive(Debug, thiserror::Error)]
+pub enum LandlockFault {
+    /// The kernel's ABI is too old for the mode.
+    #[error(
+        "layer landlock: this kernel has ABI {found}, mode {mode} needs {needed}; use a newer kernel (6.12 has 6) \
+         or boot with lsm=landlock, and let a service's system call filter allow landlock_*"
+    )]
+    TooOld {
+        /// What the kernel has; 0 without landlock.
+        found: i32,
+        /// What the mode needs.
+        needed: i32,
+        /// The mode.
+        mode: &'static str,
+    },
+    /// A rule could not be made.
+    #[error("layer landlock: {0}")]
+    Ruleset(#[from] RulesetError),
+    /// The kernel took the rules and does not enforce them.
+    #[error("layer landlock: the kernel does not enforce the rules")]
+    NotEnforced,
+}
+
+/// Fails with the remedy where the kernel's landlock is older than the mode needs.
+pub(crate) fn require(mode: Mode) -> Result<(), LandlockFault> {
+    // Truncation is only held from ABI 3 on, TCP from 4, signals and abstract sockets from 6; with namespaces and
+    // seccomp those have a second layer, in flat mode they have none.
+    let (needed, mode) = match mode {
+        Mode::System => (2, "system"),
+        Mode::User => (2, "user"),
+        Mode::Flat => (6, "flat"),
+    };
+    let found = sys::landlock_abi();
+    if found >= needed { Ok(()) } else { Err(LandlockFault::TooOld { found, needed, mode }) }
+}
+
+/// What may be done beneath a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beneath {
+    Read,
+    Execute,
+    Write,
+    /// Everything ordinary programs do in a folder of theirs, execution included.
+    Work,
+    /// A device node: read, write, ioctl.
+    Device,
+}
+
+impl Beneath {
+    fn rights(self) -> BitFlags<AccessFs> {
+        let read = AccessFs::ReadFile | AccessFs::ReadDir;
+        let change = AccessFs::WriteFile
+            | AccessFs::Truncate
+            | AccessFs::MakeReg
+            | AccessFs::MakeDir
+            | AccessFs::RemoveFile
+            | AccessFs::RemoveDir;
+        match self {
+            Self::Read => read,
+            Self::Execute => read | AccessFs::Execute,
+            Self::Write => read | change,
+            Self::Work => {
+                let links = AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::Refer;
+                read | change | links | AccessFs::Execute
+            }
+            Self::Device => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
+        }
+    }
+}
+
+/// Landlocks this thread, which is the only one: files as listed, no TCP unless `network`, no signals and no
+/// abstract sockets beyond its own domain. A path that is not there is not granted.
+pub(crate) fn restrict(files: &[(&Path, Beneath)], network: bool) -> Result<(), LandlockFault> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?;
+    if !network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
+    }
+    let mut created = ruleset.create()?;
+    for (path, beneath) in files {
+        created = grant(created, path, *beneath)?;
+    }
+    let status = created.restrict_self()?;
+    if status.ruleset == RulesetStatus::NotEnforced { Err(LandlockFault::NotEnforced) } else { Ok(()) }
+}
+
+fn grant(created: RulesetCreated, path: &Path, beneath: Beneath) -> Result<RulesetCreated, LandlockFault> {
+    let Ok(descriptor) = PathFd::new(path) else { return Ok(created) };
+    let rights = if path.is_dir() { beneath.rights() } else { beneath.rights() & AccessFs::from_file(KNOWN) };
+    Ok(created.add_rule(PathBeneath::new(descriptor, rights))?)
+}

@@ -1,0 +1,26 @@
+//! Resource limits of a row, set before exec.
+
+use manifest::Limits;
+use nix::sys::resource::{Resource, setrlimit};
+use std::io;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Sets the limits, soft and hard alike. The number of processes only where the jail has its own user
+/// namespace: elsewhere the kernel counts everything that the user runs.
+pub(crate) fn set(limits: &Limits, own_count: bool) -> io::Result<()> {
+    let set = |resource, value| setrlimit(resource, value, value);
+    set(Resource::RLIMIT_CORE, 0)?;
+    set(Resource::RLIMIT_NOFILE, limits.files.into())?;
+    set(Resource::RLIMIT_DATA, u64::from(limits.memory_mib) * MIB)?;
+    set(Resource::RLIMIT_FSIZE, u64::from(limits.file_mib) * MIB)?;
+    if limits.processes > 0 && own_count {
+        set(Resource::RLIMIT_NPROC, limits.processes.into())?;
+    }
+    Ok(())
+}
+
+/// CPU seconds of a runner's jail: a spinning tool ends before the wall clock does.
+pub(crate) fn set_cpu(seconds: u64) -> io::Result<()> {
+    Ok(setrlimit(Resource::RLIMIT_CPU, seconds, seconds)?)
+}

@@ -1,0 +1,182 @@
+//! Descriptors and frames over Unix sockets: pairs, passing, sealed memory. Safe faces on what needs care.
+
+use crate::sys;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg, socketpair,
+};
+use nix::sys::time::TimeValLike;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where agentd puts the control descriptor of a process, and the gate's end in a runner.
+pub const CONTROL: RawFd = 3;
+/// Descriptors in one message.
+const MOST: usize = 3;
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Takes the descriptor that agentd handed to this program, once. Its timeouts are left as they were.
+#[must_use]
+pub fn inherited_control() -> Option<OwnedFd> {
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return None;
+    }
+    let control = sys::inherited(CONTROL)?;
+    // Children of this program, where it may have any, must not inherit it.
+    nix::fcntl::fcntl(control.as_fd(), nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC)).ok()?;
+    Some(control)
+}
+
+/// A pair for an edge.
+///
+/// # Errors
+/// What the kernel says.
+pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
+/// A pair for frames and descriptors; neither end blocks.
+///
+/// # Errors
+/// What the kernel says.
+pub fn frame_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let pair = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+    Ok(pair)
+}
+
+/// Makes reads and writes return `WouldBlock` rather than wait.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    let flags = OFlag::from_bits_truncate(fcntl(descriptor, FcntlArg::F_GETFL)?);
+    fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+/// Refuses descriptors that a peer passes over this end (`SO_PASSRIGHTS` of 0), where the kernel has it.
+pub fn refuse_descriptors(end: BorrowedFd<'_>) {
+    const SO_PASSRIGHTS: libc::c_int = 83;
+    let off: libc::c_int = 0;
+    // SAFETY: option value and length are valid for the call. A kernel without it answers ENOPROTOOPT, and the
+    // receiver's lack of recvmsg room for descriptors is what remains.
+    unsafe {
+        libc::setsockopt(
+            end.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PASSRIGHTS,
+            (&raw const off).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        );
+    }
+}
+
+/// Sends one message with descriptors; never waits.
+///
+/// # Errors
+/// `WouldBlock` when the receiver does not read; else what the kernel says.
+pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let raw: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+    let rights = [ControlMessage::ScmRights(&raw)];
+    let rights = if raw.is_empty() { &[] } else { rights.as_slice() };
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], rights, flags, None)?;
+    Ok(())
+}
+
+/// Sends one message without descriptors; never waits. Needs `sendto` alone.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_plain(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    nix::sys::socket::send(socket.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL)?;
+    Ok(())
+}
+
+/// Receives one message of exactly `N` bytes with its descriptors; `None` at the end or for another size.
+///
+/// # Errors
+/// `WouldBlock` when there is none and the socket does not block; else what the kernel says.
+pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8; N], Vec<OwnedFd>)>> {
+    let mut bytes = [0; N];
+    let mut room = nix::cmsg_space!([RawFd; MOST]);
+    let (length, descriptors) = {
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
+        let mut descriptors = Vec::new();
+        for control in message.cmsgs()? {
+            if let ControlMessageOwned::ScmRights(raw) = control {
+                // SAFETY: the kernel has just installed these for us, and nobody else owns them.
+                descriptors.extend(raw.into_iter().map(|raw| unsafe { OwnedFd::from_raw_fd(raw) }));
+            }
+        }
+        (message.bytes, descriptors)
+    };
+    Ok((length == N).then_some((bytes, descriptors)))
+}
+
+/// A pipe: (reader, writer).
+///
+/// # Errors
+/// What the kernel says.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?)
+}
+
+/// Memory with these bytes that nobody can change any more.
+///
+/// # Errors
+/// What the kernel says.
+pub fn sealed_memory(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
+    use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+    use std::io::{Seek, SeekFrom};
+    let memory = memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
+    let mut file = File::from(memory);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    let seals =
+        SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_SEAL;
+    fcntl(file.as_fd(), FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(file.into())
+}
+
+/// Sets how long a blocking receive on this socket waits, seconds.
+///
+/// # Errors
+/// What the kernel says.
+pub fn set_patience(socket: BorrowedFd<'_>, seconds: i64) -> io::Result<()> {
+    let patience = nix::sys::time::TimeVal::seconds(seconds);
+    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::ReceiveTimeout, &patience)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_arrives_with_its_descriptors_and_another_size_does_not() {
+        let (a, b) = frame_pair().unwrap();
+        let memory = sealed_memory(c"test", b"hello").unwrap();
+        send(a.as_fd(), &[7; 8], &[memory.as_fd()]).unwrap();
+        send(a.as_fd(), &[7; 9], &[]).unwrap();
+        let (bytes, descriptors) = receive::<8>(b.as_fd()).unwrap().unwrap();
+        assert_eq!((bytes, descriptors.len()), ([7; 8], 1));
+        assert!(receive::<10>(b.as_fd()).unwrap().is_none());
+        drop(a);
+        assert!(receive::<8>(b.as_fd()).unwrap().is_none());
+    }
+
+    #[test]
+    fn sealed_memory_cannot_be_written_any_more() {
+        let mut file = File::from(sealed_memory(c"test", b"hello").unwrap());
+        assert!(file.write_all(b"x").is_err());
+        assert!(file.set_len(0).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+//! A runner's root: a small read-only tree in memory with the system's programs, a minimal `/dev`, its own
+//! `/proc`, `/tmp` in memory and the workspace. Built in the runner's own mount namespace, then changed into.
+
+use crate::namespaces::{NODEV, NOSUID, RDONLY};
+use crate::sys;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::unistd::{chdir, pivot_root};
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+/// Folders of programs and libraries. On a merged-/usr system all but the first are links into it.
+const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64"];
+/// What programs look up under `/etc`; the rest of it is the host's business.
+const ETC: &[&str] = &["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
+/// Device nodes that programs need.
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+/// `/tmp` and `/dev/shm` of a runner, in memory.
+const TMP: &str = "mode=1777,size=128m,nr_inodes=16384";
+/// `/etc/passwd` and its like: one user, and the overflow one.
+const USERS: &[(&str, &str)] = &[
+    ("passwd", "agent:x:1000:1000:agent:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"),
+    ("group", "agent:x:1000:\nnogroup:x:65534:\n"),
+    ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+    ("hosts", "127.0.0.1 localhost AGENT\n"),
+];
+
+/// Builds the tree on `stage`, an empty folder that only agentd can reach.
+pub(crate) fn build(stage: &Path) -> io::Result<()> {
+    tmpfs(stage, "mode=0755,size=1m,nr_inodes=512", MsFlags::MS_NOSUID)?;
+    for folder in ["proc", "tmp", "workspace", "skills", "etc", "dev"] {
+        fs::create_dir(stage.join(folder))?;
+        fs::set_permissions(stage.join(folder), fs::Permissions::from_mode(0o755))?;
+    }
+    for name in SYSTEM {
+        system(stage, name)?;
+    }
+    etc(&stage.join("etc"))?;
+    devices(&stage.join("dev"))?;
+    let proc_flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), &stage.join("proc"), Some("proc"), proc_flags, None::<&str>)?;
+    tmpfs(&stage.join("tmp"), TMP, MsFlags::MS_NOSUID | MsFlags::MS_NODEV)
+}
+
+/// Shows the state directory at `/tmp/state` of a private `/tmp`, and begins in `folder` there. Programs look
+/// their folder up by its path (SQLite does), and the folders above the state directory may be closed to others.
+pub(crate) fn enter_state(state: &Path, folder: &str) -> io::Result<()> {
+    let held = fs::File::open(state)?;
+    let here = Path::new("/tmp/state");
+    tmpfs(Path::new("/tmp"), "mode=0755,size=64k,nr_inodes=8", MsFlags::MS_NOSUID | MsFlags::MS_NODEV)?;
+    fs::create_dir(here)?;
+    fs::set_permissions(here, fs::Permissions::from_mode(0o711))?;
+    // By its descriptor, since the private /tmp may have covered its path.
+    let source = format!("/proc/self/fd/{}", held.as_raw_fd());
+    mount(Some(source.as_str()), here, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+    Ok(chdir(&here.join(folder))?)
+}
+
+/// Attaches the workspace, a detached mount made in the host's own namespace.
+pub(crate) fn attach(stage: &Path, tree: BorrowedFd<'_>) -> io::Result<()> {
+    sys::move_mount(tree, &c_path(&stage.join("workspace"))?)
+}
+
+/// Makes `stage` the root, lets go of the host's, and makes the root itself read-only.
+pub(crate) fn enter(stage: &Path) -> io::Result<()> {
+    chdir(stage)?;
+    pivot_root(".", ".")?;
+    umount2(".", MntFlags::MNT_DETACH)?;
+    chdir("/")?;
+    sys::mount_setattr(libc::AT_FDCWD, c"/", false, RDONLY | NOSUID | NODEV, None)
+}
+
+fn tmpfs(at: &Path, options: &str, flags: MsFlags) -> io::Result<()> {
+    Ok(mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?)
+}
+
+/// A read-only face of one of the host's folders, or the link that it is.
+fn system(stage: &Path, name: &str) -> io::Result<()> {
+    let (host, here) = (Path::new("/").join(name), stage.join(name));
+    match fs::symlink_metadata(&host) {
+        Err(_) => Ok(()),
+        Ok(meta) if meta.is_symlink() => symlink(fs::read_link(&host)?, here),
+        Ok(_) => {
+            fs::create_dir(&here)?;
+            bind_read_only(&host, &here)
+        }
+    }
+}
+
+fn etc(here: &Path) -> io::Result<()> {
+    for (name, text) in USERS {
+        fs::write(here.join(name), text)?;
+        fs::set_permissions(here.join(name), fs::Permissions::from_mode(0o644))?;
+    }
+    for name in ETC {
+        let (host, here) = (Path::new("/etc").join(name), here.join(name));
+        // Followed, since what matters is the file and not how this distribution keeps it.
+        match fs::metadata(&host) {
+            Err(_) => continue,
+            Ok(meta) if meta.is_dir() => fs::create_dir(&here)?,
+            Ok(_) => drop(fs::File::create(&here)?),
+        }
+        bind_read_only(&host, &here)?;
+    }
+    Ok(())
+}
+
+fn devices(here: &Path) -> io::Result<()> {
+    for name in DEVICES {
+        let (host, here) = (Path::new("/dev").join(name), here.join(name));
+        fs::File::create(&here)?;
+        mount(Some(&host), &here, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+        symlink(target, here.join(name))?;
+    }
+    fs::create_dir(here.join("shm"))?;
+    tmpfs(&here.join("shm"), TMP, MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC)
+}
+
+/// Submounts come along, and all of it turns read-only: attributes are only ever set, so a mount that an outer
+/// user namespace has locked does not refuse.
+fn bind_read_only(host: &Path, here: &Path) -> io::Result<()> {
+    mount(Some(host), here, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
+    sys::mount_setattr(libc::AT_FDCWD, &c_path(here)?, true, RDONLY | NOSUID | NODEV, None)
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}

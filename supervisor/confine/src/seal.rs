@@ -1,0 +1,126 @@
+//! `seal(row)`: the second moment. In the process, after it opened its files and before it serves, while it has
+//! one thread. What serves demands the [`Sealed`] token, so serving unsealed does not compile.
+
+use crate::landlocked::{self, Beneath, LandlockFault};
+use crate::seccomp::{self, SeccompFault};
+use crate::sys;
+use manifest::command::Mode;
+use manifest::{Access, Network, Place, Row};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Proof that this process is sealed. Only [`seal`] and [`seal_runner`] make one.
+#[derive(Debug)]
+pub struct Sealed(());
+
+/// Why a process could not be sealed. It must not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum SealFault {
+    /// It has more than one thread, and landlock and seccomp bind the calling thread alone.
+    #[error("it has {0} threads; sealing binds one")]
+    Threads(usize),
+    /// It is dumpable: others of its uid could read it.
+    #[error("it is dumpable; harden() must be the first statement of main")]
+    Dumpable,
+    /// no_new_privs was not set before exec.
+    #[error("no_new_privs is not set; it was not started by agentd")]
+    NewPrivs,
+    /// The kernel could not be asked.
+    #[error("the kernel cannot be asked: {0}")]
+    Ask(#[from] io::Error),
+    /// Landlock.
+    #[error(transparent)]
+    Landlock(#[from] LandlockFault),
+    /// seccomp.
+    #[error("layer seccomp: {0}")]
+    Seccomp(#[from] SeccompFault),
+}
+
+/// Makes this process undumpable: the first statement of every main, since exec undoes it. Nobody of the same
+/// uid can then attach to it, read its memory or its descriptors, and it leaves no core.
+///
+/// # Errors
+/// What the kernel says.
+pub fn harden() -> io::Result<()> {
+    sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
+}
+
+/// Seals an actor: landlock, then seccomp, both from its row.
+///
+/// # Errors
+/// [`SealFault`]: the process must end.
+pub fn seal(row: &Row, mode: Mode) -> Result<Sealed, SealFault> {
+    ready(mode)?;
+    let files: Vec<(PathBuf, Beneath)> = row.opens.iter().map(|open| (path(open.place), beneath(open.access))).collect();
+    let files: Vec<(&Path, Beneath)> = files.iter().map(|(path, how)| (path.as_path(), *how)).collect();
+    let filters = seccomp::filters(row)?;
+    landlocked::restrict(&files, row.network == Network::Client)?;
+    seccomp::apply(&filters)?;
+    Ok(Sealed(()))
+}
+
+/// Where a runner may work; the same within the jail, or on the host in flat mode.
+#[derive(Debug)]
+pub struct RunnerPlaces {
+    /// Folders it may read, write and execute in: the workspace and its temporary folder.
+    pub work: Vec<PathBuf>,
+    /// Folders and files it may read and execute: the system, and its skills.
+    pub system: Vec<PathBuf>,
+    /// Folders it may only read.
+    pub read: Vec<PathBuf>,
+    /// Device nodes.
+    pub devices: Vec<PathBuf>,
+}
+
+/// Seals a runner, and with it every program it will start.
+///
+/// # Errors
+/// [`SealFault`]: the runner must end.
+pub fn seal_runner(row: &Row, mode: Mode, places: &RunnerPlaces) -> Result<Sealed, SealFault> {
+    ready(mode)?;
+    let lists = [
+        (&places.work, Beneath::Work),
+        (&places.system, Beneath::Execute),
+        (&places.read, Beneath::Read),
+        (&places.devices, Beneath::Device),
+    ];
+    let files: Vec<(&Path, Beneath)> =
+        lists.iter().flat_map(|(paths, how)| paths.iter().map(|path| (path.as_path(), *how))).collect();
+    let filters = seccomp::filters(row)?;
+    landlocked::restrict(&files, false)?;
+    seccomp::apply(&filters)?;
+    Ok(Sealed(()))
+}
+
+/// What must hold before a process is sealed.
+fn ready(mode: Mode) -> Result<(), SealFault> {
+    landlocked::require(mode)?;
+    let threads = sys::threads()?;
+    if threads != 1 {
+        return Err(SealFault::Threads(threads));
+    }
+    if sys::prctl(libc::PR_GET_DUMPABLE, 0, 0)? != 0 {
+        return Err(SealFault::Dumpable);
+    }
+    if sys::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0)? != 1 {
+        return Err(SealFault::NewPrivs);
+    }
+    Ok(())
+}
+
+/// agentd starts every process in its own folder.
+fn path(place: Place) -> PathBuf {
+    match place {
+        Place::Own => PathBuf::from("."),
+        Place::State(name) => Path::new("..").join(name),
+        Place::System(path) => PathBuf::from(path),
+    }
+}
+
+const fn beneath(access: Access) -> Beneath {
+    match access {
+        Access::Read => Beneath::Read,
+        Access::Write => Beneath::Write,
+        Access::Execute => Beneath::Execute,
+    }
+}

@@ -1,0 +1,183 @@
+//! The few system calls that no safe library wraps. Thin, one each, errno as `io::Error`.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// An errno-style return as a result.
+pub(crate) fn check(value: libc::c_long) -> io::Result<libc::c_long> {
+    if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}
+
+/// `prctl` with integers only.
+pub(crate) fn prctl(option: libc::c_int, a: u64, b: u64) -> io::Result<i32> {
+    // SAFETY: only options whose arguments are integers are passed by this crate; no memory is handed over.
+    check(unsafe { libc::prctl(option, a, b, 0, 0) }.into()).map(|value| value as i32)
+}
+
+/// `landlock_create_ruleset` asked for its version: the landlock ABI of the kernel, 0 without landlock.
+pub(crate) fn landlock_abi() -> i32 {
+    // SAFETY: a null attribute of size 0 with the version flag is the documented query; nothing is written.
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, 1_u32) };
+    i32::try_from(abi).unwrap_or(0).max(0)
+}
+
+/// Arguments of `clone3`, `linux/sched.h`, up to `set_tid_size`.
+#[repr(C)]
+#[derive(Default)]
+struct CloneArgs {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+}
+
+/// What `clone3` came back with.
+pub(crate) enum Forked {
+    /// This is the child.
+    Child,
+    /// This is the parent; the child's pid and a pidfd for it.
+    Parent(libc::pid_t, OwnedFd),
+}
+
+/// A copy of this process in the given new namespaces. The caller must have one thread: then all that runs
+/// between here and exec is ordinary code.
+pub(crate) fn clone(namespaces: u64) -> io::Result<Forked> {
+    let mut pidfd: RawFd = -1;
+    let arguments = CloneArgs {
+        flags: namespaces | libc::CLONE_PIDFD as u64,
+        pidfd: (&raw mut pidfd) as u64,
+        exit_signal: libc::SIGCHLD as u64,
+        ..CloneArgs::default()
+    };
+    // SAFETY: the arguments are valid for the call, the stack is copied (no CLONE_VM), and `pidfd` lives until
+    // the call returns; the child returns here on its own copy of the stack.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArgs>()) };
+    match check(pid)? {
+        0 => Ok(Forked::Child),
+        // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
+        pid => Ok(Forked::Parent(pid as libc::pid_t, unsafe { OwnedFd::from_raw_fd(pidfd) })),
+    }
+}
+
+/// Executes the program behind a descriptor with an empty environment. Comes back only by failing.
+pub(crate) fn execute(program: RawFd, arguments: &[&CStr]) -> io::Error {
+    let mut list: Vec<*const libc::c_char> = arguments.iter().map(|text| text.as_ptr()).collect();
+    list.push(std::ptr::null());
+    let environment = [std::ptr::null::<libc::c_char>()];
+    // SAFETY: both lists end in null and point to strings that live until exec replaces the image.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            program,
+            c"".as_ptr(),
+            list.as_ptr(),
+            environment.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        );
+    }
+    io::Error::last_os_error()
+}
+
+/// Ends a child that could not become what it should, without running anything of the parent's.
+pub(crate) fn end(code: i32) -> ! {
+    // SAFETY: `_exit` takes an integer and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Attributes of `mount_setattr`, `linux/mount.h`.
+#[repr(C)]
+#[derive(Default)]
+struct MountAttr {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    userns: u64,
+}
+
+/// Sets mount attributes on the mount at `path` under `directory`, or on `directory` itself with an empty path.
+pub(crate) fn mount_setattr(
+    directory: RawFd,
+    path: &CStr,
+    recursive: bool,
+    set: u64,
+    userns: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let userns = userns.map_or(0, |fd| u64::from(fd.as_raw_fd().unsigned_abs()));
+    let attr = MountAttr { set, userns, ..MountAttr::default() };
+    let empty = if path.is_empty() { libc::AT_EMPTY_PATH } else { 0 };
+    let flags = empty | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: path and attribute are valid for the call and only read.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            directory,
+            path.as_ptr(),
+            flags,
+            &raw const attr,
+            size_of::<MountAttr>(),
+        )
+    };
+    check(done).map(drop)
+}
+
+/// A detached copy of the mount at `directory`, its submounts left out.
+pub(crate) fn open_tree(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    const OPEN_TREE_CLONE: libc::c_uint = 1;
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC as libc::c_uint | libc::AT_EMPTY_PATH as libc::c_uint;
+    // SAFETY: the path is a static string; the result is a fresh descriptor of ours.
+    let tree = unsafe { libc::syscall(libc::SYS_open_tree, directory.as_raw_fd(), c"".as_ptr(), flags) };
+    let tree = check(tree)?;
+    // SAFETY: as above, nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(tree as RawFd) })
+}
+
+/// Attaches a detached mount at `path`.
+pub(crate) fn move_mount(tree: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
+    // SAFETY: both paths are valid for the call and only read.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    };
+    check(done).map(drop)
+}
+
+/// Closes every descriptor from `first` on.
+pub(crate) fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: closes descriptors of this process only; called between fork and exec, where nothing owned is
+    // used any more, or by a child that keeps just those below `first`.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
+}
+
+/// A copy of a descriptor at exactly `number`, to be kept over exec.
+pub(crate) fn place(descriptor: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+    // SAFETY: dup2 on a number that this child has set aside; what was there is closed, by intent.
+    check(unsafe { libc::dup2(descriptor.as_raw_fd(), number) }.into()).map(drop)
+}
+
+/// The descriptor with this number, if it is a `SOCK_SEQPACKET` or `SOCK_STREAM` Unix socket handed to this program.
+pub(crate) fn inherited(number: RawFd) -> Option<OwnedFd> {
+    // SAFETY: fstat on any number is defined; a closed one answers EBADF.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is valid for the call.
+    let known = unsafe { libc::fstat(number, &raw mut stat) } == 0;
+    let socket = known && stat.st_mode & libc::S_IFMT == libc::S_IFSOCK;
+    // SAFETY: it is open, it is a socket, and by the launch protocol it is ours alone; callers take it once.
+    socket.then(|| unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// How many threads this process has.
+pub(crate) fn threads() -> io::Result<usize> {
+    Ok(std::fs::read_dir("/proc/self/task")?.count())
+}

@@ -1,0 +1,81 @@
+//! How agentd ends: exit codes after sysexits.h, one line to standard error.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Why agentd ends.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    /// The configuration; its child has said what is wrong.
+    #[error("the configuration was refused; nothing was started")]
+    Configuration,
+    /// The configuration's child could not be run or read.
+    #[error("{0}")]
+    Config(String),
+    /// A layer that the mode needs is missing.
+    #[error(transparent)]
+    Mode(#[from] confine::probe::ModeFault),
+    /// A directory, socket or lock.
+    #[error("{what} {path}: {cause}")]
+    Place {
+        /// What was tried.
+        what: &'static str,
+        /// Which.
+        path: String,
+        /// Why not.
+        cause: std::io::Error,
+    },
+    /// Another host runs on this state directory.
+    #[error("another host runs on {0}; stop it first or use another --state-dir")]
+    Locked(String),
+    /// A process could not be started at all.
+    #[error("{process} could not be started: {cause}")]
+    Start {
+        /// Which.
+        process: &'static str,
+        /// Why not.
+        cause: String,
+    },
+    /// The kernel failed us.
+    #[error("{0}: {1}")]
+    Kernel(&'static str, std::io::Error),
+}
+
+impl Fault {
+    /// `EX_UNAVAILABLE`, `EX_NOPERM`, `EX_CONFIG`.
+    fn code(&self) -> u8 {
+        match self {
+            Self::Configuration | Self::Config(_) | Self::Mode(_) => 78,
+            Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::PermissionDenied => 77,
+            Self::Place { .. } | Self::Locked(_) | Self::Start { .. } | Self::Kernel(..) => 69,
+        }
+    }
+}
+
+/// Ends by a result.
+pub(crate) fn of(result: Result<(), Fault>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            say(&format!("agentd: {fault}"));
+            ExitCode::from(fault.code())
+        }
+    }
+}
+
+/// Ends after a usage error: `EX_USAGE`.
+pub(crate) fn usage(what: &str) -> ExitCode {
+    say(&format!("agentd: {what}\ntry `agentd --help`"));
+    ExitCode::from(64)
+}
+
+/// Prints and ends well.
+pub(crate) fn print(text: &str) -> ExitCode {
+    drop(std::io::stdout().write_all(text.as_bytes()));
+    ExitCode::SUCCESS
+}
+
+/// One line to standard error. That it cannot be written is no reason to stop.
+pub(crate) fn say(line: &str) {
+    drop(std::io::stderr().write_all(format!("{line}\n").as_bytes()));
+}

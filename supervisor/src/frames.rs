@@ -1,0 +1,128 @@
+//! What processes say over their control descriptors. Who says it is known from the descriptor; what only some
+//! may say is refused to the others.
+
+use crate::host::Host;
+use crate::{runners, start, stop, tell};
+use manifest::Process as Name;
+use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+/// Frames taken from one process before others get their turn.
+const AT_ONCE: usize = 64;
+
+/// Takes what `name` has said.
+pub(crate) fn take(host: &mut Host, name: Name) {
+    for _ in 0..AT_ONCE {
+        let received = match host.process(name).and_then(|process| process.life.as_ref()) {
+            Some(life) => confine::passing::receive::<FRAME>(life.control.as_fd()),
+            None => return,
+        };
+        match received {
+            Ok(Some((bytes, descriptors))) => match Frame::decode(&bytes) {
+                Some(frame) => act(host, name, &frame, descriptors),
+                None => return stop::kill(host, name, "it sent what is no frame"),
+            },
+            // At its end the process itself ends too, and its pidfd tells.
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
+    match (frame.kind, from) {
+        (Kind::Ready, _) => ready(host, from),
+        (Kind::Beat, _) => beat(host, from, frame),
+        (Kind::Failing, _) => failing(host, from, frame),
+        (Kind::Launch, Name::Router) => runners::launch(host, frame),
+        (Kind::Kill, Name::Router | Name::Gate) => host.runners.kill(frame.id(0)),
+        (Kind::Attach, Name::Control) => attach(host, frame, descriptors),
+        (Kind::Restart, Name::Control) => answer(host, frame, restart),
+        (Kind::Hold, Name::Control) => answer(host, frame, hold),
+        (Kind::Release, Name::Control) => answer(host, frame, release),
+        (Kind::Shutdown, Name::Control) => host.stop_asked = true,
+        _ => stop::kill(host, from, "it said what is not its to say"),
+    }
+}
+
+fn ready(host: &mut Host, name: Name) {
+    if let Some(process) = host.process_mut(name) {
+        process.state = ProcessState::Ready;
+        process.proven = true;
+    }
+    tell::process(host, name);
+}
+
+fn beat(host: &mut Host, name: Name, frame: &Frame) {
+    if let Some(process) = host.process_mut(name) {
+        for (slot, word) in process.counters.iter_mut().zip(frame.words) {
+            *slot = word;
+        }
+        if let Some(life) = &mut process.life {
+            life.beat = Instant::now();
+        }
+    }
+    tell::process(host, name);
+}
+
+/// Its own log says more; what matters here is that a host which never was ready ends rather than tries again.
+fn failing(host: &mut Host, name: Name, frame: &Frame) {
+    let [failure, ..] = frame.words;
+    let why = match Failure::from_number(failure) {
+        Some(Failure::Config) => "it refused its configuration",
+        Some(Failure::Open) => "it could not open what it needs",
+        Some(Failure::Seal) => "it could not be sealed",
+        None => "it gave no reason",
+    };
+    if host.process(name).is_some_and(|process| !process.proven) {
+        host.start_failed = Some((name, why));
+    }
+}
+
+fn attach(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
+    let [.., uid] = [frame.words[2]];
+    let uid = u32::try_from(uid).unwrap_or(u32::MAX);
+    let answer = match descriptors.into_iter().next() {
+        Some(directory) => host.workspaces.attach(frame.id(0), directory, uid),
+        None => Answer::NotADirectory,
+    };
+    done(host, answer);
+}
+
+fn answer(host: &mut Host, frame: &Frame, act: fn(&mut Host, Name) -> bool) {
+    let known = manifest::is_actor(frame.peer) && host.process(frame.peer).is_some();
+    let answer = if known && act(host, frame.peer) { Answer::Ok } else { Answer::NoSuchProcess };
+    done(host, answer);
+}
+
+fn done(host: &Host, answer: Answer) {
+    if let Some(control) = host.process(Name::Control) {
+        control.tell(Frame::new(Kind::Done, Name::Agentd).with(&[answer as u64]), &[]);
+    }
+}
+
+fn restart(host: &mut Host, name: Name) -> bool {
+    stop::kill(host, name, "restarted by an operator");
+    true
+}
+
+fn hold(host: &mut Host, name: Name) -> bool {
+    if let Some(process) = host.process_mut(name) {
+        process.state = ProcessState::Held;
+        process.due = None;
+    }
+    stop::kill(host, name, "held by an operator");
+    tell::process(host, name);
+    true
+}
+
+fn release(host: &mut Host, name: Name) -> bool {
+    let waits = host.process(name).is_some_and(|process| !process.is_running());
+    if waits {
+        if let Some(process) = host.process_mut(name) {
+            process.history = crate::restart::History::default();
+        }
+        drop(start::start(host, name));
+    }
+    true
+}

@@ -1,0 +1,230 @@
+//! The host: everything agentd keeps, made in order, then one loop.
+
+use crate::args::Options;
+use crate::configure::{self, Configuration};
+use crate::exit::{self, Fault};
+use crate::logs::Logs;
+use crate::notify::Notify;
+use crate::places::{self, Places};
+use crate::process::Process;
+use crate::restart::History;
+use crate::runners::Runners;
+use crate::workspaces::Workspaces;
+use crate::{start, stop, wait};
+use confine::{Ids, probe};
+use manifest::Process as Name;
+use manifest::settings::Settings;
+use manifest::command::{HostState, Mode, ProcessState};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Everything agentd keeps.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) options: Options,
+    pub(crate) places: Places,
+    pub(crate) configuration: Configuration,
+    pub(crate) mode: Mode,
+    pub(crate) state: HostState,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) runners: Runners,
+    pub(crate) workspaces: Workspaces,
+    pub(crate) logs: Logs,
+    pub(crate) notify: Notify,
+    pub(crate) listener: OwnedFd,
+    pub(crate) signals: SignalFd,
+    pub(crate) null: OwnedFd,
+    pub(crate) runner_program: OwnedFd,
+    /// Where each runner builds its root, in its own mount namespace.
+    pub(crate) stage: PathBuf,
+    /// Owner of the workspaces that the host keeps; `None` for agentd's own uid.
+    pub(crate) runner_ids: Option<Ids>,
+    /// The uid that people know agentd by, taken before any user namespace.
+    pub(crate) own_uid: u32,
+    pub(crate) began_ms: u64,
+    pub(crate) stop_asked: bool,
+    /// A process that failed before it ever was ready, and why.
+    pub(crate) start_failed: Option<(Name, &'static str)>,
+    watchdog_fed: Instant,
+    /// Held for as long as the host runs.
+    _lock: nix::fcntl::Flock<File>,
+}
+
+/// The wall clock, unix ms.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `agentd run`.
+pub(crate) fn run(options: &Options) -> Result<(), Fault> {
+    let began = Instant::now();
+    let mut host = make(options)?;
+    let names: Vec<Name> = host.processes.iter().map(|process| process.row.process).collect();
+    for name in names {
+        start::start(&mut host, name)?;
+    }
+    while !host.stop_asked && host.start_failed.is_none() {
+        let before = host.state;
+        wait::once(&mut host, None);
+        if before == HostState::Starting && host.state == HostState::Ready {
+            exit::say(&format!("agentd: ready in {} ms, mode {}", began.elapsed().as_millis(), name_of(host.mode)));
+            if host.mode == Mode::Flat {
+                exit::say(FLAT);
+            }
+        }
+    }
+    stop::everything(&mut host);
+    match host.start_failed {
+        Some((name, why)) => Err(Fault::Start { process: name.name(), cause: format!("{why}; its log says more") }),
+        None => Ok(()),
+    }
+}
+
+/// What mode flat gives up, said whenever it is used.
+const FLAT: &str = "agentd: mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
+    runner's private /tmp, /proc and read-only root; killing all of a jail at once by its pid namespace; limits \
+    that count one jail alone. What is left: landlock, seccomp and the descriptor topology.";
+
+pub(crate) const fn name_of(mode: Mode) -> &'static str {
+    match mode {
+        Mode::System => "system",
+        Mode::User => "user",
+        Mode::Flat => "flat",
+    }
+}
+
+/// Everything in order: configuration, mode, folders, lock, programs, listener.
+fn make(options: &Options) -> Result<Host, Fault> {
+    let kernel = |what| move |cause: std::io::Error| Fault::Kernel(what, cause);
+    let configuration = configure::read(options)?;
+    let places = places::find(options);
+    let own_uid = nix::unistd::getuid().as_raw();
+    let mode = choose_mode(&configuration)?;
+    if mode == Mode::User {
+        confine::become_root_of_own_namespace().map_err(kernel("cannot make a user namespace"))?;
+    }
+    let ids = own_ids(configuration.settings, own_uid);
+    places::folder(&places.state, 0o711, None)?;
+    places::folder(&places.runtime, 0o755, None)?;
+    let lock = places::lock(&places.state)?;
+    if mode == Mode::Flat && own_uid == 0 {
+        places::traversable(&places.state)?;
+    }
+    let processes = processes(&configuration, &places, &ids)?;
+    let stage = places.state.join("stage");
+    places::folder(&stage, 0o700, None)?;
+    places::folder(&places.state.join("runner"), 0o711, None)?;
+    places::folder(&places.runtime.join("tmp"), 0o711, None)?;
+    let log_folder = places.state.join("logs");
+    places::folder(&log_folder, 0o700, ids(Name::Control))?;
+    let rotate = configuration.settings.rotate_bytes.into();
+    Ok(Host {
+        options: Options { config: None, state: None, runtime: None, fault: options.fault, weaken: options.weaken },
+        mode,
+        state: HostState::Starting,
+        processes,
+        runners: Runners::default(),
+        workspaces: Workspaces::default(),
+        logs: Logs::new(log_folder, rotate, ids(Name::Control)),
+        notify: Notify::from_environment(),
+        listener: places::listener(&places.runtime, own_uid == 0)?,
+        signals: signals().map_err(kernel("cannot take signals"))?,
+        null: null().map_err(kernel("cannot open /dev/null"))?,
+        runner_program: places::program(Name::Runner.name())?,
+        stage,
+        runner_ids: ids(Name::Runner),
+        own_uid,
+        began_ms: now_ms(),
+        stop_asked: false,
+        start_failed: None,
+        watchdog_fed: Instant::now(),
+        configuration,
+        places,
+        _lock: lock,
+    })
+}
+
+/// The mode asked for, or the strongest that this kernel holds. Flat must be asked for.
+fn choose_mode(configuration: &Configuration) -> Result<Mode, Fault> {
+    let usual = if nix::unistd::geteuid().is_root() { Mode::System } else { Mode::User };
+    let mode = configuration.settings.mode.unwrap_or(usual);
+    probe::require(mode)?;
+    Ok(mode)
+}
+
+/// Whom each process runs as: its own uid where agentd is root.
+fn own_ids(settings: Settings, own_uid: u32) -> impl Fn(Name) -> Option<Ids> {
+    move |name| settings.ids(name).filter(|_| own_uid == 0).map(|(uid, gid)| Ids { uid, gid })
+}
+
+fn processes(
+    configuration: &Configuration,
+    places: &Places,
+    ids: &impl Fn(Name) -> Option<Ids>,
+) -> Result<Vec<Process>, Fault> {
+    let wanted = manifest::TABLE
+        .iter()
+        .filter(|row| manifest::is_actor(row.process) && configuration.settings.enabled(row.process));
+    let mut processes = Vec::new();
+    for row in wanted {
+        let path = places.state.join(row.process.name());
+        let mode = if row.shows.is_some() { 0o711 } else { 0o700 };
+        places::folder(&path, mode, ids(row.process))?;
+        processes.push(Process {
+            row,
+            ids: ids(row.process),
+            program: places::program(row.process.name())?,
+            folder: places::open_folder(&path)?,
+            state: ProcessState::Starting,
+            life: None,
+            history: History::default(),
+            generation: 0,
+            due: None,
+            counters: [0; 8],
+            proven: false,
+        });
+    }
+    Ok(processes)
+}
+
+fn signals() -> std::io::Result<SignalFd> {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGTERM);
+    set.add(Signal::SIGINT);
+    set.thread_block()?;
+    Ok(SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
+}
+
+fn null() -> std::io::Result<OwnedFd> {
+    Ok(File::options().read(true).write(true).open("/dev/null")?.into())
+}
+
+impl Host {
+    /// The process of this name.
+    pub(crate) fn process(&self, name: Name) -> Option<&Process> {
+        self.processes.iter().find(|process| process.row.process == name)
+    }
+
+    /// The process of this name, to be changed.
+    pub(crate) fn process_mut(&mut self, name: Name) -> Option<&mut Process> {
+        self.processes.iter_mut().find(|process| process.row.process == name)
+    }
+
+    /// Those that run.
+    pub(crate) fn running(&self) -> impl Iterator<Item = Name> {
+        self.processes.iter().filter(|process| process.is_running()).map(|process| process.row.process)
+    }
+
+    /// Tells systemd's watchdog that agentd is alive, at half of what it allows.
+    pub(crate) fn feed_watchdog(&mut self) {
+        if self.notify.watchdog.is_some_and(|half| self.watchdog_fed.elapsed() >= half) {
+            self.notify.tell("WATCHDOG=1");
+            self.watchdog_fed = Instant::now();
+        }
+    }
+}

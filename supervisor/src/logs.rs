@@ -1,0 +1,129 @@
+//! What processes write to standard error: bounded, rate limited, control characters escaped, to agentd's own
+//! standard error and to a rotated file that `agentctl logs` shows. The text is copied, never understood.
+
+use crate::exit;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Bytes of one line; more is cut with a mark.
+const LINE: usize = 4096;
+/// Lines a second that are kept; the others are counted.
+const RATE: u32 = 200;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The reading end of one process's standard error.
+#[derive(Debug)]
+pub(crate) struct LogPipe {
+    pipe: File,
+    line: Vec<u8>,
+    second: Instant,
+    lines: u32,
+    dropped: u64,
+}
+
+impl LogPipe {
+    pub(crate) fn new(pipe: OwnedFd) -> Self {
+        Self { pipe: pipe.into(), line: Vec::new(), second: Instant::now(), lines: 0, dropped: 0 }
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// Reads what there is, a bounded piece at a time, and passes whole lines on.
+    pub(crate) fn pump(&mut self, name: &str, logs: &mut Logs) {
+        let mut buffer = [0; 8192];
+        let length = self.pipe.read(&mut buffer).unwrap_or(0);
+        for byte in buffer.iter().take(length) {
+            match byte {
+                b'\n' => self.end_line(name, logs),
+                _ if self.line.len() < LINE => self.line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn end_line(&mut self, name: &str, logs: &mut Logs) {
+        let line = escape(&self.line);
+        self.line.clear();
+        if self.second.elapsed() > SECOND {
+            if self.dropped > 0 {
+                logs.write(name, &format!("{} lines dropped: more than {RATE} a second", self.dropped));
+            }
+            (self.second, self.lines, self.dropped) = (Instant::now(), 0, 0);
+        }
+        if self.lines < RATE {
+            self.lines += 1;
+            logs.write(name, &line);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+/// Printable text; everything that could steer a terminal is spelt out.
+fn escape(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    if line.len() >= LINE {
+        out.push_str(" [cut]");
+    }
+    out
+}
+
+/// Where lines go.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    folder: PathBuf,
+    rotate_bytes: u64,
+    /// Owner of the files: who shows them.
+    owner: Option<confine::Ids>,
+}
+
+impl Logs {
+    pub(crate) const fn new(folder: PathBuf, rotate_bytes: u64, owner: Option<confine::Ids>) -> Self {
+        Self { folder, rotate_bytes, owner }
+    }
+
+    /// One line of one process, to standard error and to its file. A full disk costs the line, not the host.
+    pub(crate) fn write(&mut self, name: &str, line: &str) {
+        exit::say(&format!("{name}: {line}"));
+        drop(self.append(name, line));
+    }
+
+    fn append(&self, name: &str, line: &str) -> std::io::Result<()> {
+        let path = self.folder.join(format!("{name}.log"));
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+        if let Some(owner) = self.owner {
+            std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid))?;
+        }
+        file.write_all(format!("{line}\n").as_bytes())?;
+        if file.metadata()?.len() > self.rotate_bytes {
+            fs::rename(&path, self.folder.join(format!("{name}.log.1")))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_steer_a_terminal_is_spelt_out() {
+        assert_eq!(escape(b"a\x1b[31mb\rc\x07"), "a\\u{1b}[31mb\\rc\\u{7}");
+        assert_eq!(escape("caf\u{e9}".as_bytes()), "caf\u{e9}");
+        assert!(escape(&[b'x'; LINE]).ends_with("[cut]"));
+    }
+}

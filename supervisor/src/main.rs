@@ -1,0 +1,36 @@
+//! agentd, the supervisor: starts, confines, plumbs, watches and restarts every process, and launches runners.
+//!
+//! It holds root (or the user's uid) and therefore reads nothing richer than a frame of fixed size. It links no
+//! parser, no runtime and no library of the bus, and has one thread: what runs between fork and exec is ordinary
+//! code. It must never read what the processes exchange.
+
+mod args;
+mod configure;
+mod edges;
+mod exit;
+mod frames;
+mod host;
+mod logs;
+mod notify;
+mod places;
+mod process;
+mod restart;
+mod runners;
+mod start;
+mod stop;
+mod tell;
+mod wait;
+mod workspaces;
+
+use args::Command;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match args::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => exit::print(args::HELP),
+        Ok(Command::Version) => exit::print(concat!("agentd ", env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Command::Check(options)) => exit::of(configure::check(&options)),
+        Ok(Command::Run(options)) => exit::of(host::run(&options)),
+        Err(usage) => exit::usage(&usage),
+    }
+}

@@ -1,0 +1,122 @@
+//! Directories, the lock and the listener: made once, with the owners that the mode gives.
+
+use crate::args::Options;
+use crate::exit::Fault;
+use confine::Ids;
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// Where a host lives.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// Everything durable.
+    pub(crate) state: PathBuf,
+    /// Sockets and what does not outlive the host.
+    pub(crate) runtime: PathBuf,
+    /// The configuration file, if there is one.
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// The paths that the options and the surroundings give.
+pub(crate) fn find(options: &Options) -> Places {
+    let system = nix::unistd::geteuid().is_root() && env::var_os("INVOCATION_ID").is_some();
+    let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+    let xdg = |name: &str, fallback: PathBuf| {
+        env::var_os(name).filter(|path| !path.is_empty()).map_or(fallback, PathBuf::from).join("cordon")
+    };
+    let choose = |given: &Option<PathBuf>, system_path: &str, own: PathBuf| {
+        given.clone().unwrap_or_else(|| if system { PathBuf::from(system_path) } else { own })
+    };
+    let state = choose(&options.state, "/var/lib/cordon", xdg("XDG_STATE_HOME", home.join(".local/state")));
+    let runtime = choose(&options.runtime, "/run/cordon", xdg("XDG_RUNTIME_DIR", state.join("run")));
+    let usual = if system {
+        PathBuf::from("/etc/cordon/cordon.toml")
+    } else {
+        xdg("XDG_CONFIG_HOME", home.join(".config")).join("cordon.toml")
+    };
+    let config = options.config.clone().or_else(|| usual.exists().then_some(usual));
+    Places { state: absolute(state), runtime: absolute(runtime), config }
+}
+
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// Names the path in what went wrong.
+pub(crate) fn at<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Fault + 'a {
+    move |cause| Fault::Place { what, path: path.display().to_string(), cause }
+}
+
+/// Makes a folder, and its owner and mode, whatever they were.
+pub(crate) fn folder(path: &Path, mode: u32, ids: Option<Ids>) -> Result<(), Fault> {
+    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(at("cannot make", path))?;
+    if let Some(ids) = ids {
+        chown(path, Some(ids.uid), Some(ids.gid)).map_err(at("cannot give away", path))?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", path))
+}
+
+/// In flat mode as root, actors reach their folder by its path: every folder above must let them through.
+pub(crate) fn traversable(state: &Path) -> Result<(), Fault> {
+    for folder in state.ancestors().skip(1) {
+        let mode = fs::metadata(folder).map_err(at("cannot look at", folder))?.mode();
+        if mode & 0o001 == 0 {
+            let cause = io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "other users cannot pass through it, and every process is another user; use another --state-dir",
+            );
+            return Err(at("the folder", folder)(cause));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the lock of a state directory: two hosts on one are refused.
+pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
+    let path = state.join("lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(at("cannot open", &path))?;
+    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusiveNonblock)
+        .map_err(|_| Fault::Locked(state.display().to_string()))
+}
+
+/// Makes the control socket. Everybody may connect in system mode: who they are is known from the kernel.
+pub(crate) fn listener(runtime: &Path, everybody: bool) -> Result<OwnedFd, Fault> {
+    let path = runtime.join("control.sock");
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at("cannot replace", &path)(error)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&path).map_err(at("cannot listen on", &path))?;
+    let mode = if everybody { 0o666 } else { 0o600 };
+    fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", &path))?;
+    listener.set_nonblocking(true).map_err(at("cannot listen on", &path))?;
+    Ok(listener.into())
+}
+
+/// Opens a folder for a child to begin in, or to be mounted.
+pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, Fault> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_DIRECTORY | nix::libc::O_NOFOLLOW)
+        .open(path)
+        .map_err(at("cannot open", path))?;
+    Ok(file.into())
+}
+
+/// Opens the program of this name, which lies beside agentd's own.
+pub(crate) fn program(name: &str) -> Result<OwnedFd, Fault> {
+    let own = env::current_exe().map_err(|cause| Fault::Kernel("cannot find agentd's own program", cause))?;
+    let path = own.with_file_name(name);
+    File::open(&path).map(OwnedFd::from).map_err(at("cannot open the program", &path))
+}

@@ -1,0 +1,97 @@
+//! One process of the table as agentd keeps it: its state, its control descriptor, its history.
+
+use crate::logs::LogPipe;
+use crate::restart::History;
+use confine::{Child, Ids};
+use manifest::Row;
+use manifest::command::{Frame, Kind, ProcessState, WORDS, state_words};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+/// One process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    /// Its row.
+    pub(crate) row: &'static Row,
+    /// Whom it runs as; `None` for agentd's own uid.
+    pub(crate) ids: Option<Ids>,
+    /// Its program.
+    pub(crate) program: OwnedFd,
+    /// Its own folder.
+    pub(crate) folder: OwnedFd,
+    /// Where it is.
+    pub(crate) state: ProcessState,
+    /// The running process.
+    pub(crate) life: Option<Life>,
+    /// Lives before, for the back-off.
+    pub(crate) history: History,
+    /// How often it was started.
+    pub(crate) generation: u64,
+    /// When it is to be started again.
+    pub(crate) due: Option<Instant>,
+    /// Counters of its last beat.
+    pub(crate) counters: [u64; 8],
+    /// Has been ready at least once: before that, a failure to start is the host's failure.
+    pub(crate) proven: bool,
+}
+
+/// A running process.
+#[derive(Debug)]
+pub(crate) struct Life {
+    pub(crate) child: Child,
+    /// agentd's end of the control pair.
+    pub(crate) control: OwnedFd,
+    /// Its standard error.
+    pub(crate) log: LogPipe,
+    pub(crate) began: Instant,
+    pub(crate) began_ms: u64,
+    /// When it last said that it is alive.
+    pub(crate) beat: Instant,
+    /// It was told to end.
+    pub(crate) ending: bool,
+}
+
+impl Process {
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.row.process.name()
+    }
+
+    /// Whether it has a control descriptor to be told things over.
+    pub(crate) fn is_running(&self) -> bool {
+        self.life.is_some()
+    }
+
+    /// Tells it something. A process that does not read its frames has stopped working: its beats, which go
+    /// over the same pair, tell of that soon enough.
+    pub(crate) fn tell(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> bool {
+        let Some(life) = &self.life else { return false };
+        confine::passing::send(life.control.as_fd(), &frame.encode(), descriptors).is_ok()
+    }
+
+    /// The uid that the kernel shows for it.
+    pub(crate) fn uid(&self, own: u32) -> u32 {
+        self.ids.map_or(own, |ids| ids.uid)
+    }
+
+    /// What control is told of it.
+    pub(crate) fn report(&self, own_uid: u32) -> Frame {
+        let mut words = [0; WORDS];
+        let pid = self.life.as_ref().map_or(0, |life| u64::from(life.child.pid.unsigned_abs()));
+        let facts = [
+            (state_words::STATE, self.state as u64),
+            (state_words::PID, pid),
+            (state_words::UID, self.uid(own_uid).into()),
+            (state_words::GENERATION, self.generation),
+            (state_words::RESTARTS, self.generation.saturating_sub(1)),
+            (state_words::SINCE, self.life.as_ref().map_or(0, |life| life.began_ms)),
+        ];
+        let counters = (state_words::COUNTERS..).zip(self.counters);
+        for (at, value) in facts.into_iter().chain(counters) {
+            if let Some(slot) = words.get_mut(at) {
+                *slot = value;
+            }
+        }
+        Frame::new(Kind::ProcessState, self.row.process).with(&words)
+    }
+}

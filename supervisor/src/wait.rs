@@ -1,0 +1,122 @@
+//! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
+
+use crate::host::Host;
+use crate::{frames, runners, stop};
+use manifest::Process as Name;
+use manifest::command::Ended;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// How often silence, deadlines and restarts are looked at when nothing happens.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What a descriptor that became readable stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Signal,
+    Control(Name),
+    Log(Name),
+    End,
+}
+
+/// Waits once and deals with what happened.
+pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
+    let ready = ready(host, at_most);
+    let mut some_ended = false;
+    for source in ready {
+        match source {
+            Source::Signal => drain_signals(host),
+            Source::Control(name) => frames::take(host, name),
+            Source::Log(name) => pump(host, name),
+            Source::End => some_ended = true,
+        }
+    }
+    if some_ended {
+        reap(host);
+    }
+    clocks(host);
+}
+
+fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
+    let mut polled = vec![(Source::Signal, PollFd::new(host.signals.as_fd(), PollFlags::POLLIN))];
+    for process in &host.processes {
+        let name = process.row.process;
+        if let Some(life) = &process.life {
+            polled.push((Source::Control(name), PollFd::new(life.control.as_fd(), PollFlags::POLLIN)));
+            polled.push((Source::Log(name), PollFd::new(life.log.descriptor(), PollFlags::POLLIN)));
+            polled.push((Source::End, PollFd::new(life.child.pidfd.as_fd(), PollFlags::POLLIN)));
+        }
+    }
+    for runner in &host.runners.live {
+        polled.push((Source::End, PollFd::new(runner.child.pidfd.as_fd(), PollFlags::POLLIN)));
+    }
+    let (sources, mut descriptors): (Vec<Source>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
+    let timeout = PollTimeout::try_from(patience(host, at_most)).unwrap_or(PollTimeout::ZERO);
+    if poll(&mut descriptors, timeout).is_err() {
+        return Vec::new();
+    }
+    let events = |descriptor: &PollFd<'_>| descriptor.revents().is_some_and(|events| !events.is_empty());
+    sources.into_iter().zip(&descriptors).filter(|(_, d)| events(d)).map(|(source, _)| source).collect()
+}
+
+fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
+    let due = host.processes.iter().filter_map(|process| process.due).chain(host.runners.next_deadline()).min();
+    let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
+    due.min(TICK).min(at_most.unwrap_or(TICK))
+}
+
+fn pump(host: &mut Host, name: Name) {
+    let Some(at) = host.processes.iter().position(|process| process.row.process == name) else { return };
+    if let Some(life) = host.processes.get_mut(at).and_then(|process| process.life.as_mut()) {
+        life.log.pump(name.name(), &mut host.logs);
+    }
+}
+
+fn drain_signals(host: &mut Host) {
+    while let Ok(Some(_)) = host.signals.read_signal() {
+        host.stop_asked = true;
+    }
+}
+
+/// Collects every child that has ended. Whose it was is known from its pid, which stays taken until now.
+fn reap(host: &mut Host) {
+    loop {
+        let (pid, how, ended, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, status)) => (pid, format!("exit status {status}"), Ended::Exited, status),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                (pid, format!("signal {signal}"), Ended::Killed, signal as i32)
+            }
+            _ => return,
+        };
+        let of = |process: &&crate::process::Process| {
+            process.life.as_ref().is_some_and(|life| life.child.pid == pid.as_raw())
+        };
+        match host.processes.iter().find(of).map(|process| process.row.process) {
+            Some(name) => {
+                // Its last frame and its last words came before its end.
+                frames::take(host, name);
+                pump(host, name);
+                stop::ended(host, name, &how);
+            }
+            None => runners::ended(host, pid.as_raw(), ended, code),
+        }
+    }
+}
+
+fn clocks(host: &mut Host) {
+    host.runners.end_overdue();
+    stop::end_silent(host);
+    let now = Instant::now();
+    let due: Vec<Name> = host
+        .processes
+        .iter()
+        .filter(|process| process.due.is_some_and(|due| due <= now))
+        .map(|process| process.row.process)
+        .collect();
+    for name in due {
+        stop::again(host, name);
+    }
+    host.feed_watchdog();
+}
