@@ -71,7 +71,7 @@ async fn see(app: &App) -> Result<(HostStatus, Vec<Seen>), Failure> {
             host.processes.iter().filter(|process| process.pid != 0).filter_map(row).collect();
         let seen: Vec<Seen> = running
             .iter()
-            .filter_map(|(row, pid)| Some(Seen { row: *row, word: kernel::word(*pid)?, pid: *pid }))
+            .filter_map(|(row, pid)| Some(Seen { row, word: kernel::word(*pid)?, pid: *pid }))
             .collect();
         looks += 1;
         if seen.len() == running.len() {

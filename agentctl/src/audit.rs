@@ -57,12 +57,14 @@ pub(crate) async fn tail(app: &App, follow: bool, from: Option<u64>) -> Outcome 
         return Ok(ExitCode::SUCCESS);
     }
     print(app, &records, true)?;
-    while follow {
+    if !follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         let more = entries(app, from, WAIT_MS).await?;
         from = more.last().map_or(from, |last| last.index + 1);
         print(app, &more, false)?;
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 async fn entries(app: &App, from: u64, wait_ms: u32) -> Result<Vec<Record>, Failure> {

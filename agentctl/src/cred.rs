@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use zeroize::Zeroizing;
 
 /// Bytes that sealing adds: an ephemeral public key and a tag.
@@ -138,8 +138,8 @@ fn public_key(state: &Path, owner: u32) -> Result<PublicKey, Failure> {
     parse(&text).ok_or_else(|| distrust("it is not 64 hex digits"))
 }
 
-fn stat(file: &OwnedFd, path: &PathBuf) -> Result<FileStat, Failure> {
-    fstat(file).map_err(|error| Failure::File { path: path.clone(), cause: error.into() })
+fn stat(file: &OwnedFd, path: &Path) -> Result<FileStat, Failure> {
+    fstat(file).map_err(|error| Failure::File { path: path.to_owned(), cause: error.into() })
 }
 
 fn writable_by_others(stat: &FileStat) -> bool {
@@ -228,6 +228,7 @@ fn prompt(name: &str, value: &mut Vec<u8>, most: usize) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::path::PathBuf;
 
     fn state() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -251,13 +252,14 @@ mod tests {
 
     #[test]
     fn a_key_that_somebody_else_may_have_written_is_refused() {
-        let mode =
-            |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-        let weaken: [fn(&Path, &dyn Fn(&Path, u32)); 4] = [
-            |state, mode| mode(state, 0o777),
-            |state, mode| mode(&state.join("credproxy"), 0o775),
-            |state, mode| mode(&state.join("credproxy/public.key"), 0o666),
-            |state, _| {
+        fn mode(path: PathBuf, mode: u32) {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        let weaken: [fn(&Path); 4] = [
+            |state| mode(state.to_owned(), 0o777),
+            |state| mode(state.join("credproxy"), 0o775),
+            |state| mode(state.join("credproxy/public.key"), 0o666),
+            |state| {
                 let key = state.join("credproxy/public.key");
                 std::fs::rename(&key, state.join("other")).unwrap();
                 symlink(state.join("other"), key).unwrap();
@@ -266,7 +268,7 @@ mod tests {
         for (number, weaken) in weaken.iter().enumerate() {
             let (_folder, state) = state();
             let owner = state.metadata().unwrap().uid();
-            weaken(&state, &mode);
+            weaken(&state);
             assert!(public_key(&state, owner).is_err(), "weakness {number}");
         }
         let (_folder, state) = state();

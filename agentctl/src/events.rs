@@ -42,7 +42,10 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     print(app, &named, &changes)?;
-    while follow {
+    if !follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         let named = since(app, after, LOOK_MS).await?;
         after = named.last().map_or(after, |event| event.number);
         let host = status::read(app).await?;
@@ -53,7 +56,6 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
         }
         print(app, &named, &changed)?;
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Every named event that the router still has.

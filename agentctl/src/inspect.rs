@@ -108,10 +108,7 @@ async fn said(app: &App, name: Name) -> Result<Said, Failure> {
 fn last(text: &str) -> Said {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let bad = |line: &&str| ["ERROR", "WARN"].iter().any(|level| line.contains(level));
-    Said {
-        line: lines().next_back().map(str::to_owned),
-        error: lines().filter(bad).next_back().map(str::to_owned),
-    }
+    Said { line: lines().next_back().map(str::to_owned), error: lines().rfind(bad).map(str::to_owned) }
 }
 
 #[cfg(test)]

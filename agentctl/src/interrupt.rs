@@ -29,9 +29,13 @@ impl Interrupt {
     /// Returns when it was pressed.
     pub(crate) async fn pressed(&self) {
         while let Ok(mut ready) = self.descriptor.readable().await {
-            match ready.try_io(|descriptor| Ok(descriptor.get_ref().read_signal()?)) {
-                Ok(Ok(Some(_))) => return,
-                Ok(Ok(None)) | Err(_) => {}
+            // No signal must be told as would-block: only that has the event loop wait for the next one.
+            let read = |descriptor: &AsyncFd<SignalFd>| {
+                descriptor.get_ref().read_signal()?.ok_or(io::ErrorKind::WouldBlock.into())
+            };
+            match ready.try_io(read) {
+                Ok(Ok(_)) => return,
+                Err(_would_block) => {}
                 Ok(Err(_)) => break,
             }
         }

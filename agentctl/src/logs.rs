@@ -39,7 +39,10 @@ pub(crate) async fn logs(app: &App, name: Option<Name>, follow: bool) -> Outcome
     if app.out.json && !follow {
         app.out.document(json!({ "logs": document }))?;
     }
-    while follow {
+    if !follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         for log in &mut logs {
             let chunk = chunk(app, log, if single { WAIT_MS } else { 0 }).await?;
             let lines: Vec<String> = chunk.text.lines().map(str::to_owned).collect();
@@ -49,7 +52,6 @@ pub(crate) async fn logs(app: &App, name: Option<Name>, follow: bool) -> Outcome
             tokio::time::sleep(ROUND).await;
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The one that was named, else all of them and agentd.

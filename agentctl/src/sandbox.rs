@@ -68,11 +68,14 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let ask = turn::ask(session.clone(), None, Text::clip(&words), Task::Command { argv });
     let ask = turn::within(ask, workspace);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let ended = turn::play(app, &ask, |event| match event {
-        TurnEvent::Output { error: false, bytes } if app.out.json => Ok(stdout.extend_from_slice(bytes)),
-        TurnEvent::Output { error: true, bytes } if app.out.json => Ok(stderr.extend_from_slice(bytes)),
-        TurnEvent::Output { error, bytes } => app.out.raw(bytes, *error),
-        _ => Ok(()),
+    let ended = turn::play(app, &ask, |event| {
+        let TurnEvent::Output { error, bytes } = event else { return Ok(()) };
+        if !app.out.json {
+            return app.out.raw(bytes, *error);
+        }
+        let kept = if *error { &mut stderr } else { &mut stdout };
+        kept.extend_from_slice(bytes);
+        Ok(())
     })
     .await;
     if throw_away {

@@ -4,6 +4,8 @@
 //! memory statistics, and never makes a socket.
 
 mod actor;
+#[doc(hidden)]
+pub mod bench;
 mod counters;
 mod descriptors;
 mod edge;

@@ -79,6 +79,8 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
         serde_json::from_slice(&section).map_err(|error| StartFault::Config(error.to_string()))?;
     crate::log::begin(&section.log);
     let opened = A::open(section.own, &Place(()))?;
+    // ractor's first look at its groups asks how many cores there are; after the seal that would be its death.
+    drop(ractor::pg::which_groups());
     let memory = MemoryFile::open();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
     let row = manifest::row(A::PROCESS).ok_or(StartFault::NoStart("no row"))?;

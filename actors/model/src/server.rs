@@ -59,6 +59,7 @@ struct ModelServer {
 
 impl Model for ModelServer {
     async fn start(self, _: Context, request: Request) -> Result<StreamId, ModelError> {
+        kit::fault_point!("model.start.taken");
         match self.catalogue.plan(&request)? {
             Plan::Here(steps) => self.streams.start(|outlet, stop| play(steps, outlet, stop)),
             Plan::Upstream(ask) => {
@@ -69,7 +70,9 @@ impl Model for ModelServer {
     }
 
     async fn next(self, _: Context, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, ModelError> {
-        self.streams.next(stream, credit).await
+        let pieces = self.streams.next(stream, credit).await;
+        kit::fault_point!("model.next.given");
+        pieces
     }
 
     async fn cancel(self, _: Context, stream: StreamId) {
@@ -91,5 +94,5 @@ async fn play(steps: Vec<Step>, outlet: Outlet, stop: Stop) {
             }
         }
     };
-    tokio::select! { _ = stop => {}, () = playing => {} }
+    tokio::select! { biased; _ = stop => {}, () = playing => {} }
 }

@@ -28,13 +28,16 @@ const FORGOTTEN: Duration = Duration::from_secs(120);
 /// Ends when the caller no longer wants the answer.
 pub(crate) type Stop = oneshot::Receiver<()>;
 
-/// Where an answer puts its pieces. A piece for a caller that is gone is dropped: `Stop` says so besides.
+/// Where an answer puts its pieces.
 pub(crate) struct Outlet(mpsc::Sender<Piece>);
 
 impl Outlet {
-    /// Gives a piece; waits while as many as may be are ready.
+    /// Gives a piece; waits while as many as may be are ready. For a caller that is gone it waits for ever, which
+    /// `Stop` ends: to come back at once would let an answer that never waits hold the whole process.
     pub(crate) async fn give(&self, piece: Piece) {
-        drop(self.0.send(piece).await);
+        if self.0.send(piece).await.is_err() {
+            std::future::pending().await
+        }
     }
 }
 

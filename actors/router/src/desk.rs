@@ -41,10 +41,18 @@ impl Moment {
 pub(crate) struct Live {
     pub(crate) head: Head,
     pub(crate) phase: Phase,
-    /// Its acceptance is on the record.
-    pub(crate) recorded: bool,
+    /// Whether its acceptance is on the record.
+    pub(crate) noted: Noted,
     /// When to go on with it, if that is a matter of time.
     pub(crate) due: Option<Instant>,
+}
+
+/// How far the record of a message's acceptance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noted {
+    No,
+    UnderWay,
+    Yes,
 }
 
 /// What is being done about a message.
@@ -138,7 +146,9 @@ impl Desk {
             }
         };
         let due = matches!(phase, Phase::Running).then(|| self.overdue_at(&head));
-        self.enter(Live { head, phase, recorded: false, due });
+        // Whatever has gone on from there was put on the record first.
+        let noted = if matches!(phase, Phase::Accepted) { Noted::No } else { Noted::Yes };
+        self.enter(Live { head, phase, noted, due });
     }
 
     /// Cancels what belongs to a session that has ended or a user who is gone: the process may have died between.

@@ -1,7 +1,7 @@
 //! How a turn ends: what it came to goes on the record, then its last state and the outbox row become durable in
 //! one change, and only then is anybody told. A turn ends once; whoever comes second is told so.
 
-use crate::desk::{Desk, Live, PAUSE, Phase};
+use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::events::About;
 use crate::queue::Port;
 use crate::state;
@@ -129,7 +129,12 @@ impl Desk {
 
     /// Takes an end as far as it goes: to the record, then to the store.
     pub(crate) fn close(&mut self, seq: i64) {
-        let Some(Live { head, phase: Phase::Ending(closing), .. }) = self.live(seq) else { return };
+        let Some(Live { head, phase: Phase::Ending(closing), noted, .. }) = self.live(seq) else { return };
+        match noted {
+            Noted::No => return self.record_acceptance(seq),
+            Noted::UnderWay => return,
+            Noted::Yes => {}
+        }
         if closing.recorded {
             return self.commit_end(seq);
         }
@@ -184,7 +189,7 @@ impl Desk {
     }
 
     /// The record or the disk is away: whoever waits is told, and it is tried again.
-    fn end_waits(&mut self, seq: i64) {
+    pub(crate) fn end_waits(&mut self, seq: i64) {
         let due = self.now.at + PAUSE;
         let Some(live) = self.live(seq) else { return };
         live.due = Some(due);

@@ -159,7 +159,8 @@ mod tests {
         mut check: impl FnMut(&Lanes, &[(u8, i64)], &[(u8, i64)]),
     ) -> Lanes {
         let mut lanes = Lanes::new(at_once);
-        let (mut waiting, mut busy): (Vec<(u8, i64)>, Vec<(u8, i64)>) = (vec![], vec![]);
+        let mut waiting: Vec<(u8, i64)> = vec![];
+        let mut busy: Vec<(u8, i64)> = vec![];
         for (seq, choice) in (1..).zip(choices) {
             let pick = usize::from(choice / 8);
             match choice % 8 {
@@ -234,6 +235,7 @@ mod tests {
             for seqs in order.values() {
                 prop_assert!(seqs.is_sorted(), "{seqs:?}");
             }
+            prop_assert_eq!(lanes.next(), None);
             prop_assert!(lanes.lanes.is_empty(), "nothing is kept of lanes in which nothing waits");
         }
     }

@@ -2,7 +2,7 @@
 //! runner. What agentd says of runners that end decides between once more and no more. No turn is launched before
 //! its record is durable, nor before agentd has said which runners are alive.
 
-use crate::desk::{Desk, Live, PAUSE, Phase};
+use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::errands::Errand;
 use crate::store::{Pass, StoreFault};
 use ipc_proto::Text;
@@ -117,7 +117,9 @@ impl Desk {
 
     /// Has a turn's start put on the record, and what it raises before that.
     fn start(&mut self, seq: i64) -> Result<(), StoreFault> {
-        let Some(live) = self.live(seq) else { return Ok(()) };
+        // One whose end is under way keeps its place until that is durable.
+        let queued = self.live(seq).filter(|live| matches!(live.phase, Phase::Queued));
+        let Some(live) = queued else { return Ok(()) };
         let head = live.head.clone();
         live.phase = Phase::Starting;
         let session = self.store.session(head.session)?;
@@ -188,7 +190,7 @@ impl Desk {
             wall_ms: self.wall(&session.agent),
         }));
         if let Some(live) = self.live(seq) {
-            *live = Live { head, phase: Phase::Running, recorded: true, due: Some(due) };
+            *live = Live { head, phase: Phase::Running, noted: Noted::Yes, due: Some(due) };
         }
         Ok(true)
     }

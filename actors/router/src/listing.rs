@@ -1,7 +1,7 @@
 //! Sessions, messages and workspaces, listed, shown and ended. Whoever asks with a user sees and ends that user's
 //! own; without one, everybody's. Listings go on whichever peer is away.
 
-use crate::desk::{Desk, Phase};
+use crate::desk::Desk;
 use crate::events::About;
 use crate::history::Fit;
 use crate::queue::Port;
@@ -81,13 +81,6 @@ impl Desk {
             Ok(session) => session,
             Err(refusal) => return drop(port.send(Err(refusal))),
         };
-        for seq in
-            self.live_where(|live| live.head.session == session.id && matches!(live.phase, Phase::Running))
-        {
-            if let Some(turn) = self.live(seq).map(|live| live.head.turn) {
-                self.kill(turn);
-            }
-        }
         let mut event = Event::new(Action::SessionEnded, Result3::Success).about(&session.user_name);
         event.session = Some(session.id);
         event.label = Some(session.label.clone());

@@ -95,3 +95,55 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{config, said};
+    use ipc_proto::router::RouterError;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    async fn queue() -> (tempfile::TempDir, Queue, tokio::sync::mpsc::UnboundedReceiver<Errand>) {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = Desk::open(&folder.path().join("queue.db"), config(), Moment::now()).unwrap();
+        let (errands, out) = unbounded_channel();
+        (folder, Queue::start(desk, errands).await.unwrap(), out)
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_asked_is_done_in_order_and_its_errands_go_out() {
+        let (_folder, queue, mut out) = queue().await;
+        let long = Duration::from_secs(20);
+        let ann = queue.ask(long, |desk| desk.identify(1001)).await.unwrap().unwrap().id;
+        let accepted = queue.ask(long, move |desk| desk.submit(&said(ann, "s", "k", "hello"))).await.unwrap();
+        assert!(
+            matches!(out.recv().await, Some(Errand::Record(event, _)) if event.turn == Some(accepted.unwrap().turn))
+        );
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn whoever_waits_longer_than_they_can_is_let_go_and_nothing_else_is_held_up() {
+        let (_folder, queue, mut out) = queue().await;
+        let short = Duration::from_millis(20);
+        assert!(queue.await_answer(short, |desk, port| desk.watch(0, port)).await.is_none());
+        let person = crate::tests::bob();
+        let added = queue.await_answer(short, |desk, port| desk.add_user(person, port)).await;
+        assert_eq!(added, None::<Result<_, RouterError>>, "audit has not answered");
+        let Some(Errand::Record(_, then)) = out.recv().await else { panic!("nothing to record") };
+        queue.tell(move |desk| then(desk, true));
+        let users = queue.ask(Duration::from_secs(20), |desk| desk.users().len()).await;
+        assert_eq!(users, Some(4), "what was begun is done although nobody waits for it");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_is_due_is_done_without_being_asked() {
+        let (_folder, queue, mut out) = queue().await;
+        let long = Duration::from_secs(20);
+        let ann = queue.ask(long, |desk| desk.identify(1001)).await.unwrap().unwrap().id;
+        queue.ask(long, move |desk| desk.submit(&said(ann, "s", "k", "hello"))).await.unwrap().unwrap();
+        for _ in 0..2 {
+            let Some(Errand::Record(_, then)) = out.recv().await else { panic!("nothing to record") };
+            queue.tell(move |desk| then(desk, false));
+        }
+    }
+}

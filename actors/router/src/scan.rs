@@ -1,7 +1,7 @@
 //! From accepted to queued: a message's acceptance goes on the record, the scanner looks at its text, and it gets
 //! its label. With either of the two away the message stays accepted; nothing of it is lost and nothing goes on.
 
-use crate::desk::{Desk, Live, PAUSE, Phase};
+use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::errands::Errand;
 use crate::store::{Pass, StoreFault};
 use ipc_proto::Text;
@@ -11,7 +11,7 @@ use ipc_proto::content::Content;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{End, MessageState, Task};
 use ipc_proto::scanner::{Judgement, Verdict};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 /// Messages that are with audit or the scanner at once.
@@ -23,7 +23,8 @@ const CONTROL: &str = "control";
 #[derive(Default)]
 pub(crate) struct Admission {
     waiting: VecDeque<i64>,
-    out: usize,
+    /// With audit or the scanner.
+    out: HashSet<i64>,
     /// Not before then: a peer was away.
     not_before: Option<Instant>,
 }
@@ -42,32 +43,39 @@ impl Desk {
             return;
         }
         self.admission.not_before = None;
-        while self.admission.out < AT_ONCE {
+        while self.admission.out.len() < AT_ONCE {
             let Some(seq) = self.admission.waiting.pop_front() else { return };
-            if let Some(Live { phase: Phase::Accepted, recorded, .. }) = self.live(seq) {
-                let recorded = *recorded;
-                self.admission.out += 1;
-                if recorded { self.have_scanned(seq) } else { self.record_acceptance(seq) }
+            if let Some(Live { phase: Phase::Accepted, noted, .. }) = self.live(seq) {
+                let noted = *noted;
+                self.admission.out.insert(seq);
+                if noted == Noted::Yes { self.have_scanned(seq) } else { self.record_acceptance(seq) }
             }
         }
     }
 
-    fn record_acceptance(&mut self, seq: i64) {
+    /// Puts a message's acceptance on the record, which comes before whatever else becomes of it.
+    pub(crate) fn record_acceptance(&mut self, seq: i64) {
         let Some(live) = self.live(seq) else { return };
+        live.noted = Noted::UnderWay;
         let head = live.head.clone();
         let user = self.people.by_id(head.user).map(|it| it.name.clone()).unwrap_or_default();
         let event = Event::new(Action::MessageAccepted, Result3::Success)
             .about(&user)
             .because(&head.channel)
             .in_turn(head.session, head.turn);
-        self.record(event, move |desk, recorded| {
-            if let (true, Some(live)) = (recorded, desk.live(seq)) {
-                live.recorded = true;
-                desk.have_scanned(seq);
-            } else {
-                desk.put_off(seq);
-            }
-        });
+        self.record(event, move |desk, recorded| desk.acceptance_recorded(seq, recorded));
+    }
+
+    fn acceptance_recorded(&mut self, seq: i64, recorded: bool) {
+        let Some(live) = self.live(seq) else { return };
+        live.noted = if recorded { Noted::Yes } else { Noted::No };
+        // Its end may have come in between, and has waited for this.
+        match (matches!(live.phase, Phase::Accepted), recorded) {
+            (true, true) => self.have_scanned(seq),
+            (true, false) => self.put_off(seq),
+            (false, true) => self.close(seq),
+            (false, false) => self.end_waits(seq),
+        }
     }
 
     fn have_scanned(&mut self, seq: i64) {
@@ -89,7 +97,7 @@ impl Desk {
     fn scanned(&mut self, seq: i64, chat: bool, verdict: Option<Verdict>) {
         let Some(verdict) = verdict else { return self.put_off(seq) };
         match self.let_in(seq, chat, &verdict) {
-            Ok(()) => self.admission.out = self.admission.out.saturating_sub(1),
+            Ok(()) => drop(self.admission.out.remove(&seq)),
             Err(fault) => {
                 tracing::error!(%fault, "a message could not be queued; it waits");
                 self.put_off(seq);
@@ -129,7 +137,7 @@ impl Desk {
 
     /// A peer or the disk was away: the message waits at the front.
     fn put_off(&mut self, seq: i64) {
-        self.admission.out = self.admission.out.saturating_sub(1);
+        self.admission.out.remove(&seq);
         self.admission.waiting.push_front(seq);
         self.admission.not_before = Some(self.now.at + PAUSE);
     }

@@ -1,7 +1,7 @@
 //! Accepting a message: it is checked, given its session and workspace, and made durable in one change. Only then
 //! is it acknowledged; a message that cannot be made durable is refused, and nothing of it stays.
 
-use crate::desk::{Desk, Live, Phase};
+use crate::desk::{Desk, Live, Noted, Phase};
 use crate::events::About;
 use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
 use ipc_proto::content::TEXT_BOUND;
@@ -71,7 +71,7 @@ impl Desk {
         self.tell_of(&head, matches!(making, Making::Session(..)));
         self.lanes.join(session, seq);
         self.admission.join(seq);
-        self.enter(Live { head: head.clone(), phase: Phase::Accepted, recorded: false, due: None });
+        self.enter(Live { head: head.clone(), phase: Phase::Accepted, noted: Noted::No, due: None });
         self.drive();
         Ok(self.accepted(&head))
     }

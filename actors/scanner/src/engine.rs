@@ -41,8 +41,8 @@ impl Default for Engine {
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) findings: Vec<Finding>,
-    /// The whole extent of each secret's match in the original, which streaming must not cut.
-    pub(crate) extents: Vec<Range<usize>>,
+    /// The rule and the whole extent of each secret's match in the original, which streaming must not cut.
+    pub(crate) extents: Vec<(&'static str, Range<usize>)>,
     pub(crate) canary: bool,
 }
 
@@ -166,7 +166,7 @@ impl Gathered {
     fn add(&mut self, hit: &Hit, back: impl Fn(Range<usize>) -> Range<usize>) {
         let span = back(hit.span.clone());
         if hit.rule.family == Family::Secret {
-            self.extents.push(back(hit.whole.clone()));
+            self.extents.push((hit.rule.id, back(hit.whole.clone())));
         }
         let rule = hit.rule;
         let finding = Finding {

@@ -40,7 +40,13 @@ struct Server {
 }
 
 impl Scanner for Server {
-    async fn scan(self, _: Context, direction: Direction, text: Text<SCAN_BOUND>, canary: Option<Name>) -> Verdict {
+    async fn scan(
+        self,
+        _: Context,
+        direction: Direction,
+        text: Text<SCAN_BOUND>,
+        canary: Option<Name>,
+    ) -> Verdict {
         let way = match direction {
             Direction::Input => scanner::Direction::Input,
             Direction::Output => scanner::Direction::Output,
@@ -58,7 +64,13 @@ impl Scanner for Server {
         }
     }
 
-    async fn hold_back(self, _: Context, pending: Text<SCAN_BOUND>, last: bool, canary: Option<Name>) -> Release {
+    async fn hold_back(
+        self,
+        _: Context,
+        pending: Text<SCAN_BOUND>,
+        last: bool,
+        canary: Option<Name>,
+    ) -> Release {
         let ready = scanner::ready(&self.engine, &pending, last, canary.as_deref());
         Release {
             text: Text::clip(&ready.release),

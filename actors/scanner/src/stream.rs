@@ -7,6 +7,7 @@ use crate::canary::Needles;
 use crate::engine::{Engine, redacted};
 use crate::verdict::{self, Direction, Finding, Report};
 use crate::{normalise, span};
+use std::ops::Range;
 
 /// A run without white space longer than this is released from its front. No token is longer, but for key blocks.
 pub const LONGEST_RUN: usize = 4 << 10;
@@ -47,7 +48,7 @@ pub fn ready(engine: &Engine, pending: &str, last: bool, canary: Option<&str>) -
 }
 
 /// The furthest place at which the pending text can be cut.
-fn cut(engine: &Engine, text: &str, extents: &[std::ops::Range<usize>], needles: &Needles) -> usize {
+fn cut(engine: &Engine, text: &str, extents: &[(&'static str, Range<usize>)], needles: &Needles) -> usize {
     let mut cut = settled_end(text).min(floor_of_tail(text, needles.tail(text)));
     let half = engine.half_keyword(text);
     if half < text.len() {
@@ -55,15 +56,19 @@ fn cut(engine: &Engine, text: &str, extents: &[std::ops::Range<usize>], needles:
     }
     engine.openings(text, |rule, at| {
         let open = text.len() - at < rule.furthest().min(LONGEST_OPEN) + LONGEST_KEYWORD;
-        if open && at < cut && !extents.iter().any(|extent| extent.contains(&at) && extent.end < text.len()) {
+        // Only a match of the same rule answers for its keyword: another one may have swallowed the word by the way.
+        let over = |(id, extent): &(&str, Range<usize>)| {
+            *id == rule.id && extent.contains(&at) && extent.end < text.len()
+        };
+        if open && at < cut && !extents.iter().any(over) {
             cut = run_start(text, at);
         }
     });
-    let mut sorted: Vec<_> = extents.iter().collect();
+    let mut sorted: Vec<&Range<usize>> = extents.iter().map(|(_, extent)| extent).collect();
     sorted.sort_by_key(|extent| std::cmp::Reverse(extent.start));
     // From the back, since moving the cut before one match may put it inside an earlier one.
     loop {
-        let inside = |extent: &&&std::ops::Range<usize>| {
+        let inside = |extent: &&&Range<usize>| {
             let open = extent.end == text.len() && text.len() - extent.start < LONGEST_OPEN;
             extent.start < cut && (cut < extent.end || open)
         };

@@ -104,12 +104,18 @@ fn given(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
     let Some(outcome) = outcome else {
         return result(released, Outcome::Error, "the tool broke");
     };
-    let how = if outcome.ok { Outcome::Success } else { Outcome::Error };
+    // A command that ended with another status than 0 was run as asked; failing tests are no failing tool.
+    let how = if outcome.ok || outcome.error == Some("exit_status") { Outcome::Success } else { Outcome::Error };
+    let mark = match (how, outcome.error) {
+        (Outcome::Success, _) => "",
+        (_, Some("timed_out")) => "[TIMEOUT] ",
+        _ => "[ERROR] ",
+    };
     let snapshot = outcome.state.as_ref().and_then(|state| serde_json::to_string(state).ok());
     ToolResult {
         duration_ms: outcome.duration_ms,
         snapshot: snapshot.and_then(|text| Text::new(text).ok()),
-        ..result(released, how, &outcome.output)
+        ..result(released, how, &format!("{mark}{}", outcome.output))
     }
 }
 

@@ -460,7 +460,6 @@ pub const RUNNER_KILLS: &[&str] = &[
     "kcmp",
     "pidfd_getfd",
     "process_madvise",
-    "seccomp",
 ];
 
 /// Flags of `clone` that make a namespace (`linux/sched.h`): refused in a runner with EPERM.

@@ -3,6 +3,8 @@
 //!
 //! It may change only the process it runs in and the children it makes. It never reads what they exchange.
 
+#[doc(hidden)]
+pub mod acts;
 mod caps;
 mod child;
 mod jail;

@@ -6,8 +6,8 @@
 use crate::answer::{PIECE, chunks, tokens};
 use ipc_proto::Name;
 use ipc_proto::Text;
-use ipc_proto::model::{Finish, MESSAGE_BOUND, ModelError, Piece, Usage};
-use ipc_proto::tool::ARGS_BOUND;
+use ipc_proto::model::{Finish, ModelError, Piece, Usage};
+use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -120,7 +120,7 @@ pub(crate) struct Decoder {
     calls: Vec<Call>,
     finish: Option<Finish>,
     usage: Option<Usage>,
-    /// Bytes of text and of reasoning.
+    /// Bytes of text and of reasoning; the gate takes as much of text.
     said: usize,
     /// Characters of everything that came, for providers that do not count.
     came: usize,
@@ -244,7 +244,7 @@ impl Decoder {
     fn words(&mut self, text: &str, piece: fn(Text<16384>) -> Piece) -> Result<(), ModelError> {
         self.said += text.len();
         self.came += text.chars().count();
-        if self.said > MESSAGE_BOUND {
+        if self.said > OUTPUT_BOUND {
             return Err(ModelError::Truncated);
         }
         self.out.extend(chunks(text, PIECE).map(|part| piece(Text::clip(part))));

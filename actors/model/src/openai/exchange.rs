@@ -46,20 +46,13 @@ impl Upstream for Credproxy {
             let request = request.clone();
             async move { client.request(context, request).await }
         };
-        self.0.call(&method::request, ask).await.map_err(lost)?.map_err(|error| match error {
-            CredError::Stalled => ModelError::Timeout,
-            error => ModelError::Credentials(error),
-        })
+        self.0.call(&method::request, ask).await.map_err(lost)?.map_err(unsent)
     }
 
     async fn next(&self, reply: Reply) -> Result<Chunk, ModelError> {
         let credit = u32::try_from(CHUNK).unwrap_or(u32::MAX);
         let ask = |client: CredproxyClient, context| async move { client.next(context, reply, credit).await };
-        self.0.call(&method::next, ask).await.map_err(lost)?.map_err(|error| match error {
-            CredError::Stalled => ModelError::Timeout,
-            CredError::Upstream | CredError::NoReply => ModelError::Truncated,
-            error => ModelError::Credentials(error),
-        })
+        self.0.call(&method::next, ask).await.map_err(lost)?.map_err(broken_off)
     }
 
     async fn close(&self, reply: Reply) {
@@ -70,14 +63,30 @@ impl Upstream for Credproxy {
     }
 }
 
-/// What a lost call to credproxy means for the answer. A restart broke it off; it can be asked for again.
-fn lost(fault: Fault) -> ModelError {
+/// What a lost call to credproxy means for the answer. A restart of it took the reply with it: the gate asks again.
+const fn lost(fault: Fault) -> ModelError {
     match fault {
-        Fault::PeerRestarted | Fault::Unreachable => ModelError::Truncated,
+        Fault::PeerRestarted | Fault::Unreachable => ModelError::Credentials(CredError::NoReply),
         Fault::Deadline => ModelError::Timeout,
         Fault::NotAllowed | Fault::TooBig | Fault::WrongVersion => {
             ModelError::Credentials(CredError::Upstream)
         }
+    }
+}
+
+/// Why a request was not sent, or got no head.
+const fn unsent(error: CredError) -> ModelError {
+    match error {
+        CredError::Stalled => ModelError::Timeout,
+        error => ModelError::Credentials(error),
+    }
+}
+
+/// Why a reply goes no further.
+const fn broken_off(error: CredError) -> ModelError {
+    match error {
+        CredError::Upstream => ModelError::Truncated,
+        error => unsent(error),
     }
 }
 
@@ -91,7 +100,7 @@ pub(crate) async fn converse<U: Upstream>(upstream: U, ask: Ask, outlet: Outlet,
             outlet.give(Piece::Failed(error)).await;
         }
     };
-    tokio::select! { _ = stop => {}, () = answer => {} }
+    tokio::select! { biased; _ = stop => {}, () = answer => {} }
     if let Some(reply) = held.take() {
         upstream.close(reply).await;
     }

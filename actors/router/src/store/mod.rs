@@ -110,11 +110,11 @@ impl Store {
         &self,
         sql: &str,
         params: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreFault>,
+        read: impl FnOnce(&Row<'_>) -> Result<T, StoreFault>,
     ) -> Result<Option<T>, StoreFault> {
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
-        rows.next()?.map(|row| read(row)).transpose()
+        rows.next()?.map(read).transpose()
     }
 
     #[cfg(test)]

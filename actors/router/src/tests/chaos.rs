@@ -25,48 +25,30 @@ struct Promises {
 }
 
 fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
-    let ann = world.id(1001);
     let running: Vec<TurnId> = world.runners.clone();
     let turn = running.get(pick % running.len().max(1)).copied();
     match (kind, turn) {
-        (0..=3, _) => {
-            let n = u32::try_from(pick % 40).unwrap();
-            let submission = said(ann, &format!("s{}", n % 3), &n.to_string(), "hello");
-            match world.submit(&submission) {
-                Ok(accepted) => {
-                    let known = promises.accepted.insert(n, (accepted.message, accepted.turn));
-                    assert!(
-                        known.is_none_or(|it| it == (accepted.message, accepted.turn)),
-                        "one key, one message"
-                    );
-                }
-                Err(RouterError::Busy { .. }) => {}
-                Err(other) => panic!("{other}"),
-            }
-        }
-        (4, Some(turn)) => {
-            let number = promises.steps.get(&turn).copied().unwrap_or(0);
-            let n = u8::try_from(number / 2).unwrap();
-            let step = if number % 2 == 0 { reply(n) } else { result(n, "found") };
-            let label = if number % 2 == 0 { Label::bottom() } else { web() };
-            let new = NewStep { number, step, session: label.clone(), workspace: label };
-            if world.ask(|desk, port| desk.step(turn, new, port)) == Some(Ok(())) {
-                promises.steps.insert(turn, number + 1);
-            }
-        }
+        (0..=3, _) => submit(world, promises, u32::try_from(pick % 40).unwrap()),
+        (4, Some(turn)) => step(world, promises, turn),
         (5 | 6, Some(turn)) => {
             if world.finish(turn, answer("reply")) == Some(Ok(())) {
                 promises.answered.insert(turn, "reply".into());
             }
         }
         (7, Some(turn)) => world.runner_ends(turn, Ended::Killed, 9),
-        (8, Some(turn)) => drop(world.ask(|desk, port| desk.cancel(None, turn, port))),
+        (8, _) => {
+            // Whatever was accepted, wherever it is by now.
+            if let Some((_, turn)) = promises.accepted.values().nth(pick % promises.accepted.len().max(1)) {
+                let turn = *turn;
+                world.ask(|desk, port| desk.cancel(None, turn, port));
+            }
+        }
         (9, _) => world.restart(),
         (10, Some(turn)) => {
             world.runners.retain(|it| *it != turn);
             world.restart();
         }
-        (11, _) => world.audit = pick % 3 != 0,
+        (11, _) => world.audit = !pick.is_multiple_of(3),
         (12, _) => world.scanner = [None, Some(Judgement::Pass), Some(Judgement::Block)][pick % 3],
         (13, _) => {
             world.errands_left = Some(pick % 4);
@@ -74,7 +56,38 @@ fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
             world.errands_left = None;
             world.restart();
         }
+        (14, Some(turn)) => {
+            world.ask(|desk, port| desk.follow(None, turn, 0, 64, port));
+        }
+        (15, _) if pick.is_multiple_of(4) => {
+            let name = ipc_proto::Text::clip(&format!("s{}", pick % 3));
+            world.ask(|desk, port| desk.end_session(None, &name, port));
+        }
         _ => world.pass(500),
+    }
+}
+
+fn submit(world: &mut World, promises: &mut Promises, n: u32) {
+    let ann = world.id(1001);
+    match world.submit(&said(ann, &format!("s{}", n % 3), &n.to_string(), "hello")) {
+        Ok(accepted) => {
+            let now = (accepted.message, accepted.turn);
+            let known = promises.accepted.insert(n, now);
+            assert!(known.is_none_or(|it| it == now), "one key, one message");
+        }
+        Err(RouterError::Busy { .. } | RouterError::SessionOver) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn step(world: &mut World, promises: &mut Promises, turn: TurnId) {
+    let number = promises.steps.get(&turn).copied().unwrap_or(0);
+    let n = u8::try_from(number / 2).unwrap();
+    let (step, label) =
+        if number.is_multiple_of(2) { (reply(n), Label::bottom()) } else { (result(n, "found"), web()) };
+    let new = NewStep { number, step, session: label.clone(), workspace: label };
+    if world.ask(|desk, port| desk.step(turn, new, port)) == Some(Ok(())) {
+        promises.steps.insert(turn, number + 1);
     }
 }
 

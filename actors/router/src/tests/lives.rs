@@ -134,10 +134,7 @@ fn with_audit_away_nothing_is_launched_or_answered_while_listings_go_on_and_it_h
     assert_eq!(world.launched.len(), 1);
     assert_eq!((world.state(running.message), world.state(waiting.message)), (Running, Accepted));
     assert_eq!(world.act(|desk| desk.sessions(None)).unwrap().len(), 2);
-    assert_eq!(
-        world.ask(|desk, port| desk.add_user(super::sessions::bob(), port)),
-        Some(Err(RouterError::NotDurable))
-    );
+    assert_eq!(world.ask(|desk, port| desk.add_user(super::bob(), port)), Some(Err(RouterError::NotDurable)));
     world.audit = true;
     world.pass(2000);
     assert_eq!((world.state(running.message), world.state(waiting.message)), (Answered, Running));
@@ -265,4 +262,44 @@ fn whoever_observes_hears_of_sessions_messages_and_tools_in_order() {
         EventName::MessageReceived,
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn timing_scratch() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    world.config.queue_total = 1000;
+    let mut floor = vec![];
+    let file =
+        std::fs::OpenOptions::new().create(true).append(true).open(world.folder.path().join("x")).unwrap();
+    for _ in 0..300 {
+        let t = std::time::Instant::now();
+        std::io::Write::write_all(&mut &file, &[0; 256]).unwrap();
+        file.sync_data().unwrap();
+        floor.push(t.elapsed().as_micros());
+    }
+    let mut took = vec![];
+    let mut whole = vec![];
+    for n in 0..300 {
+        let s = said(ann, "s", &n.to_string(), "hello");
+        world.errands_left = Some(0);
+        let t = std::time::Instant::now();
+        let a = world.act(|desk| {
+            let a = desk.submit(&s).unwrap();
+            took.push(t.elapsed().as_micros());
+            a
+        });
+        world.errands_left = None;
+        world.act(|desk| desk.lanes.waiting());
+        let _ = a;
+        world.restart();
+        let t = std::time::Instant::now();
+        world.finish(a.turn, answer("x")).unwrap().unwrap();
+        whole.push(t.elapsed().as_micros());
+    }
+    for v in [&mut floor, &mut took, &mut whole] {
+        v.sort();
+        println!("p50 {} p99 {}", v[v.len() / 2], v[v.len() * 99 / 100]);
+    }
+    panic!();
 }

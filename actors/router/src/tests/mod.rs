@@ -10,6 +10,8 @@ mod runners;
 mod sessions;
 mod world;
 
+pub(crate) use sessions::bob;
+
 use ipc_proto::config::{self, Agent, AgentLimits, UserRole};
 use ipc_proto::content::Content;
 use ipc_proto::ids::{CallId, UserId};

@@ -80,9 +80,10 @@ pub(super) fn of_text(file: &str, text: &str, measure: &Measure<'_>) -> Vec<Pass
     blocks.iter().filter_map(|block| document.passage(*block)).collect()
 }
 
-/// The same of the lines that grep gave, for files that were not read.
-pub(super) fn of_hits(file: &str, hits: &[Hit<'_>], measure: &Measure<'_>) -> Vec<Passage> {
-    let own = hits.iter().filter(|hit| hit.file == file);
+/// The same of the lines that grep gave, for what was not read of a file: all after so many lines.
+pub(super) fn of_hits(file: &str, read: usize, hits: &[Hit<'_>], measure: &Measure<'_>) -> Vec<Passage> {
+    let own =
+        hits.iter().filter(|hit| hit.file == file && usize::try_from(hit.line).is_ok_and(|line| line > read));
     own.map(|hit| {
         let (covers, score) =
             (measure.weights.covers(&hit.fit), measure.weights.worth(&hit.fit, hit.text.len()));
@@ -174,12 +175,11 @@ fn shorten(line: &str, words: &Words) -> String {
     if line.chars().count() <= LINE {
         return line.to_owned();
     }
-    let starts = line.split_word_starts();
     let fits = |at: &usize| {
         let word = line.get(*at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
         word.is_some_and(|word| words.fit(word).any())
     };
-    let hit = starts.into_iter().find(fits).unwrap_or(0);
+    let hit = word_starts(line).find(fits).unwrap_or(0);
     let before = line.get(..hit).unwrap_or_default().chars().count();
     let skipped = before.saturating_sub(LEAD);
     let shown: String = line.chars().skip(skipped).take(LINE).collect();
@@ -187,23 +187,14 @@ fn shorten(line: &str, words: &Words) -> String {
     format!("{}{shown}{}", if skipped > 0 { "[...] " } else { "" }, if more { " [...]" } else { "" })
 }
 
-trait WordStarts {
-    /// Where words begin.
-    fn split_word_starts(&self) -> Vec<usize>;
-}
-
-impl WordStarts for str {
-    fn split_word_starts(&self) -> Vec<usize> {
-        let mut inside = false;
-        let mut starts = Vec::new();
-        for (at, c) in self.char_indices() {
-            if c.is_alphanumeric() && !inside {
-                starts.push(at);
-            }
-            inside = c.is_alphanumeric();
-        }
-        starts
-    }
+/// Where words begin.
+fn word_starts(line: &str) -> impl Iterator<Item = usize> {
+    let mut inside = false;
+    line.char_indices().filter_map(move |(at, c)| {
+        let begins = c.is_alphanumeric() && !inside;
+        inside = c.is_alphanumeric();
+        begins.then_some(at)
+    })
 }
 
 /// The blocks of a text. Headings, lists and tables are known only in Markdown, and not within its fences.

@@ -123,17 +123,18 @@ impl<'a> Found<'a> {
         files
     }
 
-    /// The passages that fit best, best first. Of a file that could not be read, the lines that grep gave.
+    /// The passages that fit best, best first. Of what was not read, the lines that grep gave.
     fn passages(&self, turn: &Turn<'_>) -> Vec<Passage> {
         let measure = Measure { words: self.words, weights: &self.weights };
         let mut all: Vec<Passage> = Vec::new();
         for file in self.files() {
             let call = turn.calls_of("read").find(|call| call.argument("path").as_deref() == Some(file));
-            let read = match call.map(Call::came) {
-                Some(Came::Output(text)) => passages::of_text(file, text, &measure),
-                _ => Vec::new(),
+            let text = match call.map(Call::came) {
+                Some(Came::Output(text)) => text,
+                _ => "",
             };
-            all.extend(if read.is_empty() { passages::of_hits(file, &self.hits, &measure) } else { read });
+            all.extend(passages::of_text(file, text, &measure));
+            all.extend(passages::of_hits(file, text.lines().count(), &self.hits, &measure));
         }
         all.sort_by(|a, b| b.score.total_cmp(&a.score));
         let least = all.first().map_or(0.0, |best| best.score * WORTH);

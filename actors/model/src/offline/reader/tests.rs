@@ -233,6 +233,19 @@ fn a_rare_word_is_found_behind_more_lines_than_one_search_gives() {
 }
 
 #[test]
+fn what_stands_behind_the_part_that_was_read_is_quoted_as_the_search_gave_it() {
+    let mut desk = Desk::documents();
+    let log = format!("{}the zeppelin landed\n", "nothing today\n".repeat(50));
+    desk.files.push(("a.log".to_owned(), log));
+    let mut asking = Asking::new(request(&[("user", "when did the zeppelin land")], ALL));
+    let reply = asking.run(answer, |call| match call.tool.as_str() {
+        "read" => "nothing today\nnothing today\n[... cut: the first 2 of 51 lines are shown ...]".to_owned(),
+        _ => desk.run(call),
+    });
+    assert!(reply.text.contains("> the zeppelin landed\n(a.log:51)"), "{}", reply.text);
+}
+
+#[test]
 fn what_is_remembered_is_quoted_beside_the_files_and_only_if_it_fits() {
     let mut desk = Desk::documents();
     desk.memory = r#"[{"id":"9","content":"the harbour master is Ines"},{"id":"8","content":"tea at five"}]"#;

@@ -131,7 +131,7 @@ fn what_is_not_the_protocol_is_an_error() {
 #[test]
 fn every_bound_holds() {
     let mut decoder = Decoder::default();
-    let text = format!(r#"{{"choices":[{{"delta":{{"content":"{}"}}}}]}}"#, "x".repeat(MESSAGE_BOUND / 2));
+    let text = format!(r#"{{"choices":[{{"delta":{{"content":"{}"}}}}]}}"#, "x".repeat(OUTPUT_BOUND / 2));
     decoder.event(&text).unwrap();
     let longest =
         decoder.ready().iter().map(|piece| if let Piece::Text(text) = piece { text.len() } else { 0 }).max();

@@ -172,6 +172,22 @@ fn a_refusal_is_told_and_its_body_is_not_read() {
 }
 
 #[test]
+fn a_reply_that_credproxy_lost_is_told_from_one_that_the_provider_broke_off() {
+    let again = ModelError::Credentials(CredError::NoReply);
+    assert_eq!(
+        [lost(Fault::PeerRestarted), lost(Fault::Unreachable), broken_off(CredError::NoReply)],
+        [again; 3]
+    );
+    assert_eq!(broken_off(CredError::Upstream), ModelError::Truncated);
+    assert_eq!(unsent(CredError::Upstream), ModelError::Credentials(CredError::Upstream));
+    let timeout = ModelError::Timeout;
+    assert_eq!(
+        [lost(Fault::Deadline), unsent(CredError::Stalled), broken_off(CredError::Stalled)],
+        [timeout; 3]
+    );
+}
+
+#[test]
 fn slow_pieces_are_waited_for_and_silence_is_not() {
     let parts = STREAM.as_bytes().chunks(40).flat_map(|part| [Does::Waits(20), Does::Sends(part.to_vec())]);
     assert_eq!(run(&Provider::new(200, parts)), whole());

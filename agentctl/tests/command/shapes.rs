@@ -1,9 +1,7 @@
 //! What every command prints, in JSON and as text, against a control server that speaks the real interface.
 
-mod common;
-
-use common::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, done, output, said};
-use common::{Host, agentctl, document, stderr, stdout};
+use crate::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, done, output, said};
+use crate::host::{Host, agentctl, document, stderr, stdout};
 use ipc_proto::control::ControlError;
 use ipc_proto::router::{End, RouterError, Task};
 use ipc_proto::{Name, Text};

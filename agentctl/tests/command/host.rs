@@ -1,17 +1,13 @@
-//! A control server in this process, on a real socket, with canned answers, and the real `agentctl` against it.
-//!
-//! It speaks the real interface over the real wire; only what stands behind control is made up.
+//! A control server in this process on a real socket, and how `agentctl` is run against it.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
-pub mod canned;
-
-use canned::Canned;
+use crate::canned::Canned;
 use futures::StreamExt;
 use ipc_proto::control::{Control, FRAME_BOUND};
 use ipc_proto::ids::WorkspaceId;
 use manifest::Process;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::io::{IoSliceMut, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -25,15 +21,15 @@ use wire::codec::{Messages, Side};
 use wire::hello::{HELLO, Hello, Purpose};
 
 /// A canned host.
-pub struct Host {
-    pub folder: tempfile::TempDir,
-    pub socket: PathBuf,
-    pub canned: Canned,
+pub(crate) struct Host {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) socket: PathBuf,
+    pub(crate) canned: Canned,
 }
 
 impl Host {
     /// Listens in a folder of its own.
-    pub fn new(canned: Canned) -> Self {
+    pub(crate) fn new(canned: Canned) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("control.sock");
         let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
@@ -52,19 +48,19 @@ impl Host {
     }
 
     /// `agentctl` with these words, before it runs.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = agentctl(words);
         command.env("CORDON_SOCKET", &self.socket).env("XDG_STATE_HOME", self.folder.path());
         command
     }
 
     /// Runs `agentctl` to its end.
-    pub fn run(&self, words: &[&str]) -> Output {
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
         self.command(words).stdin(Stdio::null()).output().unwrap()
     }
 
     /// Runs it with this on standard input.
-    pub fn run_with(&self, words: &[&str], input: &[u8]) -> Output {
+    pub(crate) fn run_with(&self, words: &[&str], input: &[u8]) -> Output {
         let mut child = self
             .command(words)
             .stdin(Stdio::piped())
@@ -77,24 +73,56 @@ impl Host {
     }
 
     /// Runs it with `--json` and gives the one document it must print.
-    pub fn json(&self, words: &[&str]) -> Value {
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
         let output = self.run(&[words, &["--json"]].concat());
         document(&output)
     }
 
     /// Starts it, for tests that do something meanwhile.
-    pub fn start(&self, words: &[&str]) -> Child {
-        self.command(words)
+    pub(crate) fn start(&self, words: &[&str]) -> Started {
+        let child = self
+            .command(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap()
+            .unwrap();
+        Started(Some(child))
+    }
+}
+
+/// A program that is ended with its test, however that ends.
+pub(crate) struct Started(Option<Child>);
+
+impl Started {
+    /// Interrupts it, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let pid = i32::try_from(self.0.as_ref().unwrap().id()).unwrap();
+        kill(Pid::from_raw(pid), Signal::SIGINT).unwrap();
+    }
+
+    /// Waits for its end, for up to 20 s.
+    pub(crate) fn end(mut self) -> Output {
+        let end = Instant::now() + Duration::from_secs(20);
+        while self.0.as_mut().unwrap().try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
 /// The real program.
-pub fn agentctl(words: &[&str]) -> Command {
+pub(crate) fn agentctl(words: &[&str]) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the program under test, as an operator starts it")]
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentctl"));
     command.args(words).env_remove("XDG_RUNTIME_DIR").env_remove("CORDON_SOCKET");
@@ -102,21 +130,21 @@ pub fn agentctl(words: &[&str]) -> Command {
 }
 
 /// The one JSON document on standard output.
-pub fn document(output: &Output) -> Value {
+pub(crate) fn document(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON document: {text} {}", stderr(output)))
 }
 
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Waits up to 10 s.
-pub fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
     while !holds() {
         assert!(Instant::now() < end, "{what}");
@@ -171,4 +199,4 @@ async fn greeting(stream: &UnixStream) -> Option<(Hello, Option<RawFd>)> {
 }
 
 /// The id that attached directories get.
-pub const ATTACHED_ID: WorkspaceId = WorkspaceId::from_bytes([9; 16]);
+pub(crate) const ATTACHED_ID: WorkspaceId = WorkspaceId::from_bytes([9; 16]);

@@ -1,13 +1,9 @@
 //! A turn seen from outside: its stream, its end, Ctrl-C, and a control that restarts in the middle.
 
-mod common;
-
-use common::canned::{Canned, WORKSPACE, done, output, said, tool, tool_end};
-use common::{ATTACHED_ID, Host, document, stderr, stdout, until};
+use crate::canned::{Canned, WORKSPACE, done, output, said, tool, tool_end};
+use crate::host::{ATTACHED_ID, Host, document, stderr, stdout, until};
 use ipc_proto::Text;
 use ipc_proto::router::{End, Task, TurnEvent};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
 
@@ -147,8 +143,8 @@ fn ctrl_c_cancels_the_turn_and_its_end_is_awaited() {
     let host = Host::new(Canned::with(vec![TurnEvent::Started { attempt: 1 }]));
     let child = host.start(&["chat", "-m", "long", "--json"]);
     until("the turn is followed", || host.canned.get(|state| state.follows.len() >= 2));
-    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
-    let output = child.wait_with_output().unwrap();
+    child.interrupt();
+    let output = child.end();
     assert_eq!(host.canned.get(|state| state.cancelled), 1);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(pointer(&document(&output), "/end"), "cancelled");

@@ -21,66 +21,66 @@ use tokio::sync::Notify;
 
 /// What the host does, and what was asked of it.
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     /// The protocol version it claims, if not ours.
-    pub version: Option<u32>,
+    pub(crate) version: Option<u32>,
     /// Events of the one turn.
-    pub events: Vec<TurnEvent>,
+    pub(crate) events: Vec<TurnEvent>,
     /// Event numbers at which following breaks the connection, once each.
-    pub cuts: BTreeSet<u64>,
+    pub(crate) cuts: BTreeSet<u64>,
     /// The first so many submits break the connection after they were taken.
-    pub cut_submits: usize,
+    pub(crate) cut_submits: usize,
     /// What every command is answered with, if anything.
-    pub refuse: Option<ControlError>,
+    pub(crate) refuse: Option<ControlError>,
     /// Pids to list as running processes.
-    pub processes: Vec<(&'static str, u32)>,
+    pub(crate) processes: Vec<(&'static str, u32)>,
     /// The state directory.
-    pub state_dir: String,
+    pub(crate) state_dir: String,
     /// How often the process `router` was started.
-    pub generation: u64,
+    pub(crate) generation: u64,
     /// `restart` breaks the connection after it took effect.
-    pub cut_restart: bool,
+    pub(crate) cut_restart: bool,
     /// Entries of the record.
-    pub records: u64,
+    pub(crate) records: u64,
     /// The record is broken.
-    pub broken: bool,
+    pub(crate) broken: bool,
     /// What attaching is answered with, if not 0.
-    pub attach: u8,
+    pub(crate) attach: u8,
     // What was asked.
-    pub asks: Vec<Ask>,
-    pub follows: Vec<u64>,
-    pub cancelled: usize,
-    pub restarts: usize,
-    pub ended: Vec<String>,
-    pub removed: Vec<WorkspaceId>,
-    pub secrets: Vec<(String, Vec<String>, Vec<u8>)>,
-    pub directories: Vec<u64>,
-    pub added: Vec<(MemoryId, String, Vec<String>)>,
+    pub(crate) asks: Vec<Ask>,
+    pub(crate) follows: Vec<u64>,
+    pub(crate) cancelled: usize,
+    pub(crate) restarts: usize,
+    pub(crate) ended: Vec<String>,
+    pub(crate) removed: Vec<WorkspaceId>,
+    pub(crate) secrets: Vec<(String, Vec<String>, Vec<u8>)>,
+    pub(crate) directories: Vec<u64>,
+    pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
 }
 
 /// The canned host.
 #[derive(Clone, Default)]
-pub struct Canned {
+pub(crate) struct Canned {
     state: Arc<Mutex<State>>,
     /// Breaks every connection.
-    pub cut: Arc<Notify>,
+    pub(crate) cut: Arc<Notify>,
     changed: Arc<Notify>,
 }
 
-pub const TURN: TurnId = TurnId::from_bytes([1; 16]);
-pub const SESSION: SessionId = SessionId::from_bytes([2; 16]);
-pub const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
-pub const CALL: CallId = CallId::from_bytes([4; 16]);
-pub const USER: UserId = UserId::from_bytes([5; 16]);
-pub const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
-pub const MEMORY: MemoryId = MemoryId::from_bytes([7; 16]);
+pub(crate) const TURN: TurnId = TurnId::from_bytes([1; 16]);
+pub(crate) const SESSION: SessionId = SessionId::from_bytes([2; 16]);
+pub(crate) const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
+pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
+pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);
+pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
+pub(crate) const MEMORY: MemoryId = MemoryId::from_bytes([7; 16]);
 
-pub fn label() -> Label {
+pub(crate) fn label() -> Label {
     Label::of(Trust::Untrusted, Class::Internal, "web")
 }
 
 /// The last event of a turn.
-pub fn done(end: End, text: &str) -> TurnEvent {
+pub(crate) fn done(end: End, text: &str) -> TurnEvent {
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
     TurnEvent::Done(Finished {
         end,
@@ -92,16 +92,16 @@ pub fn done(end: End, text: &str) -> TurnEvent {
     })
 }
 
-pub fn said(text: &str) -> TurnEvent {
+pub(crate) fn said(text: &str) -> TurnEvent {
     TurnEvent::Text(Text::clip(text))
 }
 
-pub fn output(error: bool, bytes: &[u8]) -> TurnEvent {
+pub(crate) fn output(error: bool, bytes: &[u8]) -> TurnEvent {
     TurnEvent::Output { error, bytes: Blob::new(bytes).unwrap() }
 }
 
 /// A call that was released, or refused.
-pub fn tool(refused: Option<&str>) -> TurnEvent {
+pub(crate) fn tool(refused: Option<&str>) -> TurnEvent {
     TurnEvent::ToolStart {
         call: CALL,
         tool: Name::clip("read"),
@@ -111,40 +111,40 @@ pub fn tool(refused: Option<&str>) -> TurnEvent {
     }
 }
 
-pub fn tool_end() -> TurnEvent {
+pub(crate) fn tool_end() -> TurnEvent {
     TurnEvent::ToolEnd { call: CALL, outcome: Outcome::Success, duration_ms: 7 }
 }
 
 impl Canned {
     /// A host whose one turn has these events.
-    pub fn with(events: Vec<TurnEvent>) -> Self {
+    pub(crate) fn with(events: Vec<TurnEvent>) -> Self {
         let canned = Self::default();
         canned.set(|state| state.events = events);
         canned
     }
 
     /// Changes what it does.
-    pub fn set(&self, change: impl FnOnce(&mut State)) {
+    pub(crate) fn set(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap());
         self.changed.notify_waiters();
     }
 
     /// Looks at what was asked.
-    pub fn get<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub(crate) fn get<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.state.lock().unwrap())
     }
 
-    pub fn version(&self) -> u32 {
+    pub(crate) fn version(&self) -> u32 {
         self.get(|state| state.version).unwrap_or(PROTOCOL_VERSION)
     }
 
     /// Takes a directory.
-    pub fn attached(&self, about: &std::fs::Metadata) -> Vec<u8> {
+    pub(crate) fn attached(&self, about: &std::fs::Metadata) -> Vec<u8> {
         use std::os::unix::fs::MetadataExt;
         assert!(about.is_dir());
         self.set(|state| state.directories.push(about.ino()));
         match self.get(|state| state.attach) {
-            0 => [&[0][..], &super::ATTACHED_ID.bytes()].concat(),
+            0 => [&[0][..], &crate::host::ATTACHED_ID.bytes()].concat(),
             refusal => [&[refusal][..], &[0; 16]].concat(),
         }
     }
@@ -182,7 +182,7 @@ fn process(name: &str, pid: u32, generation: u64) -> ProcessStatus {
     }
 }
 
-pub fn session_info(name: &str) -> SessionInfo {
+pub(crate) fn session_info(name: &str) -> SessionInfo {
     SessionInfo {
         id: SESSION,
         name: Text::clip(name),
@@ -326,8 +326,11 @@ impl Control for Canned {
             let from_index = usize::try_from(from).unwrap();
             // Two at a time, and never over a cut, so that following goes on in pieces.
             let events: Vec<TurnEvent> = self.get(|state| {
-                let to_cut =
-                    state.cuts.range(from + 1..).next().map_or(usize::MAX, |cut| (cut - from) as usize);
+                let to_cut = state
+                    .cuts
+                    .range(from + 1..)
+                    .next()
+                    .map_or(usize::MAX, |cut| usize::try_from(cut - from).unwrap());
                 let most = 2.min(to_cut).min(usize::from(credit));
                 state.events.iter().skip(from_index).take(most).cloned().collect()
             });

@@ -1,0 +1,59 @@
+# Cordon. `make demo` runs the whole thing with nothing set up; `make test` is all that an ordinary user can run.
+SHELL := /bin/bash
+CARGO ?= cargo
+PREFIX ?= /usr
+DESTDIR ?=
+PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory model router gate control runner
+
+.PHONY: build release check fmt test test-confined demo run bench install uninstall deny
+
+build:
+	$(CARGO) build --workspace --bins
+
+release:
+	$(CARGO) build --release --workspace --bins
+
+check: ## format, lints, licences and advisories, laws of style
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(MAKE) --no-print-directory deny
+	$(CARGO) test --quiet -p tests --test style
+
+deny:
+	@command -v cargo-deny >/dev/null || $(CARGO) install cargo-deny --locked --quiet
+	$(CARGO) deny --workspace check --hide-inclusion-graph
+
+test: build ## everything this user may run; what needs root is named, not skipped in silence
+	$(CARGO) test --workspace --quiet
+	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined"; fi
+
+test-confined: build ## mode system: needs root, and fails without
+	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
+	$(CARGO) test --quiet -p tests --test confined -- --ignored
+
+demo: release
+	deploy/demo
+
+run: release
+	target/release/agentd run
+
+bench: release
+	$(CARGO) run --release --quiet -p tests --bin bench
+
+install: release
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/cordon $(DESTDIR)/etc/cordon
+	install -m 755 $(addprefix target/release/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/cordon/
+	install -m 755 target/release/agentctl $(DESTDIR)$(PREFIX)/bin/
+	ln -sf ../libexec/cordon/agentd $(DESTDIR)$(PREFIX)/bin/agentd
+	[ -e $(DESTDIR)/etc/cordon/cordon.toml ] || install -m 644 deploy/cordon.toml $(DESTDIR)/etc/cordon/cordon.toml
+	install -d $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 deploy/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+	install -m 644 deploy/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -D -m 644 deploy/cordon.service $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon.service
+	install -D -m 644 deploy/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
+
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/cordon
+	rm -f $(DESTDIR)$(PREFIX)/bin/agentd $(DESTDIR)$(PREFIX)/bin/agentctl
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/{agentd,agentctl}.8 $(DESTDIR)$(PREFIX)/share/man/man5/cordon.toml.5
+	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf

@@ -1,0 +1,97 @@
+//! Commands to agentd and their answers, which come in the order of the commands: a fixed-size frame each way.
+
+use super::down;
+use ipc_proto::control::Answer;
+use kit::Supervisor;
+use manifest::Process;
+use manifest::command::{self, Frame};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Commands that may wait for their answers.
+const WAITING: usize = 64;
+
+/// The way to agentd.
+pub(crate) struct Agentd {
+    supervisor: Supervisor,
+    line: Line,
+}
+
+impl Agentd {
+    pub(crate) fn new(supervisor: Supervisor) -> Self {
+        Self { supervisor, line: Line::default() }
+    }
+
+    /// Gives a command that agentd does not answer.
+    pub(crate) fn tell(&self, frame: Frame) -> Answer<()> {
+        self.send(frame, &[])
+    }
+
+    /// Gives a command and waits for its answer, at most 10 s.
+    pub(crate) async fn ask(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> Answer<command::Answer> {
+        if self.line.len() >= WAITING {
+            return Err(down(Process::Agentd));
+        }
+        self.send(frame, descriptors)?;
+        // Nothing is awaited between the two: the places in line are the order of the commands.
+        let answer = self.line.join();
+        let number = tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
+        number.and_then(command::Answer::from_number).ok_or_else(|| down(Process::Agentd))
+    }
+
+    /// Takes an answer.
+    pub(crate) fn done(&self, frame: &Frame) {
+        let [number, ..] = frame.words;
+        self.line.answer(number);
+    }
+
+    fn send(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> Answer<()> {
+        self.supervisor.send(frame, descriptors).map_err(|error| {
+            tracing::warn!(kind = ?frame.kind, %error, "agentd does not take a command");
+            down(Process::Agentd)
+        })
+    }
+}
+
+/// Who waits for an answer. A place is kept for a command whose asker gave up, since its answer still comes.
+#[derive(Default)]
+struct Line(RefCell<VecDeque<oneshot::Sender<u64>>>);
+
+impl Line {
+    fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    fn join(&self) -> oneshot::Receiver<u64> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.borrow_mut().push_back(sender);
+        receiver
+    }
+
+    fn answer(&self, number: u64) {
+        let first = self.0.borrow_mut().pop_front();
+        // That nobody waits any more loses nothing.
+        let _ = first.map(|asker| asker.send(number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_goes_to_the_command_it_answers_even_after_one_that_nobody_waits_for() {
+        let line = Line::default();
+        let (mut first, second, mut third) = (line.join(), line.join(), line.join());
+        drop(second);
+        for number in [10, 20, 30, 40] {
+            line.answer(number);
+        }
+        assert_eq!((first.try_recv(), third.try_recv(), line.len()), (Ok(10), Ok(30), 0));
+    }
+}

@@ -1,0 +1,190 @@
+//! What agentd told of the host and its processes, and `status` made of it. Numbers only come from agentd; a
+//! number that has no word is shown as such, never guessed at.
+
+use ipc_proto::control::{HostStatus, ProcessStatus};
+use ipc_proto::{List, Name, Text};
+use manifest::Process;
+use manifest::command::{Frame, HostState, Kind, Mode, ProcessState, WORDS, state_words};
+use std::collections::BTreeMap;
+
+/// Words of a frame that are not known.
+const UNKNOWN: &str = "unknown";
+
+/// What agentd told last.
+#[derive(Default)]
+pub(crate) struct Board {
+    host: [u64; WORDS],
+    processes: BTreeMap<Process, [u64; WORDS]>,
+}
+
+impl Board {
+    /// Takes what agentd tells.
+    pub(crate) fn take(&mut self, frame: &Frame) {
+        match frame.kind {
+            Kind::ProcessState => drop(self.processes.insert(frame.peer, frame.words)),
+            Kind::HostState => self.host = frame.words,
+            _ => {}
+        }
+    }
+
+    /// Whether a process will not come by itself: it is configured away, held or stopped.
+    pub(crate) fn is_away(&self, process: Process) -> bool {
+        let state = self.processes.get(&process).map(|words| word(words, state_words::STATE));
+        state
+            .and_then(ProcessState::from_number)
+            .is_none_or(|state| matches!(state, ProcessState::Held | ProcessState::Stopped))
+    }
+
+    /// Every process of this host, downhill.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = Process> {
+        self.processes.keys().copied()
+    }
+
+    /// The host as `agentctl status` shows it.
+    pub(crate) fn status(&self, state_dir: &str, now_ms: u64) -> HostStatus {
+        let [state, mode, began_ms, pid, ..] = self.host;
+        let processes = self.processes.iter().map(|(process, words)| status_of(*process, words, now_ms));
+        HostStatus {
+            state: Name::clip(HostState::from_number(state).map_or(UNKNOWN, host_word)),
+            mode: Name::clip(Mode::from_number(mode).map_or(UNKNOWN, mode_word)),
+            version: Name::clip(env!("CARGO_PKG_VERSION")),
+            pid: narrow(pid),
+            uptime_ms: now_ms.saturating_sub(began_ms),
+            state_dir: Text::clip(state_dir),
+            processes: List::clip(processes),
+        }
+    }
+}
+
+fn status_of(process: Process, words: &[u64; WORDS], now_ms: u64) -> ProcessStatus {
+    let at = |index| word(words, index);
+    let counter = |index: usize| word(words, state_words::COUNTERS + index);
+    let state = ProcessState::from_number(at(state_words::STATE));
+    let pid = narrow(at(state_words::PID));
+    ProcessStatus {
+        name: Name::clip(process.name()),
+        state: Name::clip(state.map_or(UNKNOWN, process_word)),
+        pid,
+        uid: narrow(at(state_words::UID)),
+        generation: at(state_words::GENERATION),
+        restarts: at(state_words::RESTARTS),
+        uptime_ms: if pid == 0 { 0 } else { now_ms.saturating_sub(at(state_words::SINCE)) },
+        calls: counter(0),
+        refused: counter(1),
+        p50_us: counter(2),
+        p99_us: counter(3),
+        pss_kib: counter(4),
+        rss_kib: counter(5),
+        in_flight: counter(6),
+        queue: counter(7),
+    }
+}
+
+fn word(words: &[u64; WORDS], index: usize) -> u64 {
+    words.get(index).copied().unwrap_or_default()
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+const fn host_word(state: HostState) -> &'static str {
+    match state {
+        HostState::Starting => "starting",
+        HostState::Ready => "ready",
+        HostState::Degraded => "degraded",
+        HostState::Stopping => "stopping",
+    }
+}
+
+const fn process_word(state: ProcessState) -> &'static str {
+    match state {
+        ProcessState::Starting => "starting",
+        ProcessState::Ready => "ready",
+        ProcessState::Waiting => "waiting",
+        ProcessState::Held => "held",
+        ProcessState::Stopped => "stopped",
+    }
+}
+
+const fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::System => "system",
+        Mode::User => "user",
+        Mode::Flat => "flat",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(process: Process, state: ProcessState) -> Frame {
+        let words = [state as u64, 77, 780_001, 3, 2, 5_000, 11, 12, 13, 14, 15, 16, 17, 18];
+        Frame::new(Kind::ProcessState, process).with(&words)
+    }
+
+    #[test]
+    fn status_shows_what_the_frames_say_in_the_order_of_the_table() {
+        let mut board = Board::default();
+        board.take(&told(Process::Router, ProcessState::Waiting));
+        board.take(&told(Process::Audit, ProcessState::Starting));
+        board.take(&told(Process::Audit, ProcessState::Ready));
+        let host = [HostState::Degraded as u64, Mode::User as u64, 1_000, 42, 9_000];
+        board.take(&Frame::new(Kind::HostState, Process::Agentd).with(&host));
+
+        let status = board.status("/var/lib/cordon", 10_000);
+        assert_eq!((status.state.as_str(), status.mode.as_str()), ("degraded", "user"));
+        assert_eq!((status.pid, status.uptime_ms, status.state_dir.as_str()), (42, 9_000, "/var/lib/cordon"));
+        let audit = ProcessStatus {
+            name: Name::clip("audit"),
+            state: Name::clip("ready"),
+            pid: 77,
+            uid: 780_001,
+            generation: 3,
+            restarts: 2,
+            uptime_ms: 5_000,
+            calls: 11,
+            refused: 12,
+            p50_us: 13,
+            p99_us: 14,
+            pss_kib: 15,
+            rss_kib: 16,
+            in_flight: 17,
+            queue: 18,
+        };
+        let router =
+            ProcessStatus { name: Name::clip("router"), state: Name::clip("waiting"), ..audit.clone() };
+        assert_eq!(status.processes.to_vec(), [audit, router]);
+    }
+
+    #[test]
+    fn a_process_that_does_not_run_has_no_uptime_and_odd_numbers_have_no_invented_words() {
+        let mut board = Board::default();
+        board.take(&Frame::new(Kind::ProcessState, Process::Model).with(&[99, 0, u64::MAX, 1, 0, 5]));
+        board.take(&Frame::new(Kind::HostState, Process::Agentd).with(&[99, 99, u64::MAX, u64::MAX]));
+        let status = board.status("", 10);
+        assert_eq!(
+            (status.state.as_str(), status.mode.as_str(), status.uptime_ms),
+            ("unknown", "unknown", 0)
+        );
+        let model = &status.processes[0];
+        assert_eq!((model.state.as_str(), model.uptime_ms, model.uid), ("unknown", 0, u32::MAX));
+    }
+
+    #[test]
+    fn only_a_process_that_runs_or_is_about_to_is_waited_for() {
+        let mut board = Board::default();
+        assert!(board.is_away(Process::Memory), "configured away");
+        for (state, away) in [
+            (ProcessState::Starting, false),
+            (ProcessState::Ready, false),
+            (ProcessState::Waiting, false),
+            (ProcessState::Held, true),
+            (ProcessState::Stopped, true),
+        ] {
+            board.take(&told(Process::Memory, state));
+            assert_eq!(board.is_away(Process::Memory), away, "{state:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The listener: who comes in, how many, and with how much memory. One connection cannot cost another anything
+//! but its own share.
+
+mod attach;
+mod connection;
+mod hello;
+mod meter;
+mod shares;
+
+use crate::desk::Desk;
+use shares::Shares;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::net::{UnixListener, UnixStream};
+
+/// Connections of one uid.
+const SEATS_EACH: usize = 16;
+/// Connections of everybody but root and the host's owner, whose 16 are kept for them: 64 in all.
+const SEATS_OTHERS: usize = 48;
+/// Bytes of large requests and answers of one uid at a time.
+const ROOM_EACH: usize = 48 << 20;
+/// The same of everybody but root and the host's owner. With their 48 MiB it stays under the row's 256 MiB.
+const ROOM_OTHERS: usize = 128 << 20;
+/// The pause after an accept that failed, such as for want of descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Who is in, and what they take.
+pub(crate) struct Door {
+    desk: Rc<Desk>,
+    seats: Rc<Shares>,
+    room: Rc<Shares>,
+}
+
+/// Takes connections on this listener from now on.
+pub(crate) fn open(desk: &Rc<Desk>, listener: OwnedFd) {
+    let owner = desk.config.owner_uid;
+    let door = Rc::new(Door {
+        desk: Rc::clone(desk),
+        seats: Shares::new(owner, SEATS_EACH, SEATS_OTHERS),
+        room: Shares::new(owner, ROOM_EACH, ROOM_OTHERS),
+    });
+    match as_listener(listener) {
+        Ok(listener) => drop(tokio::task::spawn_local(accept(door, listener))),
+        Err(error) => tracing::error!(%error, "the listener cannot be used"),
+    }
+}
+
+fn as_listener(listener: OwnedFd) -> io::Result<UnixListener> {
+    let listener = std::os::unix::net::UnixListener::from(listener);
+    listener.set_nonblocking(true)?;
+    UnixListener::from_std(listener)
+}
+
+async fn accept(door: Rc<Door>, listener: UnixListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => door.admit(stream),
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+impl Door {
+    /// Gives a connection its seat, or closes it.
+    fn admit(self: &Rc<Self>, stream: UnixStream) {
+        let Ok(peer) = stream.peer_cred() else {
+            return self.turn_away(None, "the kernel does not say who it is");
+        };
+        let uid = peer.uid();
+        let Some(seat) = self.seats.lease(uid, 1) else {
+            return self.turn_away(Some(uid), "too many connections");
+        };
+        let door = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            connection::serve(&door, uid, stream).await;
+            drop(seat);
+        });
+    }
+
+    /// Counts a connection that was ended for what it is or what it sent.
+    fn turn_away(&self, uid: Option<u32>, reason: &str) {
+        self.desk.host.refused();
+        tracing::warn!(uid, reason, "connection ended");
+    }
+}

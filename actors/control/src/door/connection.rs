@@ -1,0 +1,69 @@
+//! One connection: its hello, then calls until it ends. A frame that is no message of the interface ends it.
+
+use super::meter::{Account, Metered, Patience};
+use super::{Door, attach, hello};
+use crate::caller::Identity;
+use crate::guard::{self, Guard};
+use futures::{StreamExt, future};
+use hello::Greeting;
+use ipc_proto::control::{ControlRequest, FRAME_BOUND, METHODS};
+use manifest::Process;
+use std::rc::Rc;
+use std::time::Duration;
+use tarpc::server::{BaseChannel, Channel, Config};
+use tokio::net::UnixStream;
+use wire::hello::Hello;
+
+/// Calls of one connection that are served at once; more wait in its socket.
+const AT_ONCE: usize = 8;
+/// Answers that wait to be written.
+const ANSWERS: usize = 1;
+/// How long a connection may stand still in the middle of a frame.
+const PATIENCE: Patience = Patience { incoming: Duration::from_secs(10), outgoing: Duration::from_secs(30) };
+
+/// Serves a fresh connection until it ends.
+pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream) {
+    let identity = Rc::new(Identity::new(Rc::clone(&door.desk), uid));
+    match hello::receive(&stream, hello::PATIENCE).await {
+        Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello).await,
+        Ok(Greeting::Attach(directory)) => attach::serve(&identity, stream, directory).await,
+        Err(fault) => door.turn_away(Some(uid), &fault.to_string()),
+    }
+}
+
+async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: Hello) {
+    let uid = identity.uid();
+    let account = Account::new(Rc::clone(&door.room), uid);
+    let stream = Metered::new(stream, Rc::clone(&account), PATIENCE);
+    let transport = match wire::server_after_hello(stream, hello, Process::Control, FRAME_BOUND).await {
+        Ok(transport) => transport,
+        Err(fault) => return door.turn_away(Some(uid), &fault.to_string()),
+    };
+    // Before the first frame is read, since who is nobody has no room for a large one.
+    account.known.set(identity.is_somebody().await);
+    BaseChannel::new(Config { pending_response_buffer: ANSWERS }, transport)
+        .requests()
+        .take_while(|request| {
+            if let Err(fault) = request {
+                door.turn_away(Some(uid), &fault.to_string());
+            }
+            future::ready(request.is_ok())
+        })
+        .filter_map(|request| future::ready(request.ok()))
+        .for_each_concurrent(AT_ONCE, |request| {
+            let lease = account.room(bound(&request.get().message));
+            let guard = Guard { identity: Rc::clone(&identity), room: lease.is_some() };
+            let account = Rc::clone(&account);
+            async move {
+                request.execute(guard).await;
+                account.answered(lease);
+            }
+        })
+        .await;
+}
+
+/// The largest that the request or its answer can be, bytes.
+fn bound(request: &ControlRequest) -> usize {
+    let name = guard::method(request);
+    METHODS.iter().find(|method| method.name == name).map_or(FRAME_BOUND, |method| method.bound)
+}

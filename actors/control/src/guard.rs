@@ -1,0 +1,162 @@
+//! The one place where a role is looked at: before every call, and before anything of the call is used. What
+//! names no least role is refused; so is who is nobody.
+
+use crate::caller::{Caller, Identity};
+use crate::desk::down;
+use ipc_proto::Name;
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{Answer, Control, ControlError, ControlRequest, ControlResponse, least_role};
+use ipc_proto::router::Task;
+use manifest::Process;
+use std::rc::Rc;
+use tarpc::server::Serve;
+use tarpc::{RequestName, ServerError, context::Context};
+
+/// Looks at the caller's role before the server is asked.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    /// Who the connection belongs to.
+    pub(crate) identity: Rc<Identity>,
+    /// Whether there is memory for this call and its answer.
+    pub(crate) room: bool,
+}
+
+impl Serve for Guard {
+    type Req = ControlRequest;
+    type Resp = ControlResponse;
+
+    async fn serve(self, context: Context, request: ControlRequest) -> Result<ControlResponse, ServerError> {
+        match self.admit(&request).await {
+            Ok(caller) => {
+                let desk = Rc::clone(&caller.desk);
+                desk.host.served(caller.serve().serve(context, request)).await
+            }
+            Err(refusal) => Ok(refused(&request, refusal)),
+        }
+    }
+}
+
+impl Guard {
+    async fn admit(&self, request: &ControlRequest) -> Answer<Caller> {
+        let least = least(request);
+        let caller = self.identity.caller().await?.filter(|caller| reaches(caller.role(), least));
+        match caller {
+            Some(caller) if self.room => Ok(caller),
+            Some(_) => Err(down(Process::Control)),
+            None => {
+                let needs = word(least);
+                self.identity.desk().refuse(self.identity.uid(), method(request), needs).await;
+                Err(ControlError::NotAllowed(Name::clip(needs)))
+            }
+        }
+    }
+}
+
+/// The method's name: tarpc names a request `Service.method`.
+pub(crate) fn method(request: &ControlRequest) -> &str {
+    request.name().rsplit('.').next().unwrap_or_default()
+}
+
+/// The least role for this request: the method's, and more where it works in a workspace, which guests have none of.
+fn least(request: &ControlRequest) -> Option<UserRole> {
+    let least = least_role(method(request))?;
+    match request {
+        ControlRequest::Submit { ask } if ask.task != Task::Chat || ask.workspace.is_some() => {
+            Some(least.max(UserRole::User))
+        }
+        _ => Some(least),
+    }
+}
+
+/// Whether somebody of this role may ask what needs `least`.
+pub(crate) fn reaches(role: UserRole, least: Option<UserRole>) -> bool {
+    least.is_some_and(|least| role >= least)
+}
+
+/// The word for a least role.
+pub(crate) const fn word(least: Option<UserRole>) -> &'static str {
+    match least {
+        Some(UserRole::Guest) => "guest",
+        Some(UserRole::User) => "user",
+        Some(UserRole::Owner) => "owner",
+        None => "nobody has",
+    }
+}
+
+macro_rules! refusals {
+    ($($method:ident)+) => {
+        /// The answer to a request that was refused.
+        fn refused(request: &ControlRequest, refusal: ControlError) -> ControlResponse {
+            match request {
+                $( ControlRequest::$method { .. } => ControlResponse::$method(Err(refusal)), )+
+            }
+        }
+    };
+}
+
+refusals! {
+    Whoami Status Restart Hold Release Shutdown Logs Events Submit Follow Cancel Sessions Session EndSession
+    Messages Trace Users AddUser RemoveUser Agents Models Workspaces RemoveWorkspace MemoryAdd MemorySearch
+    MemoryShow MemoryList MemoryDelete AuditTail AuditVerify CredSet CredList CredRemove
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Text;
+    use ipc_proto::content::Content;
+    use ipc_proto::control::{Ask, METHODS};
+    use ipc_proto::ids::WorkspaceId;
+
+    const ROLES: [UserRole; 3] = [UserRole::Guest, UserRole::User, UserRole::Owner];
+
+    #[test]
+    fn every_method_is_reached_by_its_least_role_and_those_above_and_by_no_other() {
+        for method in METHODS {
+            let least = least_role(method.name);
+            for role in ROLES {
+                let may = reaches(role, least);
+                assert_eq!(may, Some(role) >= least, "{} by {role:?}", method.name);
+            }
+            assert!(reaches(UserRole::Owner, least), "{}", method.name);
+        }
+        assert!(ROLES.iter().all(|role| !reaches(*role, least_role("no_such_method"))));
+    }
+
+    #[test]
+    fn a_guest_reaches_what_talking_needs_and_nothing_else() {
+        let reached: Vec<_> =
+            METHODS.iter().map(|it| it.name).filter(|it| reaches(UserRole::Guest, least_role(it))).collect();
+        assert_eq!(reached, ["whoami", "submit", "follow", "cancel"]);
+    }
+
+    fn submit(task: Task, workspace: Option<WorkspaceId>) -> ControlRequest {
+        let content = Content::text(Text::clip("hello"));
+        let ask =
+            Ask { session: Text::clip("s"), agent: None, content, task, workspace, key: Text::clip("k") };
+        ControlRequest::Submit { ask }
+    }
+
+    #[test]
+    fn a_guest_may_talk_but_not_run_commands_or_use_a_workspace() {
+        let path = || Text::clip("a");
+        let workspace = Some(WorkspaceId::from_bytes([1; 16]));
+        for (request, expected) in [
+            (submit(Task::Chat, None), UserRole::Guest),
+            (submit(Task::Chat, workspace), UserRole::User),
+            (submit(Task::Command { argv: Default::default() }, None), UserRole::User),
+            (submit(Task::Put { path: path(), bytes: Default::default() }, None), UserRole::User),
+            (submit(Task::Get { path: path() }, None), UserRole::User),
+        ] {
+            assert_eq!(least(&request), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_refusal_answers_the_method_that_was_asked() {
+        let refusal = ControlError::NotAllowed(Name::clip("owner"));
+        let shutdown = refused(&ControlRequest::Shutdown {}, refusal.clone());
+        assert!(matches!(shutdown, ControlResponse::Shutdown(Err(error)) if error == refusal));
+        assert_eq!(method(&ControlRequest::AuditVerify {}), "audit_verify");
+    }
+}

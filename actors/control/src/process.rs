@@ -1,0 +1,50 @@
+//! The process: what it is configured with, and what agentd tells it. It opens no file before the seal; it must
+//! not take anybody in before it knows every process's state.
+
+use crate::desk::Desk;
+use crate::door;
+use ipc_proto::config;
+use kit::{Actor, Edge, Host, OpenFault, Place};
+use manifest::Process;
+use manifest::command::{Frame, Kind};
+use std::cell::RefCell;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The process.
+pub(crate) struct Controller {
+    desk: Rc<Desk>,
+    listener: RefCell<Option<OwnedFd>>,
+}
+
+impl Actor for Controller {
+    const PROCESS: Process = Process::Control;
+    type Config = config::Control;
+    type Opened = (config::Control, PathBuf);
+
+    fn open(config: config::Control, place: &Place) -> Result<Self::Opened, OpenFault> {
+        Ok((config, place.beside("logs")))
+    }
+
+    async fn start((config, logs): Self::Opened, host: Host) -> Self {
+        Self { desk: Rc::new(Desk::new(host, config, logs)), listener: RefCell::default() }
+    }
+
+    /// No process of the table calls this one.
+    async fn serve(&self, _: Edge) {}
+
+    fn notice(&self, frame: Frame, descriptors: Vec<OwnedFd>) {
+        match frame.kind {
+            Kind::Listener => drop(self.listener.replace(descriptors.into_iter().next())),
+            // Everything that is has been told: who comes in now is not told of a host without processes.
+            Kind::Plumbed => match self.listener.take() {
+                Some(listener) => door::open(&self.desk, listener),
+                None => tracing::error!("agentd handed over no listener"),
+            },
+            Kind::ProcessState | Kind::HostState => self.desk.board.borrow_mut().take(&frame),
+            Kind::Done => self.desk.agentd.done(&frame),
+            _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The interface: each method says who answers it. It holds no logic; roles were looked at before.
+
+mod creds;
+mod memory;
+mod operations;
+mod people;
+mod records;
+mod sessions;
+
+use crate::caller::Caller;
+use ipc_proto::audit::{Record, Report};
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk};
+use ipc_proto::credproxy::SecretInfo;
+use ipc_proto::ids::{MemoryId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::memory::{Area, Hit, Row};
+use ipc_proto::model::ModelInfo;
+use ipc_proto::router::{
+    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, SessionInfo, SessionName, SessionView,
+    UserInfo, WorkspaceInfo,
+};
+use ipc_proto::{Blob, List, Name, Text};
+use manifest::command::Kind;
+use tarpc::context::Context;
+
+impl Control for Caller {
+    async fn whoami(self, _: Context) -> Answer<UserInfo> {
+        self.user().await
+    }
+
+    async fn status(self, _: Context) -> Answer<HostStatus> {
+        Ok(self.host_status())
+    }
+
+    async fn restart(self, _: Context, name: Name) -> Answer<()> {
+        self.command(Kind::Restart, name).await
+    }
+
+    async fn hold(self, _: Context, name: Name) -> Answer<()> {
+        self.command(Kind::Hold, name).await
+    }
+
+    async fn release(self, _: Context, name: Name) -> Answer<()> {
+        self.command(Kind::Release, name).await
+    }
+
+    async fn shutdown(self, _: Context) -> Answer<()> {
+        self.stop_host().await
+    }
+
+    async fn logs(self, _: Context, name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {
+        self.read_log(&name, from, wait_ms).await
+    }
+
+    async fn events(self, _: Context, after: u64, wait_ms: u32) -> Answer<List<NamedEvent, 256>> {
+        self.named_events(after, wait_ms).await
+    }
+
+    async fn submit(self, _: Context, ask: Ask) -> Answer<Accepted> {
+        self.send(ask).await
+    }
+
+    async fn follow(self, _: Context, turn: TurnId, from: u64, credit: u16) -> Answer<Followed> {
+        self.follow_turn(turn, from, credit).await
+    }
+
+    async fn cancel(self, _: Context, turn: TurnId) -> Answer<()> {
+        self.cancel_turn(turn).await
+    }
+
+    async fn sessions(self, _: Context) -> Answer<List<SessionInfo, 256>> {
+        self.list_sessions().await
+    }
+
+    async fn session(self, _: Context, name: SessionName) -> Answer<SessionView> {
+        self.show_session(name).await
+    }
+
+    async fn end_session(self, _: Context, name: SessionName) -> Answer<()> {
+        self.close_session(name).await
+    }
+
+    async fn messages(self, _: Context, limit: u16) -> Answer<List<MessageInfo, 256>> {
+        self.list_messages(limit).await
+    }
+
+    async fn trace(self, _: Context, message: MessageId) -> Answer<List<Passed, 128>> {
+        self.trace_message(message).await
+    }
+
+    async fn users(self, _: Context) -> Answer<List<UserInfo, 256>> {
+        self.list_users().await
+    }
+
+    async fn add_user(
+        self,
+        _: Context,
+        name: Name,
+        role: UserRole,
+        uids: List<u32, 16>,
+        identities: List<Text<256>, 16>,
+    ) -> Answer<UserInfo> {
+        self.put_user(name, role, uids, identities).await
+    }
+
+    async fn remove_user(self, _: Context, name: Name) -> Answer<()> {
+        self.lose_user(name).await
+    }
+
+    async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
+        self.list_agents().await
+    }
+
+    async fn models(self, _: Context) -> Answer<List<ModelInfo, 256>> {
+        self.list_models().await
+    }
+
+    async fn workspaces(self, _: Context) -> Answer<List<WorkspaceInfo, 256>> {
+        self.list_workspaces().await
+    }
+
+    async fn remove_workspace(self, _: Context, id: WorkspaceId) -> Answer<()> {
+        self.forget_workspace(id).await
+    }
+
+    async fn memory_add(
+        self,
+        _: Context,
+        id: MemoryId,
+        area: Area,
+        content: Text<100_000>,
+        tags: List<Name, 16>,
+    ) -> Answer<MemoryId> {
+        self.remember(id, area, content, tags).await
+    }
+
+    async fn memory_search(
+        self,
+        _: Context,
+        area: Area,
+        words: Text<2048>,
+        limit: u16,
+    ) -> Answer<List<Hit, 100>> {
+        self.recall(area, words, limit).await
+    }
+
+    async fn memory_show(self, _: Context, area: Area, id: MemoryId) -> Answer<Row> {
+        self.show_memory(area, id).await
+    }
+
+    async fn memory_list(self, _: Context, area: Area, limit: u16, offset: u32) -> Answer<List<Row, 100>> {
+        self.list_memories(area, limit, offset).await
+    }
+
+    async fn memory_delete(self, _: Context, area: Area, id: MemoryId) -> Answer<()> {
+        self.forget(area, id).await
+    }
+
+    async fn audit_tail(self, _: Context, from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>> {
+        self.read_record(from, max, wait_ms).await
+    }
+
+    async fn audit_verify(self, _: Context) -> Answer<Report> {
+        self.verify_record().await
+    }
+
+    async fn cred_set(
+        self,
+        _: Context,
+        name: Name,
+        hosts: List<Text<253>, 8>,
+        sealed: Blob<16384>,
+    ) -> Answer<()> {
+        self.keep_secret(name, hosts, sealed).await
+    }
+
+    async fn cred_list(self, _: Context) -> Answer<List<SecretInfo, 256>> {
+        self.list_secrets().await
+    }
+
+    async fn cred_remove(self, _: Context, name: Name) -> Answer<()> {
+        self.forget_secret(name).await
+    }
+}

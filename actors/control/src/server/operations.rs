@@ -1,0 +1,137 @@
+//! Operating the host: its state, its processes, its logs. A command is on the record before agentd hears it.
+
+use crate::caller::Caller;
+use crate::desk::{Desk, down, to_the_end};
+use crate::logs;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::control::{Answer, ControlError, HostStatus, LogChunk};
+use ipc_proto::{Name, Text};
+use manifest::Process;
+use manifest::command::{self, Frame, Kind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// The longest that `logs` waits for a line, ms.
+const WAIT: u32 = 20_000;
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Caller {
+    /// The host and every process.
+    pub(crate) fn host_status(&self) -> HostStatus {
+        self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms())
+    }
+
+    /// Restarts, holds or releases a process.
+    pub(crate) async fn command(self, kind: Kind, name: Name) -> Answer<()> {
+        let target = target(kind, &name, &self.desk.board.borrow().processes().collect::<Vec<_>>())?;
+        let event = self.commanded(word(kind), target);
+        to_the_end(give(self.desk, Frame::new(kind, target), event)).await
+    }
+
+    /// Stops the host. agentd does not answer this: it drains control along with everybody.
+    pub(crate) async fn stop_host(self) -> Answer<()> {
+        let event = self.commanded("shutdown", Process::Agentd);
+        to_the_end(async move {
+            self.desk.record(event).await?;
+            self.desk.agentd.tell(Frame::new(Kind::Shutdown, Process::Agentd))
+        })
+        .await
+    }
+
+    /// What a process wrote.
+    pub(crate) async fn read_log(&self, name: &str, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {
+        let path = logs::file(&self.desk.logs, name).ok_or_else(|| no_process(logs::names()))?;
+        let until = Instant::now() + Duration::from_millis(wait_ms.min(WAIT).into());
+        let mut from = from;
+        loop {
+            let chunk = logs::read(&path, from).map_err(|error| {
+                tracing::warn!(name, %error, "a log cannot be read");
+                ControlError::Down(Name::clip("the log"))
+            })?;
+            if !chunk.text.is_empty() || Instant::now() >= until {
+                return Ok(chunk);
+            }
+            from = Some(chunk.next);
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    fn commanded(&self, what: &str, target: Process) -> Event {
+        let reason = format!("{what} by uid {}", self.uid);
+        Event::new(Action::OperatorCommand, Result3::Success).about(target.name()).because(&reason)
+    }
+}
+
+/// Records a command and gives it.
+async fn give(desk: Rc<Desk>, frame: Frame, event: Event) -> Answer<()> {
+    // What brings the record back cannot wait for it; it is recorded as soon as that has worked.
+    if frame.peer == Process::Audit && !desk.audit.is_up() {
+        let given = ask(&desk, frame).await;
+        tokio::task::spawn_local(async move {
+            if let Err(fault) = desk.record(event).await {
+                tracing::error!(%fault, "a command to audit is not on the record");
+            }
+        });
+        return given;
+    }
+    desk.record(event).await?;
+    if frame.peer == Process::Control {
+        // This process ends of it, so there is nobody to take agentd's answer.
+        return desk.agentd.tell(frame);
+    }
+    ask(&desk, frame).await
+}
+
+async fn ask(desk: &Desk, frame: Frame) -> Answer<()> {
+    match desk.agentd.ask(frame, &[]).await? {
+        command::Answer::Ok => Ok(()),
+        command::Answer::NoSuchProcess => Err(no_process(desk.board.borrow().processes().map(Process::name))),
+        _ => Err(down(Process::Agentd)),
+    }
+}
+
+/// The process that is meant. control cannot be held: nobody could release it.
+fn target(kind: Kind, name: &str, running: &[Process]) -> Answer<Process> {
+    let may = |process: &&Process| !(kind == Kind::Hold && **process == Process::Control);
+    let targets = || running.iter().filter(may);
+    let found = targets().find(|process| process.name() == name).copied();
+    found.ok_or_else(|| no_process(targets().map(|process| process.name())))
+}
+
+fn no_process(names: impl Iterator<Item = &'static str>) -> ControlError {
+    ControlError::NoProcess(Text::clip(&names.collect::<Vec<_>>().join(", ")))
+}
+
+const fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Restart => "restart",
+        Kind::Hold => "hold",
+        Kind::Release => "release",
+        _ => "command",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_this_host_is_meant_and_any_other_name_is_answered_with_those_there_are() {
+        let running = [Process::Audit, Process::Router, Process::Control];
+        assert_eq!(target(Kind::Restart, "router", &running), Ok(Process::Router));
+        assert_eq!(target(Kind::Restart, "control", &running), Ok(Process::Control));
+        let all = Err(ControlError::NoProcess(Text::clip("audit, router, control")));
+        for name in ["agentd", "runner", "memory", "", "Router", "router "] {
+            assert_eq!(target(Kind::Release, name, &running), all, "{name}");
+        }
+    }
+
+    #[test]
+    fn control_cannot_be_held() {
+        let running = [Process::Audit, Process::Control];
+        let refused = Err(ControlError::NoProcess(Text::clip("audit")));
+        assert_eq!(target(Kind::Hold, "control", &running), refused);
+        assert_eq!(target(Kind::Hold, "audit", &running), Ok(Process::Audit));
+    }
+}

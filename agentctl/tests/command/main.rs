@@ -1,0 +1,12 @@
+//! `agentctl` from outside: the real program against a control server that speaks the real interface over a real
+//! socket. Only what stands behind control is canned.
+
+// `cfg(test)` always holds here; it tells the lints that helpers are tests too.
+#[cfg(test)]
+mod canned;
+#[cfg(test)]
+mod host;
+#[cfg(test)]
+mod shapes;
+#[cfg(test)]
+mod turns;

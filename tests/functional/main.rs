@@ -1,0 +1,5 @@
+//! Functional: what a person asks for happens, through real processes.
+
+mod operations;
+mod sandbox;
+mod turns;

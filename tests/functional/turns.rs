@@ -1,0 +1,97 @@
+//! Turns: a message goes through confined processes and comes back.
+
+use serde_json::Value;
+use tests::Host;
+
+#[test]
+fn an_echo_comes_back() {
+    let host = Host::start();
+    assert_eq!(host.chat("s", "echo: hello there"), "hello there");
+}
+
+#[test]
+fn what_one_session_remembers_another_of_the_same_user_recalls() {
+    let host = Host::start();
+    let _ = host.chat("one", "remember: the harbour office opens at 07:40 on Tuesdays");
+    assert!(host.chat("two", "recall harbour office").contains("07:40"));
+}
+
+#[test]
+fn files_written_in_one_turn_are_read_and_searched_in_the_next() {
+    let host = Host::start();
+    let _ = host.chat("s", "write notes.md: the lighthouse keeper is called Ines");
+    assert!(host.chat("s", "read notes.md").contains("Ines"));
+    let answer = host.chat("s", "who is the lighthouse keeper?");
+    assert!(answer.contains("Ines") && answer.contains("notes.md:1"), "{answer}");
+    let other = host.chat("t", "read notes.md");
+    assert!(!other.contains("Ines"), "another session's workspace was read: {other}");
+}
+
+#[test]
+fn a_command_runs_in_the_jail_and_its_call_is_on_the_record() {
+    let host = Host::start();
+    let value = host.json(&["chat", "--session", "s", "-m", "run: echo $((6*7)) from $(hostname)"]);
+    assert!(value["reply"].as_str().unwrap().contains("42 from AGENT") || !is_jailed(&host), "{value}");
+    let call = &value["calls"][0];
+    assert_eq!((call["tool"].as_str(), call["verdict"].as_str()), (Some("bash"), Some("run")));
+    let tail = host.json(&["audit", "tail", "--from", &call["record"].to_string()]);
+    let record = &tail["records"][0];
+    assert_eq!((record["event"]["action"].as_str(), record["witness"].as_str()), (Some("tool_decided"), Some("gate")));
+}
+
+fn is_jailed(host: &Host) -> bool {
+    host.json(&["status"])["host"]["mode"] != "flat"
+}
+
+#[test]
+fn a_person_can_attach_a_directory_of_their_own_and_what_the_agent_writes_there_is_theirs() {
+    use std::os::unix::fs::MetadataExt;
+    let host = Host::start();
+    let folder = host.dir().join("mine");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("menu.txt"), "Thursday is soup day\n").unwrap();
+    let path = folder.to_str().unwrap();
+    let ask = |text: &str| host.json(&["chat", "--session", "w", "--workspace", path, "-m", text])["reply"].to_string();
+    assert!(ask("what is on Thursday?").contains("soup day"));
+    assert!(ask("write new.txt: mine").contains("new.txt"));
+    let meta = std::fs::metadata(folder.join("new.txt")).unwrap();
+    assert_eq!(meta.uid(), nix::unistd::geteuid().as_raw());
+}
+
+#[test]
+fn a_directory_that_is_none_or_not_there_is_refused_by_name() {
+    let host = Host::start();
+    for path in ["/etc/hostname", "/no/such/folder"] {
+        let value = host.ask(&["chat", "--workspace", path, "-m", "echo: x"]);
+        assert_eq!(value["ok"], false, "{value}");
+    }
+}
+
+#[test]
+fn unknown_sessions_agents_and_messages_are_answered_with_what_there_is() {
+    let host = Host::start();
+    let message = |value: Value| value["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message(host.ask(&["chat", "--agent", "nobody", "-m", "x"])).contains("default"));
+    let _ = host.chat("harbour", "echo: x");
+    assert!(message(host.ask(&["session", "show", "nothing"])).contains("harbour"));
+}
+
+#[test]
+fn a_message_can_be_traced_through_every_state() {
+    let host = Host::start();
+    let _ = host.chat("s", "echo: x");
+    let list = host.json(&["message", "list"]);
+    let id = list["messages"][0]["id"].as_str().unwrap().to_owned();
+    let trace = host.json(&["message", "trace", &id]);
+    let states: Vec<&str> = trace["states"].as_array().unwrap().iter().filter_map(|state| state["state"].as_str()).collect();
+    let expected = ["accepted", "queued", "running", "answered", "delivered"];
+    assert!(expected.iter().all(|state| states.contains(state)), "{states:?}");
+}
+
+#[test]
+fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
+    let host = Host::start();
+    let _ = host.chat("s", "remember: tea is at five");
+    let value = host.json(&["chat", "--session", "s", "-m", "run: env; cat /proc/self/environ; ls -la /proc/self/fd"]);
+    assert!(!value.to_string().contains("CANARY-"));
+}

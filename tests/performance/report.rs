@@ -1,0 +1,48 @@
+//! The table, and the document that keeps it.
+
+use crate::figure::{Figure, HEADS};
+use crate::machine;
+use std::fs;
+use std::io;
+
+/// Where the table begins in the document; what stands above is kept.
+const MARK: &str = "<!-- below: written by `make bench-write` -->\n";
+
+/// The table of these figures, with where they came from.
+pub(crate) fn of(figures: &[Figure]) -> String {
+    let rows: Vec<[String; 9]> = figures.iter().flat_map(Figure::rows).collect();
+    let heads = HEADS.map(str::to_owned);
+    let widths: Vec<usize> = (0..HEADS.len())
+        .map(|at| rows.iter().chain([&heads]).filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for (name, value) in machine::lines() {
+        text += &format!("- {name}: {value}\n");
+    }
+    text += "\n";
+    text += &line(&heads, &widths);
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    text += &format!("|-{}-|\n", rule.join("-|-"));
+    for row in &rows {
+        text += &line(row, &widths);
+    }
+    text
+}
+
+/// The first two columns and the last stand left, the numbers right.
+fn line(cells: &[String], widths: &[usize]) -> String {
+    let last = cells.len() - 1;
+    let cells = cells.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
+        2.. if at < last => format!("{cell:>width$}"),
+        _ => format!("{cell:<width$}"),
+    });
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// Puts the table into `docs/benchmarks.md`, below what is said there about it.
+pub(crate) fn keep(table: &str) -> io::Result<()> {
+    let path = tests::repository().join("docs/benchmarks.md");
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    let head = before.split_once(MARK).map_or(before.as_str(), |(head, _)| head);
+    fs::write(path, format!("{head}{MARK}\n{table}"))
+}

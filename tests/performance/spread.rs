@@ -1,0 +1,67 @@
+//! A set of measurements of one thing, and what is told of it. It measures nothing itself.
+
+use std::time::Duration;
+
+/// Measurements of one thing, in one unit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Samples(Vec<f64>);
+
+/// What is told of a set of measurements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    /// How many there were.
+    pub(crate) n: usize,
+    pub(crate) min: f64,
+    pub(crate) p50: f64,
+    pub(crate) p90: f64,
+    pub(crate) p99: f64,
+}
+
+impl Samples {
+    pub(crate) fn add(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    pub(crate) fn add_micros(&mut self, took: Duration) {
+        self.add(took.as_secs_f64() * 1e6);
+    }
+
+    pub(crate) fn add_millis(&mut self, took: Duration) {
+        self.add(took.as_secs_f64() * 1e3);
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// The same, each times `factor`.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        self.0.iter_mut().for_each(|value| *value *= factor);
+        self
+    }
+
+    /// `None` without a measurement.
+    pub(crate) fn spread(&self) -> Option<Spread> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        // The least value that this many of a hundred do not pass.
+        let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).max(1) - 1).copied();
+        Some(Spread { n: sorted.len(), min: *sorted.first()?, p50: rank(50)?, p90: rank(90)?, p99: rank(99)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_the_least_value_that_so_many_do_not_pass() {
+        let mut samples = Samples::default();
+        assert_eq!(samples.spread(), None);
+        for value in (1..=200).rev() {
+            samples.add(f64::from(value));
+        }
+        let spread = samples.spread().unwrap();
+        assert_eq!((spread.n, spread.min, spread.p50, spread.p90, spread.p99), (200, 1.0, 100.0, 180.0, 198.0));
+    }
+}

@@ -1,0 +1,99 @@
+//! Laws of every source file: it says what it is, it is short, and nothing in it is left for another day.
+
+use crate::source::{self, File};
+
+/// Lines of program in one file.
+const BOUND: usize = 400;
+/// Lines of a file of tests.
+const TEST_BOUND: usize = 600;
+
+/// Files of program that are longer, and why. A file that is not longer must not stand here.
+const LONGER: &[(&str, &str)] = &[
+    ("actors/scanner/src/rules/hosting.rs", "rules and their samples: data"),
+    ("agentctl/src/attest/judge.rs", "one comparison for each property that the kernel shows, read beside each other"),
+    ("ipc-proto/manifest/src/syscalls.rs", "the lists of system calls: data"),
+    ("ipc-proto/src/router.rs", "one file an interface, and this is the interface with the most methods and types"),
+];
+
+/// Tests that another test of the same file runs where they mean something, and why.
+const RUN_BY_ANOTHER: &[(&str, &str)] = &[
+    ("container/runner/src/tools/tests/commands.rs", "runs as the first process of a pid namespace"),
+    ("container/runner/src/tools/tests/files.rs", "mounts a small disk in a namespace"),
+];
+
+/// Lines before the file's own tests; a file that holds nothing but tests has none.
+fn program_lines(file: &File) -> usize {
+    if is_test(&file.path) {
+        return 0;
+    }
+    let lines: Vec<&str> = file.text.lines().collect();
+    let tests = lines.windows(2).position(|pair| pair.first() == Some(&"#[cfg(test)]") && opens_a_module(pair.last()));
+    tests.unwrap_or(lines.len())
+}
+
+fn opens_a_module(line: Option<&&str>) -> bool {
+    line.is_some_and(|line| line.contains("mod ") && line.ends_with('{'))
+}
+
+fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "testing.rs"))
+}
+
+#[test]
+fn every_file_opens_with_what_it_is() {
+    for file in source::files(".rs") {
+        assert!(file.text.starts_with("//! "), "{} does not open with `//!`", file.path);
+    }
+}
+
+#[test]
+fn no_file_is_long_without_a_reason() {
+    for file in source::files(".rs") {
+        let (program, all) = (program_lines(&file), file.text.lines().count());
+        let reason = LONGER.iter().find(|(path, _)| *path == file.path);
+        assert!(program <= BOUND || reason.is_some(), "{} has {program} lines of program", file.path);
+        assert!(program > BOUND || reason.is_none(), "{} has only {program} lines: take it off the list", file.path);
+        assert!(!is_test(&file.path) || all <= TEST_BOUND, "{} has {all} lines of tests", file.path);
+    }
+    for (path, _) in LONGER {
+        assert!(source::exists(path), "{path} is on the list and not there");
+    }
+}
+
+#[test]
+fn nothing_is_left_for_another_day() {
+    for file in source::files(".rs") {
+        let parts = source::parts(&file.text);
+        for later in ["TODO", "FIXME", "XXX", "HACK"] {
+            assert!(!source::has_word(&parts.comments, later), "{} has a comment with {later}", file.path);
+        }
+        for stub in ["todo", "unimplemented"] {
+            assert!(!parts.code.contains(&format!("{stub}!")), "{} has {stub}!", file.path);
+        }
+    }
+}
+
+#[test]
+fn no_test_is_ignored_outside_the_suite_that_needs_root() {
+    for file in source::files(".rs").iter().filter(|file| !file.path.starts_with("tests/confined/")) {
+        let ignored = source::parts(&file.text).code.contains("#[ignore");
+        let reason = RUN_BY_ANOTHER.iter().any(|(path, _)| *path == file.path);
+        assert_eq!(ignored, reason, "{}: an ignored test, or none where one is expected", file.path);
+    }
+}
+
+#[test]
+fn a_lint_is_suppressed_with_a_reason_and_only_where_it_would_speak() {
+    for file in source::files(".rs") {
+        let code = source::parts(&file.text).code;
+        for begin in ["#[expect(", "#![expect(", "#[allow(", "#![allow("] {
+            for rest in code.split(begin).skip(1) {
+                let attribute = rest.split(")]").next().unwrap_or_default();
+                assert!(attribute.contains("reason ="), "{}: {begin}{attribute} gives no reason", file.path);
+                // Each file of tests uses another part of what they share, so nothing can be expected there.
+                let shared = file.path.contains("/tests/common/") && attribute.contains("dead_code");
+                assert!(begin.contains("expect") || shared, "{}: `allow` hides a lint that is gone", file.path);
+            }
+        }
+    }
+}

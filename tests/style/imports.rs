@@ -1,0 +1,208 @@
+//! Who must never import whom: section 9 of the design, read from `cargo metadata` as the packages are resolved for
+//! this machine. A rule names packages, so a new crate that no rule knows fails until it has one.
+
+use crate::source;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+type Names = BTreeSet<String>;
+
+/// Our crates and which of our crates each may import, for its tests as well. Nothing is implied.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("manifest", &[]),
+    ("toolset", &[]),
+    ("ipc-proto", &["manifest"]),
+    ("wire", &["ipc-proto", "manifest"]),
+    ("confine", &["manifest"]),
+    ("agentd", &["confine", "manifest"]),
+    ("agentd-config", &["ipc-proto", "manifest"]),
+    ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
+    ("audit", ACTOR),
+    ("dialer", ACTOR),
+    ("credproxy", ACTOR),
+    ("scanner", ACTOR),
+    ("memory", ACTOR),
+    ("model", ACTOR),
+    ("router", ACTOR),
+    ("gate", &["ipc-proto", "kit", "manifest", "toolset"]),
+    ("control", CONTROL),
+    ("runner", &["confine", "ipc-proto", "manifest", "toolset", "wire"]),
+    ("agentctl", &["ipc-proto", "manifest", "wire"]),
+];
+const ACTOR: &[&str] = &["ipc-proto", "kit", "manifest"];
+/// Control speaks to `agentctl` over a socket that is no edge, so it has the hello and the codec besides.
+const CONTROL: &[&str] = &["confine", "ipc-proto", "kit", "manifest", "wire"];
+
+/// What must not be linked into the supervisor, however deep: a parser, a runtime, the bus.
+const NEVER_IN_AGENTD: &[&str] = &[
+    "tarpc", "tokio", "ractor", "futures", "serde", "serde_core", "serde_json", "toml", "bincode", "ipc-proto", "kit",
+    "wire", "clap", "regex", "tracing", "tracing-subscriber", "hyper", "rustls", "rusqlite",
+];
+
+/// Packages that few may link, and who.
+const ONLY: &[(&[&str], &[&str])] = &[
+    (&["hyper", "hyper-util", "http", "rustls", "tokio-rustls", "webpki-roots", "reqwest", "ureq", "native-tls"], &["credproxy"]),
+    (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
+    // Scheduler and curator are still to come.
+    (&["rusqlite", "libsqlite3-sys"], &["memory", "router", "model", "scheduler", "curator"]),
+    (&["crypto_box", "chacha20poly1305"], &["credproxy", "agentctl"]),
+    (&["seccompiler", "landlock"], &["confine", "agentd", "kit", "runner", "tests", "audit", "dialer", "credproxy", "scanner",
+        "memory", "model", "router", "gate", "control"]),
+    (&["clap", "rustyline"], &["agentctl"]),
+    (&["toml"], &["agentd-config"]),
+];
+
+/// The resolved packages.
+struct Graph {
+    names: BTreeMap<String, String>,
+    members: BTreeSet<String>,
+    /// By package: the packages it depends on, and whether the program itself (rather than its tests or its build
+    /// script) does.
+    edges: BTreeMap<String, Vec<(String, bool)>>,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo is asked for its own metadata")]
+fn metadata() -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &target])
+        .current_dir(tests::repository())
+        .output();
+    let stdout = output.map(|output| output.stdout).unwrap_or_default();
+    serde_json::from_slice(&stdout).unwrap_or_default()
+}
+
+fn graph() -> Graph {
+    let metadata = metadata();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let names = list(&metadata["packages"]).iter().map(|it| (text(&it["id"]), text(&it["name"]))).collect();
+    let members = list(&metadata["workspace_members"]).iter().map(text).collect();
+    let mut edges = BTreeMap::new();
+    for node in list(&metadata["resolve"]["nodes"]) {
+        let linked = |dep: &Value| list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+        let deps = list(&node["deps"]).iter().map(|dep| (text(&dep["pkg"]), linked(dep))).collect::<Vec<_>>();
+        edges.insert(text(&node["id"]), deps);
+    }
+    let graph = Graph { names, members, edges };
+    assert!(graph.members.len() > 10, "cargo metadata could not be read");
+    graph
+}
+
+impl Graph {
+    fn name(&self, id: &str) -> &str {
+        self.names.get(id).map_or("", String::as_str)
+    }
+
+    fn ours(&self) -> BTreeMap<&str, &str> {
+        self.members.iter().map(|id| (self.name(id), id.as_str())).collect()
+    }
+
+    fn direct(&self, id: &str) -> impl Iterator<Item = &(String, bool)> {
+        self.edges.get(id).into_iter().flatten()
+    }
+
+    /// Which of our crates one of ours depends on directly, for whatever.
+    fn imports(&self, id: &str) -> Names {
+        let ours = self.direct(id).filter(|(dep, _)| self.members.contains(dep));
+        ours.map(|(dep, _)| self.name(dep).to_owned()).collect()
+    }
+
+    /// Everything that is linked into one of ours.
+    fn linked(&self, id: &str) -> Names {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![id.to_owned()]);
+        while let Some(next) = open.pop() {
+            for (dep, linked) in self.direct(&next) {
+                if *linked && seen.insert(dep.clone()) {
+                    open.push(dep.clone());
+                }
+            }
+        }
+        seen.iter().map(|id| self.name(id).to_owned()).collect()
+    }
+}
+
+#[test]
+fn each_crate_imports_only_what_it_may() {
+    let graph = graph();
+    let ours = graph.ours();
+    for (name, id) in &ours {
+        if *name == "tests" {
+            continue;
+        }
+        let Some((_, may)) = MAY_IMPORT.iter().find(|(it, _)| it == name) else {
+            panic!("{name} has no rule: say in MAY_IMPORT which of our crates it may import");
+        };
+        for import in graph.imports(id) {
+            assert!(may.contains(&import.as_str()), "{name} imports {import}; it may import {may:?}");
+        }
+    }
+    for (name, _) in MAY_IMPORT {
+        assert!(ours.contains_key(name), "MAY_IMPORT names {name}, which is no crate of ours");
+    }
+}
+
+#[test]
+fn no_actor_imports_another_and_nothing_imports_tests() {
+    let graph = graph();
+    let actors: Names = manifest::TABLE.iter().map(|row| row.process.name().to_owned()).collect();
+    for (name, id) in graph.ours() {
+        for import in graph.imports(id) {
+            assert!(!actors.contains(&import) || name == "tests", "{name} imports the process {import}");
+            assert_ne!(import, "tests", "{name} imports the tests");
+        }
+    }
+}
+
+#[test]
+fn the_table_depends_on_nothing_at_all() {
+    let graph = graph();
+    let direct: Vec<_> = graph.ours().get("manifest").into_iter().flat_map(|id| graph.direct(id)).collect();
+    assert!(direct.is_empty(), "{direct:?}");
+}
+
+#[test]
+fn the_supervisor_links_no_parser_no_runtime_and_no_bus() {
+    let graph = graph();
+    let linked = graph.ours().get("agentd").map(|id| graph.linked(id)).unwrap_or_default();
+    assert!(linked.contains("confine") && linked.contains("manifest"));
+    for never in NEVER_IN_AGENTD {
+        assert!(!linked.contains(*never), "agentd links {never}");
+    }
+}
+
+#[test]
+fn what_few_may_link_is_linked_by_nobody_else() {
+    let graph = graph();
+    for (packages, who) in ONLY {
+        for (name, id) in graph.ours() {
+            let linked = graph.linked(id);
+            let forbidden = packages.iter().find(|package| linked.contains(**package) && !who.contains(&name));
+            assert!(forbidden.is_none(), "{name} links {forbidden:?}; only {who:?} may");
+        }
+    }
+}
+
+#[test]
+fn only_confine_has_unsafe_code() {
+    for file in source::files(".rs").iter().filter(|file| !file.path.starts_with("supervisor/confine/src/")) {
+        let code = source::parts(&file.text).code;
+        for word in ["unsafe", "unsafe_code"] {
+            assert!(!source::has_word(&code, word), "{} has {word}", file.path);
+        }
+    }
+    for file in source::files("Cargo.toml").iter().filter(|file| file.path != "Cargo.toml") {
+        let lints = file.text.split("[lints]").nth(1).map(str::trim);
+        if file.path == "supervisor/confine/Cargo.toml" {
+            assert!(lints.is_none(), "confine states its own lints");
+        } else {
+            assert_eq!(lints, Some("workspace = true"), "{} does not take the workspace's lints", file.path);
+        }
+    }
+    assert!(source::read("Cargo.toml").contains("unsafe_code = \"deny\""));
+}

@@ -1,0 +1,10 @@
+//! Style: the laws of the tree that no compiler holds. They read sources, manifests and documents of the repository,
+//! start nothing of Cordon, and change nothing.
+
+mod documents;
+mod files;
+mod imports;
+mod man_pages;
+mod seeds;
+mod source;
+mod specification;
