@@ -40,8 +40,23 @@ impl Scanner for Mirror {
     }
 }
 
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
+enum Rt { Set(tokio::runtime::Runtime, LocalSet), Local(tokio::runtime::LocalRuntime) }
+impl Rt {
+    fn block_on<F: std::future::Future + 'static>(&self, f: F) -> F::Output where F::Output: 'static {
+        let spawned = async move {
+            if std::env::var("SPAWN").is_ok() { tokio::task::spawn_local(f).await.unwrap() } else { f.await }
+        };
+        match self { Rt::Set(r, l) => l.block_on(r, spawned), Rt::Local(r) => r.block_on(spawned) }
+    }
+}
+fn runtime() -> io::Result<Rt> {
+    let mut b = tokio::runtime::Builder::new_current_thread();
+    b.enable_all();
+    let rt = if std::env::var("LOCAL").is_ok() { Rt::Local(b.build_local(Default::default())?) } else { Rt::Set(b.build()?, LocalSet::new()) };
+    if std::env::var("BEAT").is_ok() {
+        rt.block_on(async { tokio::task::spawn_local(async { let mut t = tokio::time::interval(std::time::Duration::from_secs(1)); loop { t.tick().await; } }); });
+    }
+    Ok(rt)
 }
 
 fn watched(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
@@ -52,7 +67,7 @@ fn watched(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
 /// The serving process.
 pub(crate) fn serve(stream: UnixStream) -> io::Result<()> {
     kit::bench::log();
-    LocalSet::new().block_on(&runtime()?, async {
+    runtime()?.block_on(async move {
         let edge = kit::bench::edge(watched(stream)?, Process::Scanner, Process::Gate);
         edge.serve(scanner::FRAME_BOUND, Mirror.serve()).await;
         Ok(())
@@ -64,15 +79,15 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     kit::bench::log();
     let mut floor = PingPong::start()?;
     let (stream, _peer) = role::start(Role::Edge)?;
-    let (local, runtime) = (LocalSet::new(), runtime()?);
-    let link = local.block_on(&runtime, async { Ok::<_, io::Error>(kit::bench::link(watched(stream)?, Process::Gate)) })?;
+    let runtime = runtime()?;
+    let link = runtime.block_on(async move { Ok::<_, io::Error>(kit::bench::link(watched(stream)?, Process::Gate)) })?;
     let (mut one, mut one_floor) = (Samples::default(), Samples::default());
     let (mut deep, mut deep_floor) = (Samples::default(), Samples::default());
     for round in 0..=ROUNDS {
         let here_floor = floor.one_by_one(CALLS)?;
-        let here = local.block_on(&runtime, one_by_one(&link, CALLS))?;
+        let here = runtime.block_on(one_by_one(link.clone(), CALLS))?;
         let here_deep_floor = floor.batched(DEEP_CALLS)?;
-        let here_deep = local.block_on(&runtime, deeply(&link, DEEP_CALLS))?;
+        let here_deep = runtime.block_on(deeply(link.clone(), DEEP_CALLS))?;
         if round == 0 {
             continue; // Caches, buffers and clocks of the processor are warm from here on.
         }
@@ -104,21 +119,21 @@ fn message() -> io::Result<Text<SCAN_BOUND>> {
     Text::new("m".repeat(MESSAGE)).map_err(io::Error::other)
 }
 
-async fn one_by_one(link: &Link<ScannerClient>, calls: usize) -> io::Result<Samples> {
+async fn one_by_one(link: Link<ScannerClient>, calls: usize) -> io::Result<Samples> {
     let (text, mut samples) = (message()?, Samples::default());
     for _ in 0..calls {
         let began = Instant::now();
-        ask(link, &text).await?;
+        ask(&link, &text).await?;
         samples.add_micros(began.elapsed());
     }
     Ok(samples)
 }
 
 /// Calls a second with [`DEPTH`] of them under way.
-async fn deeply(link: &Link<ScannerClient>, calls: usize) -> io::Result<f64> {
+async fn deeply(link: Link<ScannerClient>, calls: usize) -> io::Result<f64> {
     let text = message()?;
     let began = Instant::now();
-    let mut answers = futures::stream::iter(0..calls).map(|_| ask(link, &text)).buffer_unordered(DEPTH);
+    let mut answers = futures::stream::iter(0..calls).map(|_| ask(&link, &text)).buffer_unordered(DEPTH);
     while let Some(answer) = answers.next().await {
         answer?;
     }

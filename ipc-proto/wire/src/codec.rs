@@ -10,8 +10,10 @@ use std::io;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
+use tokio::time::Sleep;
 use tokio_util::codec::{Decoder, Encoder, Framed};
 
 /// Bytes of the length before each frame.
@@ -21,6 +23,11 @@ const HEAD: usize = 4;
 const LONGEST_DEADLINE: u64 = 600;
 /// Where a request's deadline stands: after the variant of the message.
 const DEADLINE_AT: usize = 4;
+/// A frame that was begun goes on by at least [`PACE`] bytes, or its rest, within this time; half a frame and then
+/// silence, or a trickle, ends the connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes that count as going on.
+const PACE: usize = 64 * 1024;
 
 /// Which end of a connection this is: servers look at a request's deadline before decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +118,7 @@ pub struct Messages<In, Out, S = UnixStream> {
     framed: Framed<S, Frames>,
     bound: usize,
     side: Side,
+    stall: Stall,
     types: PhantomData<fn(Out) -> In>,
 }
 
@@ -118,15 +126,47 @@ impl<In, Out, S: AsyncRead + AsyncWrite> Messages<In, Out, S> {
     /// Frames of at most `bound` bytes over this stream.
     #[must_use]
     pub fn new(stream: S, bound: usize, side: Side) -> Self {
-        Self { framed: Framed::new(stream, Frames { bound }), bound, side, types: PhantomData }
+        let framed = Framed::new(stream, Frames { bound });
+        Self { framed, bound, side, stall: Stall::default(), types: PhantomData }
+    }
+}
+
+/// How long a frame that was begun has stood still.
+#[derive(Default)]
+struct Stall {
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Bytes that were there when the timer was set.
+    had: usize,
+}
+
+impl Stall {
+    /// Half a frame of `has` bytes waits for its rest: an error once it has stood still for too long.
+    fn poll(&mut self, has: usize, context: &mut Context<'_>) -> Poll<io::Error> {
+        if has == 0 || has >= self.had.saturating_add(PACE) {
+            self.timer = None;
+        }
+        if has == 0 {
+            return Poll::Pending;
+        }
+        let timer = self.timer.get_or_insert_with(|| {
+            self.had = has;
+            Box::pin(tokio::time::sleep(PATIENCE))
+        });
+        ready!(timer.as_mut().poll(context));
+        Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "half a frame, then nothing"))
     }
 }
 
 impl<In: for<'de> serde::Deserialize<'de>, Out, S: AsyncRead + Unpin> Stream for Messages<In, Out, S> {
     type Item = io::Result<In>;
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<In>>> {
-        let frame = ready!(Pin::new(&mut self.framed).poll_next(context));
-        Poll::Ready(frame.map(|frame| decode(&frame?, self.bound, self.side)))
+        let me = &mut *self;
+        let Poll::Ready(frame) = Pin::new(&mut me.framed).poll_next(context) else {
+            let has = me.framed.read_buffer().len();
+            return me.stall.poll(has, context).map(|late| Some(Err(late)));
+        };
+        me.stall.timer = None;
+        Poll::Ready(frame.map(|frame| decode(&frame?, me.bound, me.side)))
     }
 }
 
@@ -187,6 +227,52 @@ mod tests {
         assert!(decode::<tarpc::ClientMessage<u8>>(&bytes, 256, Side::Server).is_ok());
         bytes[DEADLINE_AT..DEADLINE_AT + 8].copy_from_slice(&u64::MAX.to_le_bytes());
         assert!(decode::<tarpc::ClientMessage<u8>>(&bytes, 256, Side::Server).is_err());
+    }
+
+    fn paused(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(test);
+    }
+
+    #[test]
+    fn half_a_frame_and_then_silence_or_a_trickle_ends_the_connection() {
+        use futures::StreamExt;
+        use tokio::io::AsyncWriteExt;
+        paused(async {
+            let (near, mut far) = tokio::io::duplex(1024);
+            let mut messages = Messages::<u32, u32, _>::new(near, 1 << 20, Side::Client);
+            let trickle = async {
+                far.write_all(&1000_u32.to_le_bytes()).await.unwrap();
+                for _ in 0..20 {
+                    tokio::time::sleep(PATIENCE / 5).await;
+                    drop(far.write_all(&[0]).await);
+                }
+                std::future::pending::<()>().await;
+            };
+            let ended = tokio::select! {
+                ended = messages.next() => ended,
+                () = trickle => None,
+            };
+            assert_eq!(ended.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+        });
+    }
+
+    #[test]
+    fn a_connection_without_half_a_frame_may_be_silent_for_as_long_as_it_likes() {
+        use futures::{SinkExt, StreamExt};
+        paused(async {
+            let (near, far) = tokio::io::duplex(1024);
+            let mut receiver = Messages::<u32, u32, _>::new(near, 1024, Side::Client);
+            let mut sender = Messages::<u32, u32, _>::new(far, 1024, Side::Client);
+            for number in 0..3 {
+                let send = async {
+                    tokio::time::sleep(PATIENCE * 100).await;
+                    sender.send(number).await.unwrap();
+                };
+                let (received, ()) = tokio::join!(receiver.next(), send);
+                assert_eq!(received.unwrap().unwrap(), number);
+            }
+        });
     }
 
     proptest::proptest! {

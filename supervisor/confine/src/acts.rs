@@ -70,7 +70,7 @@ pub const ACTS: &[Act] = &[
     bare("mount"),
     bare("move_mount"),
     bare("chroot"),
-    bare("seccomp"),
+    with("seccomp", "seccomp", [99, 0, 0, 0, 0, 0]),
     bare("keyctl"),
     bare("add_key"),
     bare("bpf"),
