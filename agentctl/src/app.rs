@@ -37,16 +37,20 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
-/// The socket that was named, else the system's if it is there, else the user's.
+/// The socket that was named, else the first that is there of the system's and the user's.
 fn socket(named: Option<PathBuf>) -> PathBuf {
     let system = PathBuf::from(SYSTEM_SOCKET);
-    let user = || {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty())?;
-        Some(PathBuf::from(runtime).join("cordon/control.sock"))
-    };
-    match named {
-        Some(path) => path,
-        None if system.exists() => system,
-        None => user().unwrap_or(system),
-    }
+    let candidates = || std::iter::once(system.clone()).chain(user_sockets());
+    named
+        .or_else(|| candidates().find(|path| path.exists()))
+        .or_else(|| user_sockets().next())
+        .unwrap_or(system)
+}
+
+/// Where agentd listens when a user runs it: in the runtime folder, or in the state folder where there is none.
+fn user_sockets() -> impl Iterator<Item = PathBuf> {
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
+    let runtime = of("XDG_RUNTIME_DIR").map(|folder| folder.join("cordon/control.sock"));
+    runtime.into_iter().chain(state.map(|folder| folder.join("cordon/run/cordon/control.sock")))
 }

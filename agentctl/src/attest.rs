@@ -10,14 +10,13 @@ mod tests;
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::kernel::{self, Word};
+use crate::link::Peer;
 use crate::status;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use judge::{Finding, Scene, Verdict};
 use manifest::{Process, Row};
-use nix::sys::socket::{UnixCredentials, getsockopt, sockopt::PeerCredentials};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -53,8 +52,7 @@ pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
 /// One look at everything.
 async fn look(app: &App) -> Result<Vec<Finding>, Failure> {
     let (host, seen) = see(app).await?;
-    let peer = peer(app)?;
-    let scene = scene(&host, &peer, &seen);
+    let scene = scene(&host, app.link.peer()?, &seen);
     let mut findings = judge::agentd(&scene, host.pid);
     for process in &seen {
         findings.extend(judge::process(process.row, process.pid, &process.word, &scene));
@@ -91,25 +89,15 @@ fn row(process: &ProcessStatus) -> Option<(&'static Row, u32)> {
     manifest::is_actor(row.process).then_some((row, process.pid))
 }
 
-/// Who made the listening socket, by the kernel's word.
-fn peer(app: &App) -> Result<UnixCredentials, Failure> {
-    let path = app.link.path();
-    let unreachable = |cause: String| Failure::Unreachable { path: path.to_owned(), cause };
-    let stream = UnixStream::connect(path).map_err(|error| unreachable(error.to_string()))?;
-    getsockopt(&stream, PeerCredentials).map_err(|error| unreachable(error.to_string()))
-}
-
-fn scene(host: &HostStatus, peer: &UnixCredentials, seen: &[Seen]) -> Scene {
-    let state_dir = PathBuf::from(host.state_dir.as_str());
-    let supervisor = u32::try_from(peer.pid()).unwrap_or_default();
+fn scene(host: &HostStatus, peer: Peer, seen: &[Seen]) -> Scene {
+    let mode = judge::Mode::named(&host.mode);
     Scene {
-        mode: judge::Mode::named(&host.mode),
-        // Links show where files really are.
-        state_dir: state_dir.canonicalize().unwrap_or(state_dir),
+        mode,
+        state_dirs: state_dirs(host, mode),
         reader: nix::unistd::geteuid().as_raw(),
-        agentd_pid: supervisor,
-        agentd_uid: peer.uid(),
-        agentd: kernel::word(supervisor),
+        agentd_pid: peer.pid,
+        agentd_uid: peer.uid,
+        agentd: kernel::word(peer.pid),
         own: kernel::own_namespaces(),
         uids: seen
             .iter()
@@ -117,6 +105,14 @@ fn scene(host: &HostStatus, peer: &UnixCredentials, seen: &[Seen]) -> Scene {
             .collect(),
         installed: seen.iter().filter_map(|process| installed(process.row)).collect(),
     }
+}
+
+/// Links show where files really are. In system mode every process sees the state directory at a fixed place of
+/// its own mounts, and links show that.
+fn state_dirs(host: &HostStatus, mode: judge::Mode) -> Vec<PathBuf> {
+    let named = PathBuf::from(host.state_dir.as_str());
+    let inside = (mode == judge::Mode::System).then(|| PathBuf::from("/tmp/state"));
+    std::iter::once(named.canonicalize().unwrap_or(named)).chain(inside).collect()
 }
 
 /// Uid and gid of the row's installed user.

@@ -14,14 +14,12 @@ use ipc_proto::control::method;
 use ipc_proto::credproxy::{SECRET_BOUND, binding};
 use ipc_proto::{Blob, List, Name, Text};
 use nix::fcntl::{OFlag, open, openat};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -57,7 +55,7 @@ pub(crate) async fn set(app: &App, name: Name, hosts: Vec<Text<253>>) -> Outcome
     let hosts: List<Text<253>, 8> =
         List::new(hosts).map_err(|why| Failure::TooLong { what: "--host", why })?;
     let host = status::read(app).await?;
-    let key = public_key(Path::new(host.state_dir.as_str()), agentd_uid(app)?)?;
+    let key = public_key(Path::new(host.state_dir.as_str()), app.link.peer()?.uid)?;
     let sealed = seal(&key, &name, &hosts)?;
     let call = app.link.ask(&method::cred_set, async |c, cx| {
         c.cred_set(cx, name.clone(), hosts.clone(), sealed.clone()).await
@@ -97,15 +95,6 @@ pub(crate) async fn list(app: &App) -> Outcome {
 pub(crate) async fn remove(app: &App, name: Name) -> Outcome {
     app.link.ask(&method::cred_remove, async |c, cx| c.cred_remove(cx, name.clone()).await).await?;
     Ok(app.out.done(json!({ "name": name }), &format!("secret {name} is forgotten"))?)
-}
-
-/// The uid of who made the listening socket: agentd. It is the kernel's word, not control's.
-fn agentd_uid(app: &App) -> Result<u32, Failure> {
-    let path = app.link.path();
-    let unreachable = |cause: String| Failure::Unreachable { path: path.to_owned(), cause };
-    let stream = UnixStream::connect(path).map_err(|error| unreachable(error.to_string()))?;
-    let peer = getsockopt(&stream, PeerCredentials).map_err(|error| unreachable(error.to_string()))?;
-    Ok(peer.uid())
 }
 
 /// Reads the key below a state directory that belongs to `owner`.

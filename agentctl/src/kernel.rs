@@ -2,7 +2,7 @@
 //! judged here; what the kernel withholds is kept as withheld, with its reason.
 
 use nix::libc;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ pub(crate) struct Word {
     pub(crate) namespaces: BTreeMap<&'static str, Said<String>>,
     /// Interfaces other than `lo` that have a route in its network namespace.
     pub(crate) routes: Said<Vec<String>>,
+    /// The Unix sockets of its network namespace. Where that is its own, it made these itself; whatever else it
+    /// holds was handed to it.
+    pub(crate) made: Said<BTreeSet<String>>,
     /// What each of its descriptors points to.
     pub(crate) descriptors: Said<Vec<String>>,
     /// The program it executes.
@@ -46,6 +49,7 @@ pub(crate) fn word(pid: u32) -> Option<Word> {
         limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
         namespaces: namespaces(&folder),
         routes: routes(&folder),
+        made: text(&folder.join("net/unix")).map(|text| parse_sockets(&text)),
         descriptors: descriptors(&folder.join("fd")),
         program: link(&folder.join("exe")),
         files_of: folder.join("status").metadata().map(|stat| stat.uid()).map_err(reason),
@@ -138,6 +142,13 @@ pub(crate) fn parse_routes(four: &str, six: &str) -> Vec<String> {
     names
 }
 
+/// The sockets that `/proc/net/unix` names, as descriptors point to them.
+pub(crate) fn parse_sockets(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().skip(1);
+    let inodes = lines.filter_map(|line| line.split_whitespace().nth(6)).filter(|inode| *inode != "0");
+    inodes.map(|inode| format!("socket:[{inode}]")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,10 +178,19 @@ mod tests {
         assert_eq!(parse_routes(&four, &lo.replace("      lo", "    wg0")), ["eth0", "wg0"]);
     }
 
+    #[test]
+    fn the_sockets_of_a_namespace_are_named_as_descriptors_point_to_them() {
+        let text = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+            00000000421879bb: 00000003 00000000 00000000 0001 03 168761\n\
+            00000000a119480b: 00000003 00000000 00010000 0001 01 168762 /run/x\n";
+        let found: Vec<_> = parse_sockets(text).into_iter().collect();
+        assert_eq!(found, ["socket:[168761]", "socket:[168762]"]);
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_at_all_is_parsed_without_panic(text: String) {
-            let _ = (parse_status(&text), parse_limits(&text), parse_routes(&text, &text));
+            let _ = (parse_status(&text), parse_limits(&text), parse_routes(&text, &text), parse_sockets(&text));
         }
     }
 }

@@ -56,23 +56,41 @@ impl Trouble {
     }
 }
 
+/// Who made the socket: agentd. It is the kernel's word, not control's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// Its pid; 0 if it cannot be seen from here.
+    pub(crate) pid: u32,
+    /// Its uid.
+    pub(crate) uid: u32,
+}
+
 /// The connection to control.
 pub(crate) struct Link {
     path: PathBuf,
     client: RefCell<Option<ControlClient>>,
     /// Somebody has listened there since this command began, so being away is likely to pass.
-    met: Cell<bool>,
+    met: Cell<Option<Peer>>,
 }
 
 impl Link {
     /// To the host that listens at `path`. Nothing is connected yet.
     pub(crate) const fn new(path: PathBuf) -> Self {
-        Self { path, client: RefCell::new(None), met: Cell::new(false) }
+        Self { path, client: RefCell::new(None), met: Cell::new(None) }
     }
 
     /// The socket.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who made the socket.
+    ///
+    /// # Errors
+    /// Nothing was asked yet, so nobody was met.
+    pub(crate) fn peer(&self) -> Result<Peer, Failure> {
+        let nobody = || Trouble::Absent(io::ErrorKind::NotConnected.into()).into_failure(&self.path);
+        self.met.get().ok_or_else(nobody)
     }
 
     /// Asks, and asks again while control or a process behind it restarts.
@@ -152,7 +170,7 @@ impl Link {
     fn may_pass(&self, trouble: &Trouble) -> bool {
         match trouble {
             Trouble::Lost | Trouble::Down(_) => true,
-            Trouble::Absent(_) => self.met.get(),
+            Trouble::Absent(_) => self.met.get().is_some(),
             Trouble::Denied(_) | Trouble::Version | Trouble::Slow | Trouble::Refused(_) => false,
         }
     }
@@ -162,7 +180,9 @@ impl Link {
             return Ok(client.clone());
         }
         let stream = UnixStream::connect(&self.path).await.map_err(absent)?;
-        self.met.set(true);
+        let peer = stream.peer_cred().map_err(absent)?;
+        let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
+        self.met.set(Some(Peer { pid, uid: peer.uid() }));
         // The speaker is a claim for messages only; an operator stands where the supervisor stands.
         let hello = wire::client(stream, Process::Agentd, FRAME_BOUND);
         let transport = match tokio::time::timeout(PATIENCE, hello).await {

@@ -5,14 +5,14 @@
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::link::Trouble;
+use crate::link::{Peer, Trouble};
 use crate::status;
 use ipc_proto::Name;
 use ipc_proto::control::{ControlClient, ControlError, method};
 use serde_json::json;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
-use tokio::net::UnixStream;
 
 /// How long `shutdown` waits for the host to be gone.
 const GOING_DOWN: Duration = Duration::from_secs(30);
@@ -51,7 +51,7 @@ pub(crate) async fn release(app: &App, name: Name) -> Outcome {
     Ok(app.out.done(json!({ "process": name, "command": "release" }), &format!("{name} is released"))?)
 }
 
-/// Stops the host and waits until nobody listens any more.
+/// Stops the host and waits until it is gone.
 pub(crate) async fn shutdown(app: &App) -> Outcome {
     status::read(app).await?;
     match app.link.ask(&method::shutdown, async |c, cx| c.shutdown(cx).await).await {
@@ -59,18 +59,20 @@ pub(crate) async fn shutdown(app: &App) -> Outcome {
         Ok(()) | Err(Failure::Unreachable { .. }) => {}
         Err(failure) => return Err(failure),
     }
-    let stopped = gone(app).await;
+    let stopped = gone(app.link.peer()?).await;
     let sentence = if stopped { "the host has stopped" } else { "the host is stopping" };
     Ok(app.out.done(json!({ "stopped": stopped }), sentence)?)
 }
 
-async fn gone(app: &App) -> bool {
+/// Waits for agentd itself: its pid is the kernel's word, and the lock on the state directory goes with it.
+async fn gone(agentd: Peer) -> bool {
+    let process = PathBuf::from(format!("/proc/{}", agentd.pid));
     let end = Instant::now() + GOING_DOWN;
     while Instant::now() < end {
-        if UnixStream::connect(app.link.path()).await.is_err() {
+        if !process.exists() {
             return true;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     false
 }

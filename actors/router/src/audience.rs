@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// How long the ring of a turn is kept after its end, and of how many turns.
-const KEPT: (Duration, usize) = (Duration::from_secs(60), 32);
+const KEPT: (Duration, usize) = (Duration::from_secs(60), 16);
 /// How long the gate is held up by a follower that is behind.
 const HELD: Duration = Duration::from_secs(5);
 

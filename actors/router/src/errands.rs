@@ -67,6 +67,7 @@ impl Peers {
                     let errno = u64::try_from(fault.raw_os_error().unwrap_or_default()).unwrap_or_default();
                     queue.tell(move |desk| desk.runner_ended(launch.turn, Some(Ended::NotLaunched), errno));
                 }
+                kit::fault_point!("router.start.launched");
             }
             // One that is not heard is said again by the desk's next ticks.
             Errand::Kill(turn) => drop(self.supervisor.send(crate::launch::kill_frame(turn), &[])),

@@ -177,7 +177,9 @@ impl Desk {
         let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
         let pass = Pass::of(&head, MessageState::Running, self.now.ms);
         self.store.commit(|tx| {
+            // What runs in a workspace may leave anything in it that it has seen.
             tx.raise_session(head.session, label)?;
+            tx.raise_workspace(workspace.id, label)?;
             tx.pass(&pass)
         })?;
         kit::fault_point!("router.start.committed");

@@ -59,10 +59,11 @@ impl Desk {
         live.noted = Noted::UnderWay;
         let head = live.head.clone();
         let user = self.people.by_id(head.user).map(|it| it.name.clone()).unwrap_or_default();
-        let event = Event::new(Action::MessageAccepted, Result3::Success)
+        let mut event = Event::new(Action::MessageAccepted, Result3::Success)
             .about(&user)
             .because(&head.channel)
             .in_turn(head.session, head.turn);
+        event.bytes = u64::from(head.bytes);
         self.record(event, move |desk, recorded| desk.acceptance_recorded(seq, recorded));
     }
 

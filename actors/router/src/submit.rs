@@ -67,6 +67,7 @@ impl Desk {
             failures: 0,
             losses: 0,
             accepted_ms: fresh.now_ms,
+            bytes,
         };
         self.tell_of(&head, matches!(making, Making::Session(..)));
         self.lanes.join(session, seq);

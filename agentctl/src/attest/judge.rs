@@ -4,8 +4,11 @@ use crate::kernel::{Said, Status, Word};
 use crate::rows;
 use manifest::{Network, Place, Process, Row, TABLE};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Sockets that tokio makes to itself, to be woken by signals.
+const EVENT_LOOP: usize = 2;
 
 /// How it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +92,8 @@ impl Mode {
 pub(crate) struct Scene {
     /// How the host confines.
     pub(crate) mode: Mode,
-    /// The state directory.
-    pub(crate) state_dir: PathBuf,
+    /// Where the state directory shows: its own path, and in system mode its place in the processes' own mounts.
+    pub(crate) state_dirs: Vec<PathBuf>,
     /// Who reads: only a reader of the same uid can tell by what is withheld that a process cannot be dumped.
     pub(crate) reader: u32,
     /// The pid of who made the control socket.
@@ -105,6 +108,13 @@ pub(crate) struct Scene {
     pub(crate) uids: BTreeMap<Process, u32>,
     /// Uid and gid of the rows whose user is installed.
     pub(crate) installed: BTreeMap<Process, (u32, u32)>,
+}
+
+impl Scene {
+    /// Root gives every process a uid of its own; an ordinary user has one for all.
+    fn has_own_uids(&self) -> bool {
+        self.mode == Mode::System || self.agentd_uid == 0
+    }
 }
 
 /// The real uid of a process.
@@ -182,7 +192,7 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     let me = row.process;
     let (uid, gid) = expected_ids(row, scene);
     let mut own_uid = field(me, &word.status, "Uid", four(uid));
-    if scene.mode == Mode::System && own_uid.verdict == Verdict::Equal {
+    if scene.has_own_uids() && own_uid.verdict == Verdict::Equal {
         let shared = scene.uids.iter().find(|(other, theirs)| **other != me && **theirs == uid);
         if let Some((other, _)) = shared {
             own_uid.verdict = Verdict::Different;
@@ -193,7 +203,7 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
         }
     }
     let groups = permitted_groups(scene, gid);
-    let expected = if scene.mode == Mode::System { "none" } else { "none beyond agentd's" };
+    let expected = if scene.has_own_uids() { "none" } else { "none beyond agentd's" };
     vec![
         field(me, &word.status, "PPid", scene.agentd_pid.to_string()),
         own_uid,
@@ -204,9 +214,9 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     ]
 }
 
-/// In system mode the installed user's, else base plus number; in the others agentd's own.
+/// Where agentd is root, the installed user's, else base plus number; else agentd's own.
 fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
-    if scene.mode != Mode::System {
+    if !scene.has_own_uids() {
         let gid = scene
             .agentd
             .as_ref()
@@ -232,7 +242,7 @@ fn base(scene: &Scene) -> u32 {
 }
 
 fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
-    let inherited = scene.agentd.as_ref().filter(|_| scene.mode != Mode::System);
+    let inherited = scene.agentd.as_ref().filter(|_| !scene.has_own_uids());
     let inherited = inherited.and_then(|word| word.status.as_ref().ok()?.get("Groups"));
     let inherited = inherited.map(|groups| groups.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
     inherited.unwrap_or_default().into_iter().chain([gid.to_string()]).collect()
@@ -323,7 +333,7 @@ fn program(row: &Row, word: &Word) -> Finding {
     })
 }
 
-/// Every descriptor is of a kind that the row explains, and of sockets there are no more than edges.
+/// Every descriptor is of a kind that the row explains.
 fn descriptors(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
     let me = row.process;
     let kind = |target: &String| kind(target, row, pid, scene);
@@ -333,13 +343,27 @@ fn descriptors(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> 
     let known = finding(me, "descriptors", expected, kinds, |_| {
         word.descriptors.iter().flatten().all(|target| kind(target).is_some())
     });
-    let Some(most) = most_sockets(me) else { return vec![known] };
-    let sockets = said.map(|targets| targets.iter().filter(|target| target.starts_with("socket:")).count());
-    let expected = format!("at most {most}");
-    let count = finding(me, "sockets", expected, sockets.map(|count| count.to_string()), |found| {
-        found.parse::<usize>().is_ok_and(|count| count <= most)
+    vec![known].into_iter().chain(sockets(me, word, scene)).collect()
+}
+
+/// Sockets that were handed over are no more than edges; those it made itself belong to its event loop. None where
+/// sockets come and go with what the process does: dialled connections, runners, connections of `agentctl`.
+fn sockets(me: Process, word: &Word, scene: &Scene) -> Option<Finding> {
+    let most = most_sockets(me)?;
+    // Where there is no own network namespace, what it made cannot be told from what it was handed.
+    let made = word.made.as_ref().ok().filter(|_| scene.mode != Mode::Flat);
+    let held = word.descriptors.as_ref().map_err(Clone::clone).map(|targets| {
+        targets.iter().filter(|target| target.starts_with("socket:")).collect::<BTreeSet<_>>()
     });
-    vec![known, count]
+    let counts = held.map(|held| {
+        let own = held.iter().filter(|socket| made.is_some_and(|made| made.contains(**socket))).count();
+        (held.len() - own, own)
+    });
+    let (most, own_most) = if made.is_some() { (most, EVENT_LOOP) } else { (most + EVENT_LOOP, 0) };
+    let expected = format!("at most {most} handed over and {own_most} of its own");
+    let within = counts.as_ref().is_ok_and(|(handed, own)| *handed <= most && *own <= own_most);
+    let said = counts.map(|(handed, own)| format!("{handed} handed over and {own} of its own"));
+    Some(finding(me, "sockets", expected, said, |_| within))
 }
 
 /// The kind of a descriptor by what it points to; none for what the row does not explain.
@@ -362,9 +386,10 @@ fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str
         return Some("own statistics");
     }
     let path = Path::new(target.strip_suffix(" (deleted)").unwrap_or(target));
+    let beneath = |folder: &str| scene.state_dirs.iter().any(|state| path.starts_with(state.join(folder)));
     let granted = row.opens.iter().any(|open| match open.place {
-        Place::Own => path.starts_with(scene.state_dir.join(row.process.name())),
-        Place::State(folder) => path.starts_with(scene.state_dir.join(folder)),
+        Place::Own => beneath(row.process.name()),
+        Place::State(folder) => beneath(folder),
         Place::System(file) => path.starts_with(file),
     });
     granted.then_some("own file")
@@ -379,8 +404,7 @@ fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -
     counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The control descriptor, one socket per edge, and the descriptor channels; none where sockets come and go with
-/// what the process does: dialled connections, runners, connections of `agentctl`.
+/// The control descriptor, one socket per edge, and the descriptor channels.
 fn most_sockets(me: Process) -> Option<usize> {
     if matches!(me, Process::Dialer | Process::Credproxy | Process::Gate | Process::Control) {
         return None;
@@ -404,7 +428,7 @@ fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
         (Ok(_), None | Some(0)) => Err("a process of root's shows no difference".to_owned()),
         (Ok(0), Some(_)) => Ok("no".to_owned()),
         (Ok(_), Some(uid)) if scene.reader == uid && hidden => Ok("no".to_owned()),
-        (Ok(owner), Some(uid)) if *owner == uid && (scene.mode == Mode::System || scene.reader == uid) => {
+        (Ok(owner), Some(uid)) if *owner == uid && (scene.has_own_uids() || scene.reader == uid) => {
             Ok("yes".to_owned())
         }
         (Ok(_), Some(_)) => Err("only its own user could see it".to_owned()),

@@ -36,12 +36,17 @@ fn descriptors() -> Vec<String> {
         "socket:[3]",
         "socket:[4]",
         "socket:[5]",
+        // The event loop's own pair, one end twice.
+        "socket:[21]",
+        "socket:[22]",
+        "socket:[21]",
         "anon_inode:[eventpoll]",
         "anon_inode:[eventfd]",
         "/memfd:section (deleted)",
         "/proc/4711/smaps_rollup",
         "/var/lib/cordon/memory/memory.db",
         "/var/lib/cordon/memory/etilqs_1 (deleted)",
+        "/tmp/state/memory/memory.db-wal",
     ]
     .map(str::to_owned)
     .to_vec()
@@ -53,6 +58,7 @@ fn word(status: &str, limits: &str) -> Word {
         limits: Ok(parse_limits(limits)),
         namespaces: namespaces(2),
         routes: Ok(vec![]),
+        made: Ok(["socket:[21]", "socket:[22]"].map(str::to_owned).into()),
         descriptors: Ok(descriptors()),
         program: Ok(PathBuf::from("/usr/libexec/cordon/memory")),
         files_of: Ok(0),
@@ -73,7 +79,7 @@ fn scene(mode: Mode) -> Scene {
     let uid = if mode == Mode::System { 0 } else { 1000 };
     Scene {
         mode,
-        state_dir: PathBuf::from("/var/lib/cordon"),
+        state_dirs: vec![PathBuf::from("/var/lib/cordon"), PathBuf::from("/tmp/state")],
         reader: uid,
         agentd_pid: AGENTD,
         agentd_uid: uid,
@@ -222,6 +228,34 @@ fn a_socket_more_than_the_table_has_edges_is_a_difference() {
     let mut word = good();
     word.descriptors.as_mut().unwrap().push("socket:[6]".to_owned());
     assert_eq!(properties(&judged(&word, &scene(Mode::System)), Verdict::Different), ["sockets"]);
+}
+
+#[test]
+fn a_socket_more_that_it_made_itself_is_a_difference() {
+    let mut word = good();
+    word.descriptors.as_mut().unwrap().push("socket:[23]".to_owned());
+    word.made.as_mut().unwrap().insert("socket:[23]".to_owned());
+    assert_eq!(properties(&judged(&word, &scene(Mode::System)), Verdict::Different), ["sockets"]);
+}
+
+#[test]
+fn in_flat_the_sockets_of_the_whole_host_excuse_none() {
+    let mut word = word(&STATUS.replace("900005", "1000"), LIMITS);
+    let everybodys = word.descriptors.as_ref().unwrap().iter().cloned().collect();
+    word.made = Ok(everybodys);
+    assert!(properties(&judged(&word, &scene(Mode::Flat)), Verdict::Different).is_empty());
+    word.descriptors.as_mut().unwrap().push("socket:[6]".to_owned());
+    assert_eq!(properties(&judged(&word, &scene(Mode::Flat)), Verdict::Different), ["sockets"]);
+}
+
+#[test]
+fn in_flat_as_root_every_process_has_its_own_uid_all_the_same() {
+    let mut scene = scene(Mode::Flat);
+    scene.agentd_uid = 0;
+    assert!(properties(&judged(&good(), &scene), Verdict::Different).is_empty());
+    scene.uids.insert(Process::Router, UID);
+    scene.installed.insert(Process::Memory, (UID, UID));
+    assert_eq!(properties(&judged(&good(), &scene), Verdict::Different), ["Uid"]);
 }
 
 #[test]

@@ -5,17 +5,22 @@ use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::Text;
 use ipc_proto::runner_gate::Ending;
+use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Bytes of output that are passed on; what is over is read and dropped, so that the command does not hang.
 const OUTPUT: usize = 1_000_000;
 /// Bytes of one piece.
 const PIECE: usize = 32 * 1024;
+/// Pieces that wait to be passed on: a slow gate slows the command, not the memory.
+const WAITING: usize = 8;
 const CUT: &[u8] = b"\n[... output cut at 1000000 bytes]\n";
+
+/// A piece of output; `true` for standard error.
+type Piece = (bool, Vec<u8>);
 
 /// Runs it.
 pub(crate) async fn run(
@@ -25,11 +30,14 @@ pub(crate) async fn run(
     wall_ms: u32,
 ) -> Result<Ending, RunnerFault> {
     let Some(mut child) = start(argv, places) else { return Ok(Ending::NotStarted) };
-    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (pieces, heard) = channel(WAITING);
+    read(false, child.stdout.take(), pieces.clone())?;
+    read(true, child.stderr.take(), pieces)?;
     let wall = Duration::from_millis(wall_ms.into());
     let ended = tokio::time::timeout(wall, async {
-        let (out, err, status) = tokio::join!(pass(gate, false, out), pass(gate, true, err), child.wait());
-        out.and(err).and(status.map_err(RunnerFault::Runtime))
+        pass(gate, heard).await?;
+        let status = tokio::task::spawn_blocking(move || child.wait()).await;
+        status.map_err(std::io::Error::other)?.map_err(RunnerFault::Runtime)
     });
     match ended.await {
         Ok(status) => Ok(Ending::Exited { status: code(status?) }),
@@ -41,7 +49,7 @@ pub(crate) async fn run(
 fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
     let (program, arguments) = argv.split_first()?;
     #[expect(clippy::disallowed_methods, reason = "a person's own command, in the jail")]
-    let mut command = std::process::Command::new(program.as_str());
+    let mut command = Command::new(program.as_str());
     command
         .args(arguments.iter().map(Text::as_str))
         .env_clear()
@@ -54,27 +62,41 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Command::from(command).spawn().ok()
+    command.spawn().ok()
 }
 
-/// Passes a stream on until its end.
-async fn pass(gate: &Gate, error: bool, stream: Option<impl AsyncRead + Unpin>) -> Result<(), RunnerFault> {
+/// Reads a stream to its end on a thread of its own.
+fn read(error: bool, stream: Option<impl Read + Send + 'static>, pieces: Sender<Piece>) -> Result<(), RunnerFault> {
     let Some(mut stream) = stream else { return Ok(()) };
-    let (mut buffer, mut left) = (vec![0; PIECE], OUTPUT);
-    loop {
-        let length = stream.read(&mut buffer).await?;
-        let piece = buffer.get(..length.min(left)).unwrap_or_default();
-        if length == 0 {
-            return Ok(());
+    let reading = move || {
+        let mut buffer = vec![0; PIECE];
+        while let Ok(length @ 1..) = stream.read(&mut buffer) {
+            let piece = buffer.get(..length).unwrap_or_default().to_vec();
+            if pieces.blocking_send((error, piece)).is_err() {
+                return;
+            }
         }
-        if !piece.is_empty() {
-            gate.output(error, piece).await?;
+    };
+    std::thread::Builder::new().spawn(reading)?;
+    Ok(())
+}
+
+/// Passes pieces on until both streams have ended, each up to its bound.
+async fn pass(gate: &Gate, mut heard: Receiver<Piece>) -> Result<(), RunnerFault> {
+    let mut left = [OUTPUT; 2];
+    while let Some((error, piece)) = heard.recv().await {
+        let [out, err] = &mut left;
+        let left = if error { err } else { out };
+        let kept = piece.get(..piece.len().min(*left)).unwrap_or_default();
+        if !kept.is_empty() {
+            gate.output(error, kept).await?;
         }
-        if left > 0 && length >= left {
+        if *left > 0 && piece.len() >= *left {
             gate.output(error, CUT).await?;
         }
-        left = left.saturating_sub(length);
+        *left = left.saturating_sub(piece.len());
     }
+    Ok(())
 }
 
 /// As a shell says it: 128 and the signal's number if one ended it.

@@ -15,6 +15,9 @@ pub use process::Process;
 pub use row::{Access, Allow, Backoff, Grant, Limits, Network, Open, Place, Row};
 pub use table::{TABLE, is_actor};
 
+/// Where the state directory stands in the mount namespace of each process in mode system.
+pub const STATE_INSIDE: &str = "/tmp/state";
+
 /// The row of `process`. Every process but the supervisor has exactly one; the `laws` tests hold that.
 #[must_use]
 pub fn row(process: Process) -> Option<&'static Row> {

@@ -50,7 +50,7 @@ pub(crate) fn build(stage: &Path) -> io::Result<()> {
 /// their folder up by its path (SQLite does), and the folders above the state directory may be closed to others.
 pub(crate) fn enter_state(state: &Path, folder: &str) -> io::Result<()> {
     let held = fs::File::open(state)?;
-    let here = Path::new("/tmp/state");
+    let here = Path::new(manifest::STATE_INSIDE);
     tmpfs(Path::new("/tmp"), "mode=0755,size=64k,nr_inodes=8", MsFlags::MS_NOSUID | MsFlags::MS_NODEV)?;
     fs::create_dir(here)?;
     fs::set_permissions(here, fs::Permissions::from_mode(0o711))?;

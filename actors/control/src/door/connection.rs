@@ -8,8 +8,10 @@ use futures::{StreamExt, future};
 use hello::Greeting;
 use ipc_proto::control::{ControlRequest, FRAME_BOUND, METHODS};
 use manifest::Process;
+use std::io;
 use std::rc::Rc;
 use std::time::Duration;
+use tarpc::ChannelError;
 use tarpc::server::{BaseChannel, Channel, Config};
 use tokio::net::UnixStream;
 use wire::hello::Hello;
@@ -44,8 +46,8 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
     BaseChannel::new(Config { pending_response_buffer: ANSWERS }, transport)
         .requests()
         .take_while(|request| {
-            if let Err(fault) = request {
-                door.turn_away(Some(uid), &fault.to_string());
+            if let Some(reason) = request.as_ref().err().and_then(misdeed) {
+                door.turn_away(Some(uid), &reason);
             }
             future::ready(request.is_ok())
         })
@@ -60,6 +62,16 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
             }
         })
         .await;
+}
+
+/// What the peer did for its connection to end so; `None` if it only left.
+fn misdeed(fault: &ChannelError<io::Error>) -> Option<String> {
+    let cause = match fault {
+        ChannelError::Read(cause) | ChannelError::Ready(cause) => cause,
+        ChannelError::Write(cause) | ChannelError::Flush(cause) | ChannelError::Close(cause) => cause,
+    };
+    let left = matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+    (!left).then(|| cause.to_string())
 }
 
 /// The largest that the request or its answer can be, bytes.

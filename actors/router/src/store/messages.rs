@@ -28,6 +28,8 @@ pub(crate) struct Head {
     /// Runners that were gone when this process came back.
     pub(crate) losses: u32,
     pub(crate) accepted_ms: u64,
+    /// Of its text.
+    pub(crate) bytes: u32,
 }
 
 /// A message that is to be accepted.
@@ -64,7 +66,7 @@ impl Pass<'_> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms ",
+            "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms, bytes ",
             "FROM messages ",
             $rest
         )
@@ -243,6 +245,7 @@ fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
         failures: row.get(8)?,
         losses: row.get(9)?,
         accepted_ms: from_sql_ms(row.get(10)?),
+        bytes: row.get(11)?,
     })
 }
 

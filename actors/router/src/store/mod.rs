@@ -183,3 +183,67 @@ thread_local! {
     /// Called before every statement of a change, before its commit and after it.
     pub(crate) static BETWEEN: std::cell::RefCell<Option<Box<dyn FnMut()>>> = const { std::cell::RefCell::new(None) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(store: &Store, sql: &str) -> String {
+        let mut statement = store.raw().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn what_waits_and_what_went_before_is_found_without_reading_the_whole_inbox() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("queue.db")).unwrap();
+        for (sql, index) in [
+            (
+                "SELECT seq FROM messages WHERE state IN ('accepted', 'queued', 'running') ORDER BY seq",
+                "messages_live",
+            ),
+            (
+                "SELECT seq FROM messages WHERE session = x'00' AND seq < 9 ORDER BY seq DESC",
+                "messages_session",
+            ),
+        ] {
+            let plan = plan(&store, sql);
+            assert!(plan.contains(index) && !plan.contains("SCAN"), "{plan}");
+        }
+    }
+
+    #[test]
+    fn a_change_that_fails_half_way_never_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("queue.db")).unwrap();
+        let user = Person {
+            id: ipc_proto::ids::UserId::random(),
+            name: ipc_proto::Name::clip("ann"),
+            role: ipc_proto::config::UserRole::User,
+            uids: ipc_proto::List::default(),
+            identities: ipc_proto::List::default(),
+            origin: Origin::Added,
+        };
+        let failed = store.commit(|tx| {
+            tx.put_person(&user)?;
+            tx.give_out(1, 1)
+        });
+        assert!(matches!(failed, Err(StoreFault::Missing("outbox row"))));
+        assert!(store.people(false).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_commit_is_written_ahead_in_full_before_it_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("queue.db")).unwrap();
+        let pragma =
+            |name| store.raw().pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        let text = |text: &str| rusqlite::types::Value::Text(text.into());
+        assert_eq!(pragma("journal_mode").unwrap(), text("wal"));
+        assert_eq!(pragma("locking_mode").unwrap(), text("exclusive"));
+        assert_eq!(pragma("synchronous").unwrap(), rusqlite::types::Value::Integer(2));
+        assert_eq!(pragma("temp_store").unwrap(), rusqlite::types::Value::Integer(2));
+        assert!(!folder.path().join("queue.db-shm").exists(), "no memory is shared");
+    }
+}

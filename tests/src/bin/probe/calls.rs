@@ -1,0 +1,188 @@
+//! Every method of a callee, called over the real edge with harmless arguments by the typed stub. What matters is
+//! whether the table let the call through; what it came to is the callee's affair.
+
+use crate::actor::Held;
+use crate::raw::context;
+use crate::say;
+use ipc_proto::audit::{Action, AuditClient, Event, Result3, Serial};
+use ipc_proto::config::UserRole;
+use ipc_proto::content::Content;
+use ipc_proto::credproxy::{CredproxyClient, Reply, Request};
+use ipc_proto::dialer::DialerClient;
+use ipc_proto::gate::GateClient;
+use ipc_proto::ids::{MemoryId, MessageId, TurnId, UserId, WorkspaceId};
+use ipc_proto::label::Label;
+use ipc_proto::memory::{Area, Entry, MemoryClient, Scope};
+use ipc_proto::model::{ModelClient, StreamId, Usage};
+use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task};
+use ipc_proto::scanner::{Direction, ScannerClient};
+use ipc_proto::{Blob, List, Text, model};
+use kit::Stub;
+use manifest::Process;
+use std::io::ErrorKind;
+use tarpc::client::RpcError;
+use tokio::net::UnixStream;
+
+/// Calls `$method`s one after the other, and gives `name=outcome` of each.
+macro_rules! each {
+    ($client:ident, $stream:expr, $me:expr, $($method:ident($($argument:expr),*);)+) => {{
+        match $client::connect($stream, $me).await {
+            Err(fault) => format!("no-hello={fault}"),
+            Ok((client, driver)) => {
+                tokio::task::spawn_local(driver);
+                let outcomes = [$(
+                    format!("{}={}", stringify!($method), outcome(client.$method(context(), $($argument),*).await)),
+                )+];
+                outcomes.join(" ")
+            }
+        }
+    }};
+}
+
+fn outcome<T>(answer: Result<T, RpcError>) -> &'static str {
+    match answer {
+        Ok(_) => "answered",
+        Err(RpcError::Server(error)) if error.kind == ErrorKind::PermissionDenied => "not-allowed",
+        Err(RpcError::Server(_)) => "server-error",
+        Err(RpcError::DeadlineExceeded) => "no-answer",
+        Err(_) => "connection-lost",
+    }
+}
+
+/// Calls every method of the process at the other end, and says what came of each on one line.
+pub(crate) async fn every_method(me: Process, edge: Held) {
+    let callee = edge.peer;
+    let Ok(stream) = UnixStream::from_std(edge.stream) else { return };
+    let outcomes = match callee {
+        Process::Audit => audit(me, stream).await,
+        Process::Dialer => each!(DialerClient, stream, me, dial(Text::clip("none.invalid"), 1);),
+        Process::Credproxy => credproxy(me, stream).await,
+        Process::Scanner => scanner(me, stream).await,
+        Process::Memory => memory(me, stream).await,
+        Process::Model => model(me, stream).await,
+        Process::Router => router(me, stream).await,
+        Process::Gate => each!(GateClient, stream, me, models();),
+        _ => "nobody calls it".to_owned(),
+    };
+    say(&format_args!("calls {} {outcomes}", callee.name()));
+}
+
+async fn audit(me: Process, stream: UnixStream) -> String {
+    let event = Event::new(Action::TurnEnded, Result3::Error);
+    each!(AuditClient, stream, me,
+        append(Serial { life: 1, number: 1 }, event);
+        tail(0, 1, 0);
+        verify();
+    )
+}
+
+async fn credproxy(me: Process, stream: UnixStream) -> String {
+    let request = Request {
+        post: false,
+        url: Text::clip("http://none.invalid/"),
+        headers: List::default(),
+        body: Blob::default(),
+        secret: None,
+    };
+    each!(CredproxyClient, stream, me,
+        request(request);
+        next(Reply(0), 1);
+        close(Reply(0));
+        set(Text::clip("probe"), List::default(), Blob::default());
+        list();
+        remove(Text::clip("probe"));
+    )
+}
+
+async fn scanner(me: Process, stream: UnixStream) -> String {
+    each!(ScannerClient, stream, me,
+        scan(Direction::Input, Text::clip("a harmless text"), None);
+        hold_back(Text::clip("a harmless text"), true, None);
+    )
+}
+
+async fn memory(me: Process, stream: UnixStream) -> String {
+    let scope = || Scope { owner: UserId::random(), area: Area::User };
+    let entry = Entry {
+        id: MemoryId::random(),
+        content: Text::clip("a harmless text"),
+        tags: List::default(),
+        label: Label::bottom(),
+        session: None,
+    };
+    each!(MemoryClient, stream, me,
+        write(scope(), entry);
+        query(scope(), Text::clip("harmless"), List::default(), 1);
+        read(scope(), MemoryId::random());
+        list(scope(), 1, 0);
+        delete(scope(), MemoryId::random());
+    )
+}
+
+async fn model(me: Process, stream: UnixStream) -> String {
+    let request = model::Request {
+        model: Text::clip("none/none"),
+        messages: List::default(),
+        tools: List::default(),
+        max_output: 1,
+        temperature: None,
+    };
+    each!(ModelClient, stream, me,
+        start(request);
+        next(StreamId(0), 1);
+        cancel(StreamId(0));
+        models();
+    )
+}
+
+async fn router(me: Process, stream: UnixStream) -> String {
+    let (turn, nobody) = (TurnId::random(), Some(UserId::random()));
+    let name = || Text::clip("probe");
+    each!(RouterClient, stream, me,
+        take(turn, 0);
+        step(turn, 0, Step::Reply { text: Text::default(), calls: List::default() }, Label::bottom(), Label::bottom());
+        emit(turn, 0, List::default());
+        finish(turn, finished());
+        identify(0);
+        submit(submission());
+        follow(nobody, turn, 0, 1);
+        cancel(nobody, turn);
+        sessions(nobody);
+        session(nobody, Text::clip("probe"));
+        end_session(nobody, Text::clip("probe"));
+        messages(nobody, 1);
+        trace(nobody, MessageId::random());
+        users();
+        add_user(name(), UserRole::Guest, List::default(), List::default());
+        remove_user(name());
+        agents();
+        workspaces(nobody);
+        remove_workspace(nobody, WorkspaceId::random());
+        events(0, 0);
+    )
+}
+
+fn finished() -> Finished {
+    Finished {
+        end: End::Cancelled,
+        text: Text::default(),
+        label: Label::bottom(),
+        usage: Usage::default(),
+        duration_ms: 0,
+        attempts: 1,
+    }
+}
+
+/// A message of nobody's.
+fn submission() -> Submission {
+    Submission {
+        user: UserId::random(),
+        session: Text::clip("probe"),
+        agent: None,
+        channel: Text::clip("probe"),
+        key: Text::clip("probe"),
+        content: Content::text(Text::clip("a harmless text")),
+        task: Task::Chat,
+        workspace: None,
+    }
+}

@@ -1,0 +1,55 @@
+//! Files: what its task names is tried, and how each came out is said by its errno's name.
+
+use crate::say;
+use manifest::{Place, Row};
+use nix::errno::Errno;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+
+/// What the row lists can be opened by this uid in this jail while nothing is sealed yet: what stands in the way
+/// later is the seal alone.
+pub(crate) fn before_the_seal(row: &Row) {
+    for open in row.opens {
+        if let Place::System(path) = open.place {
+            said("before the seal", path, File::open(path).map(drop));
+        }
+    }
+}
+
+/// Tries one: a verb and a path.
+pub(crate) fn attempt(item: &str) {
+    let Some((verb, path)) = item.split_once(' ') else { return };
+    let came = match verb {
+        "read" => File::open(path).and_then(|mut file| file.read(&mut [0]).map(drop)),
+        "list" => fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(drop)).collect()),
+        "write" => OpenOptions::new().write(true).open(path).map(drop),
+        "append" => OpenOptions::new().append(true).open(path).map(drop),
+        "create" => OpenOptions::new().write(true).create_new(true).open(path).map(drop),
+        "folder" => fs::create_dir(path),
+        "remove" => fs::remove_file(path),
+        "rename" => fs::rename(path, "probe-moved"),
+        "keep" => keep(path),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    };
+    said(verb, path, came);
+}
+
+fn said(verb: &str, path: &str, came: io::Result<()>) {
+    match came {
+        Ok(()) => say(&format_args!("{verb} {path}: ok")),
+        Err(error) => say(&format_args!("{verb} {path}: {:?}", Errno::from_raw(error.raw_os_error().unwrap_or(0)))),
+    }
+}
+
+/// All that a process does with a file of its own: make, write, make durable, read back, rename, list, remove.
+fn keep(path: &str) -> io::Result<()> {
+    let (first, second) = (format!("{path}/probe-new"), format!("{path}/probe-renamed"));
+    let mut file = File::create(&first)?;
+    file.write_all(b"kept")?;
+    file.sync_all()?;
+    fs::rename(&first, &second)?;
+    let listed = fs::read_dir(path)?.flatten().any(|entry| entry.file_name() == "probe-renamed");
+    let same = fs::read(&second)? == b"kept";
+    fs::remove_file(&second)?;
+    if listed && same { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+}

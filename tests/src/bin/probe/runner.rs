@@ -1,0 +1,139 @@
+//! The probe in the place of a runner: it holds one socket and a workspace. What it is to do is the command of its
+//! turn; what it finds goes back as that command's output.
+//!
+//! An attack costs it its connection. It leaves a note in the workspace, ends as by a passing failure, and the turn's
+//! next attempt gives the note in.
+
+use crate::{Fault, raw};
+use confine::{RunnerPlaces, passing};
+use ipc_proto::audit::AuditRequest;
+use ipc_proto::ids::{CallId, MemoryId, TurnId, UserId};
+use ipc_proto::memory::{Area, MemoryRequest, Scope};
+use ipc_proto::router::{RouterRequest, Task};
+use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse};
+use ipc_proto::tool::{Outcome, ToolResult};
+use ipc_proto::{Blob, List, Text};
+use manifest::command::Mode;
+use manifest::{Process, Row};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tarpc::client::{Config, RpcError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use wire::codec::{Messages, Side, decode};
+
+/// Tells router that trying again may help.
+const AGAIN: u8 = 130;
+/// The note of an attempt before.
+const NOTE: &str = "/workspace/note";
+/// How long the gate is given to end the connection.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Is a runner, in a jail with namespaces.
+pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
+    let socket = passing::inherited_control().ok_or("no socket")?;
+    let mode = if std::env::args().nth(1).as_deref() == Some("user") { Mode::User } else { Mode::System };
+    let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
+    let places = RunnerPlaces {
+        work: paths(&["/workspace", "/tmp"]),
+        system: paths(&["/usr", "/bin", "/lib", "/lib64"]),
+        read: paths(&["/etc", "/proc"]),
+        devices: Vec::new(),
+    };
+    confine::seal_runner(row, mode, &places)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, turn(socket))
+}
+
+async fn turn(socket: OwnedFd) -> Result<ExitCode, Fault> {
+    let stream = std::os::unix::net::UnixStream::from(socket);
+    stream.set_nonblocking(true)?;
+    let mut stream = UnixStream::from_std(stream)?;
+    wire::hello::exchange(&mut stream, Process::Runner).await?;
+    let words = words(&mut stream).await?;
+    let note = std::fs::read_to_string(NOTE);
+    let found = match (words.first().map(String::as_str), note) {
+        (_, Ok(note)) => note,
+        (Some("calls"), _) => return calls(stream).await,
+        (Some(attack), _) => {
+            std::fs::write(NOTE, format!("{attack}: {}", send(stream, attack).await?))?;
+            return Ok(ExitCode::from(AGAIN));
+        }
+        (None, _) => return Err("no command".into()),
+    };
+    let gate = client(stream);
+    let _ = gate.output(raw::context(), false, Blob::new(found)?).await?;
+    let _ = gate.finish(raw::context(), Ending::Exited { status: 0 }).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks for the work, by hand so that the socket stays at hand.
+async fn words(stream: &mut UnixStream) -> Result<Vec<String>, Fault> {
+    stream.write_all(&raw::request(0, RunnerGateRequest::Work {})).await?;
+    let mut body = vec![0; usize::try_from(stream.read_u32_le().await?)?];
+    stream.read_exact(&mut body).await?;
+    let answer: tarpc::Response<RunnerGateResponse> = decode(&body, FRAME_BOUND, Side::Client)?;
+    let RunnerGateResponse::Work(work) = answer.message? else { return Err("an answer to something else".into()) };
+    let Task::Command { argv } = work?.task else { return Err("not a command".into()) };
+    Ok(argv.iter().map(ToString::to_string).collect())
+}
+
+fn client(stream: UnixStream) -> RunnerGateClient {
+    let new = RunnerGateClient::new(Config::default(), Messages::new(stream, FRAME_BOUND, Side::Client));
+    tokio::task::spawn_local(async move { drop(new.dispatch.await) });
+    new.client
+}
+
+/// Every method of the gate's interface for runners; `finish` comes last, and says so by the turn's end.
+async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
+    let (gate, call) = (client(stream), CallId::random());
+    let result = ToolResult { call, outcome: Outcome::Success, output: Text::default(), duration_ms: 0, snapshot: None };
+    let now = raw::context;
+    let outcomes = [
+        ("work", outcome(gate.work(now()).await)),
+        ("think", outcome(gate.think(now(), Text::default(), List::default()).await)),
+        ("hear", outcome(gate.hear(now()).await)),
+        ("effect", outcome(gate.effect(now(), call).await)),
+        ("result", outcome(gate.result(now(), result).await)),
+        ("progress", outcome(gate.progress(now(), call, Text::clip("half")).await)),
+        ("output", outcome(gate.output(now(), true, Blob::new(*b"heard")?).await)),
+    ];
+    let line = outcomes.map(|(method, outcome)| format!("{method}={outcome}")).join(" ");
+    let _ = gate.output(now(), false, Blob::new(line)?).await?;
+    let _ = gate.finish(now(), Ending::Exited { status: 0 }).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn outcome<T>(answer: Result<Result<T, GateError>, RpcError>) -> &'static str {
+    match answer {
+        Ok(Ok(_)) => "answered",
+        Ok(Err(GateError::OutOfTurn)) => "out-of-turn",
+        Ok(Err(_)) => "refused",
+        Err(RpcError::Server(_)) => "not-allowed",
+        Err(_) => "connection-lost",
+    }
+}
+
+/// Sends what is no message of a runner's, and says what the gate did about it.
+async fn send(mut stream: UnixStream, attack: &str) -> Result<&'static str, Fault> {
+    let scope = || Scope { owner: UserId::random(), area: Area::User };
+    let frame = match attack {
+        "garbage" => raw::framed(&[0xa5; 64]),
+        "oversize" => u32::try_from(FRAME_BOUND + 1)?.to_le_bytes().to_vec(),
+        "endless" => raw::endless(Process::Gate),
+        "memory.read" => raw::request(1, MemoryRequest::Read { scope: scope(), id: MemoryId::random() }),
+        "router.take" => raw::request(1, RouterRequest::Take { turn: TurnId::random(), budget: 1 }),
+        "router.events" => raw::request(1, RouterRequest::Events { after: 0, wait_ms: 0 }),
+        "audit.tail" => raw::request(1, AuditRequest::Tail { from: 0, max: 1, wait_ms: 0 }),
+        _ => return Err("no such attack".into()),
+    };
+    stream.write_all(&frame).await?;
+    let mut buffer = [0; 1024];
+    match tokio::time::timeout(PATIENCE, stream.read(&mut buffer)).await {
+        Ok(Ok(0) | Err(_)) => Ok("ended"),
+        Ok(Ok(_)) => Ok("answered"),
+        Err(_) => Ok("still open"),
+    }
+}
