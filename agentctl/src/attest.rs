@@ -94,7 +94,6 @@ fn scene(host: &HostStatus, peer: Peer, seen: &[Seen]) -> Scene {
     Scene {
         mode,
         state_dirs: state_dirs(host, mode),
-        reader: nix::unistd::geteuid().as_raw(),
         agentd_pid: peer.pid,
         agentd_uid: peer.uid,
         agentd: kernel::word(peer.pid),

@@ -493,7 +493,9 @@ pub enum RouterError {
         retry_s: u32,
     },
     /// It, or its place on the record, could not be made durable; nothing was accepted or done.
-    #[error("the queue or the record cannot be written (disk full or failing, or audit away); nothing was accepted")]
+    #[error(
+        "the queue or the record cannot be written (disk full or failing, or audit away); nothing was accepted"
+    )]
     NotDurable,
     /// The step's number is neither the next one nor that of the same step.
     #[error("the step does not follow the ones that are kept")]
@@ -520,8 +522,8 @@ service! {
         /// Appends to the turn's ring of events, the first of these being number `from`; gives back the number
         /// that the ring needs next, so that a sender whose router restarted can send again. The gate counts its
         /// events of each attempt from 0; `Started` and `Done` are the router's own. What the ring has already is
-        /// passed over; after a gap nothing is taken. No events at all is a question. The answer may be held back
-        /// for 5 s while a follower is behind.
+        /// passed over; after a gap nothing is taken, unless the same is sent again: then there is nothing older.
+        /// No events at all is a question. The answer may be held back for 5 s while a follower is behind.
         [idempotent, 2560, 10]
         async fn emit(turn: TurnId, from: u64, events: List<TurnEvent, 64>) -> Result<u64, RouterError>;
         /// Ends a turn; durable before anybody is told.

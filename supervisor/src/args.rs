@@ -98,7 +98,8 @@ fn test_option(_: &mut Options, name: &str, _: Option<OsString>) -> Result<(), S
 /// FNV-1a, as kit's fault points are named.
 #[cfg(debug_assertions)]
 fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -111,7 +112,12 @@ mod tests {
 
     #[test]
     fn every_documented_form_is_understood() {
-        let run = Options { config: Some("/c".into()), state: Some("/s".into()), runtime: Some("/r".into()), ..Options::default() };
+        let run = Options {
+            config: Some("/c".into()),
+            state: Some("/s".into()),
+            runtime: Some("/r".into()),
+            ..Options::default()
+        };
         assert_eq!(parsed("run --config /c --state-dir /s --runtime-dir /r"), Ok(Command::Run(run)));
         assert_eq!(parsed("check"), Ok(Command::Check(Options::default())));
         assert_eq!(parsed("--help"), Ok(Command::Help));

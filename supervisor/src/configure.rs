@@ -23,7 +23,8 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// The section of `process`, in memory that nobody can change.
     pub(crate) fn section(&self, process: Process) -> Result<OwnedFd, Fault> {
-        let (_, sections) = settings::decode(&self.document).map_err(|error| Fault::Config(error.to_string()))?;
+        let (_, sections) =
+            settings::decode(&self.document).map_err(|error| Fault::Config(error.to_string()))?;
         let bytes = sections.get(process).unwrap_or_default();
         confine::passing::sealed_memory(c"section", bytes)
             .map_err(|cause| Fault::Kernel("cannot make memory for a section", cause))
@@ -59,7 +60,10 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, Fault> {
 /// The child beside agentd's own program, with nothing of agentd's environment.
 fn child(options: &Options, words: &[&str]) -> Result<Command, Fault> {
     let own = env::current_exe().map_err(|cause| Fault::Kernel("cannot find agentd's own program", cause))?;
-    #[expect(clippy::disallowed_methods, reason = "the one program that agentd runs outside a jail: it ends before any process starts")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one program that agentd runs outside a jail: it ends before any process starts"
+    )]
     let mut command = Command::new(own.with_file_name("agentd-config"));
     command.env_clear().stdin(Stdio::null()).args(words);
     command.arg("--owner").arg(nix::unistd::getuid().to_string());

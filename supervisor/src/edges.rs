@@ -28,7 +28,8 @@ fn join(host: &Host, caller: Name, callee: Name) -> io::Result<()> {
     for end in [&theirs, &ours] {
         passing::refuse_descriptors(end.as_fd());
     }
-    let channel = if manifest::carries_descriptors(caller, callee) { Some(descriptor_channel()?) } else { None };
+    let channel =
+        if manifest::carries_descriptors(caller, callee) { Some(descriptor_channel()?) } else { None };
     let (client_channel, server_channel) = channel.unzip();
     give(host, caller, callee, Role::Client, &theirs, client_channel.as_ref());
     give(host, callee, caller, Role::Server, &ours, server_channel.as_ref());

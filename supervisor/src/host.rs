@@ -13,8 +13,8 @@ use crate::workspaces::Workspaces;
 use crate::{start, stop, wait};
 use confine::{Ids, probe};
 use manifest::Process as Name;
-use manifest::settings::Settings;
 use manifest::command::{HostState, Mode, ProcessState};
+use manifest::settings::Settings;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::fs::File;
@@ -72,7 +72,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
         let before = host.state;
         wait::once(&mut host, None);
         if before == HostState::Starting && host.state == HostState::Ready {
-            exit::say(&format!("agentd: ready in {} ms, mode {}", began.elapsed().as_millis(), name_of(host.mode)));
+            exit::say(&format!(
+                "agentd: ready in {} ms, mode {}",
+                began.elapsed().as_millis(),
+                name_of(host.mode)
+            ));
             if host.mode == Mode::Flat {
                 exit::say(FLAT);
             }
@@ -80,7 +84,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
     }
     stop::everything(&mut host);
     match host.start_failed {
-        Some((name, why)) => Err(Fault::Start { process: name.name(), cause: format!("{why}; its log says more") }),
+        Some((name, why)) => {
+            Err(Fault::Start { process: name.name(), cause: format!("{why}; its log says more") })
+        }
         None => Ok(()),
     }
 }
@@ -124,7 +130,13 @@ fn make(options: &Options) -> Result<Host, Fault> {
     places::folder(&log_folder, 0o700, ids(Name::Control))?;
     let rotate = configuration.settings.rotate_bytes.into();
     Ok(Host {
-        options: Options { config: None, state: None, runtime: None, fault: options.fault, weaken: options.weaken },
+        options: Options {
+            config: None,
+            state: None,
+            runtime: None,
+            fault: options.fault,
+            weaken: options.weaken,
+        },
         mode,
         state: HostState::Starting,
         processes,

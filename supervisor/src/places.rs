@@ -94,7 +94,9 @@ pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
 pub(crate) fn listener(runtime: &Path, everybody: bool) -> Result<OwnedFd, Fault> {
     let path = runtime.join("control.sock");
     match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at("cannot replace", &path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(at("cannot replace", &path)(error));
+        }
         _ => {}
     }
     let listener = UnixListener::bind(&path).map_err(at("cannot listen on", &path))?;

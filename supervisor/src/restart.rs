@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn no_history_overflows() {
-        let (decision, _) = decide(&Backoff { hold_after: u32::MAX, ..POLICY }, History { short_lives: 90 }, 1);
+        let (decision, _) =
+            decide(&Backoff { hold_after: u32::MAX, ..POLICY }, History { short_lives: 90 }, 1);
         assert_eq!(decision, Decision::After(1_000));
     }
 }

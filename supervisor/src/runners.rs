@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -132,7 +132,8 @@ fn try_launch(host: &Host, frame: &Frame) -> Result<Runner, Refusal> {
 fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<OwnedFd, Refusal> {
     let none = (Ended::NoWorkspace, nix::libc::ENOENT);
     if attached {
-        return host.workspaces.get(id).ok_or(none);
+        let directory = host.workspaces.get(id).ok_or(none)?;
+        return if host.mode == Mode::User { reopened(&directory).ok_or(none) } else { Ok(directory) };
     }
     let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = host.places.state.join("runner").join(name);
@@ -141,6 +142,15 @@ fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<OwnedFd, Refus
         places::folder(&path, 0o700, host.runner_ids).map_err(refused)?;
     }
     places::open_folder(&path).map_err(refused)
+}
+
+/// In mode user, agentd has a mount namespace of its own, and a directory that was opened outside it cannot be
+/// mounted: the same one is opened again, and it must be the same.
+fn reopened(directory: &OwnedFd) -> Option<OwnedFd> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()?;
+    let again = places::open_folder(&path).ok()?;
+    let (one, other) = (fstat(directory.as_fd()).ok()?, fstat(again.as_fd()).ok()?);
+    ((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)).then_some(again)
 }
 
 /// The workspace as the jail will see it, and whom the runner runs as.

@@ -28,7 +28,8 @@ pub(crate) fn everything(host: &Host) {
 
 fn tell_host(host: &Host) {
     if let Some(control) = host.process(Name::Control) {
-        let words = [host.state as u64, host.mode as u64, host.began_ms, u64::from(std::process::id()), now_ms()];
+        let words =
+            [host.state as u64, host.mode as u64, host.began_ms, u64::from(std::process::id()), now_ms()];
         control.tell(Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
     }
 }

@@ -62,7 +62,8 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
 }
 
 fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
-    let due = host.processes.iter().filter_map(|process| process.due).chain(host.runners.next_deadline()).min();
+    let due =
+        host.processes.iter().filter_map(|process| process.due).chain(host.runners.next_deadline()).min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
 }
@@ -84,7 +85,9 @@ fn drain_signals(host: &mut Host) {
 fn reap(host: &mut Host) {
     loop {
         let (pid, how, ended, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, status)) => (pid, format!("exit status {status}"), Ended::Exited, status),
+            Ok(WaitStatus::Exited(pid, status)) => {
+                (pid, format!("exit status {status}"), Ended::Exited, status)
+            }
             Ok(WaitStatus::Signaled(pid, signal, _)) => {
                 (pid, format!("signal {signal}"), Ended::Killed, signal as i32)
             }

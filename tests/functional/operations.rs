@@ -8,13 +8,28 @@ fn status_shows_every_process_ready_with_its_figures() {
     let _ = host.chat("s", "echo: x");
     let status = host.json(&["status"]);
     assert_eq!(status["host"]["state"], "ready");
-    let names: Vec<&str> = status["processes"].as_array().unwrap().iter().filter_map(|p| p["name"].as_str()).collect();
-    let expected: Vec<&str> =
-        manifest::TABLE.iter().filter(|row| manifest::is_actor(row.process)).map(|row| row.process.name()).collect();
+    let names: Vec<&str> =
+        status["processes"].as_array().unwrap().iter().filter_map(|p| p["name"].as_str()).collect();
+    let expected: Vec<&str> = manifest::TABLE
+        .iter()
+        .filter(|row| manifest::is_actor(row.process))
+        .map(|row| row.process.name())
+        .collect();
     assert_eq!(names, expected);
     for process in status["processes"].as_array().unwrap() {
         assert_eq!(process["state"], "ready");
-        for figure in ["pid", "uid", "generation", "restarts", "uptime_ms", "pss_kib", "rss_kib", "calls", "p50_us", "p99_us"] {
+        for figure in [
+            "pid",
+            "uid",
+            "generation",
+            "restarts",
+            "uptime_ms",
+            "pss_kib",
+            "rss_kib",
+            "calls",
+            "p50_us",
+            "p99_us",
+        ] {
             assert!(process[figure].is_u64(), "{figure}: {process}");
         }
     }
@@ -52,8 +67,11 @@ fn a_held_process_degrades_the_host_and_its_release_mends_it() {
 #[test]
 fn a_stop_ends_every_process_and_exits_zero() {
     let mut host = Host::start();
-    let pids: Vec<i32> =
-        manifest::TABLE.iter().filter(|row| manifest::is_actor(row.process)).map(|row| host.pid(row.process.name())).collect();
+    let pids: Vec<i32> = manifest::TABLE
+        .iter()
+        .filter(|row| manifest::is_actor(row.process))
+        .map(|row| host.pid(row.process.name()))
+        .collect();
     assert_eq!(host.stop(), Some(0));
     for pid in pids {
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
@@ -63,11 +81,16 @@ fn a_stop_ends_every_process_and_exits_zero() {
 #[test]
 fn a_killed_supervisor_leaves_no_orphans() {
     let mut host = Host::start();
-    let pids: Vec<i32> =
-        manifest::TABLE.iter().filter(|row| manifest::is_actor(row.process)).map(|row| host.pid(row.process.name())).collect();
+    let pids: Vec<i32> = manifest::TABLE
+        .iter()
+        .filter(|row| manifest::is_actor(row.process))
+        .map(|row| host.pid(row.process.name()))
+        .collect();
     tests::kill(host.agentd());
     host.wait();
-    host.wait_for("no orphans", || pids.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
+    host.wait_for("no orphans", || {
+        pids.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists())
+    });
 }
 
 #[test]
@@ -80,7 +103,9 @@ fn two_hosts_on_one_state_directory_are_refused() {
 
 #[test]
 fn a_bad_configuration_names_every_mistake_at_once_and_starts_nothing() {
-    let mut host = Setup::default().config("[host]\nmode = \"wild\"\n[agent.x]\nmodel = \"no/such\"\ncolour = 3\n").launch();
+    let mut host = Setup::default()
+        .config("[host]\nmode = \"wild\"\n[agent.x]\nmodel = \"no/such\"\ncolour = 3\n")
+        .launch();
     assert_eq!(host.wait(), Some(78));
     for mistake in ["cordon.toml:2: host.mode", "agent.x.model", "agent.x.colour"] {
         assert!(host.log().contains(mistake), "{mistake}: {}", host.log());

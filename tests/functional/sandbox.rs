@@ -20,12 +20,20 @@ fn sh_git_python3_and_node_found_on_the_host_work_inside() {
     let host = Host::start();
     let scripts = [
         ("sh", "echo ok"),
-        ("git", "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l && echo ok"),
-        ("python3", "/usr/bin/python3 -c 'import json, subprocess, threading; t = threading.Thread(target=print); t.start(); t.join(); print(\"ok\")'"),
+        (
+            "git",
+            "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l && echo ok",
+        ),
+        (
+            "python3",
+            "/usr/bin/python3 -c 'import json, subprocess, threading; t = threading.Thread(target=print); t.start(); t.join(); print(\"ok\")'",
+        ),
         ("node", "node -e 'setTimeout(() => console.log(\"ok\"), 10)'"),
     ];
     for (program, script) in scripts {
-        let there = ["/usr/bin", "/bin", "/usr/local/bin"].iter().any(|folder| std::path::Path::new(folder).join(program).exists());
+        let there = ["/usr/bin", "/bin", "/usr/local/bin"]
+            .iter()
+            .any(|folder| std::path::Path::new(folder).join(program).exists());
         if there {
             let (code, out, err) = run(&host, script);
             assert!(code == Some(0) && out.contains("ok"), "{program}: {code:?} {out} {err}");

@@ -32,7 +32,14 @@ impl Scanner for Mirror {
     async fn scan(self, _: Context, _: Direction, _: Text<SCAN_BOUND>, _: Option<Name>) -> Verdict {
         let class = ipc_proto::label::Class::Public;
         let rules = ipc_proto::List::default();
-        Verdict { judgement: scanner::Judgement::Pass, score: 0, rules, canary_leaked: false, class, redacted: None }
+        Verdict {
+            judgement: scanner::Judgement::Pass,
+            score: 0,
+            rules,
+            canary_leaked: false,
+            class,
+            redacted: None,
+        }
     }
 
     async fn hold_back(self, _: Context, pending: Text<SCAN_BOUND>, _: bool, _: Option<Name>) -> Release {
@@ -40,21 +47,41 @@ impl Scanner for Mirror {
     }
 }
 
-enum Rt { Set(tokio::runtime::Runtime, LocalSet), Local(tokio::runtime::LocalRuntime) }
+enum Rt {
+    Set(tokio::runtime::Runtime, LocalSet),
+    Local(tokio::runtime::LocalRuntime),
+}
 impl Rt {
-    fn block_on<F: std::future::Future + 'static>(&self, f: F) -> F::Output where F::Output: 'static {
+    fn block_on<F: std::future::Future + 'static>(&self, f: F) -> F::Output
+    where
+        F::Output: 'static,
+    {
         let spawned = async move {
             if std::env::var("SPAWN").is_ok() { tokio::task::spawn_local(f).await.unwrap() } else { f.await }
         };
-        match self { Rt::Set(r, l) => l.block_on(r, spawned), Rt::Local(r) => r.block_on(spawned) }
+        match self {
+            Rt::Set(r, l) => l.block_on(r, spawned),
+            Rt::Local(r) => r.block_on(spawned),
+        }
     }
 }
 fn runtime() -> io::Result<Rt> {
     let mut b = tokio::runtime::Builder::new_current_thread();
     b.enable_all();
-    let rt = if std::env::var("LOCAL").is_ok() { Rt::Local(b.build_local(Default::default())?) } else { Rt::Set(b.build()?, LocalSet::new()) };
+    let rt = if std::env::var("LOCAL").is_ok() {
+        Rt::Local(b.build_local(Default::default())?)
+    } else {
+        Rt::Set(b.build()?, LocalSet::new())
+    };
     if std::env::var("BEAT").is_ok() {
-        rt.block_on(async { tokio::task::spawn_local(async { let mut t = tokio::time::interval(std::time::Duration::from_secs(1)); loop { t.tick().await; } }); });
+        rt.block_on(async {
+            tokio::task::spawn_local(async {
+                let mut t = tokio::time::interval(std::time::Duration::from_secs(1));
+                loop {
+                    t.tick().await;
+                }
+            });
+        });
     }
     Ok(rt)
 }
@@ -80,7 +107,8 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     let mut floor = PingPong::start()?;
     let (stream, _peer) = role::start(Role::Edge)?;
     let runtime = runtime()?;
-    let link = runtime.block_on(async move { Ok::<_, io::Error>(kit::bench::link(watched(stream)?, Process::Gate)) })?;
+    let link = runtime
+        .block_on(async move { Ok::<_, io::Error>(kit::bench::link(watched(stream)?, Process::Gate)) })?;
     let (mut one, mut one_floor) = (Samples::default(), Samples::default());
     let (mut deep, mut deep_floor) = (Samples::default(), Samples::default());
     for round in 0..=ROUNDS {

@@ -88,17 +88,35 @@ impl Figure {
 }
 
 /// The heads of the columns of [`Figure::rows`].
-pub(crate) const HEADS: [&str; 9] = ["figure", "unit", "min", "p50", "p90", "p99", "n", "× floor", "asked / kept"];
+pub(crate) const HEADS: [&str; 9] =
+    ["figure", "unit", "min", "p50", "p90", "p99", "n", "× floor", "asked / kept"];
 
 fn row(name: &str, unit: &str, spread: Option<Spread>, [ratio, asked, held]: [String; 3]) -> [String; 9] {
-    let value = |of: fn(&Spread) -> f64| spread.as_ref().map_or_else(|| "–".to_owned(), |spread| number(of(spread)));
+    let value =
+        |of: fn(&Spread) -> f64| spread.as_ref().map_or_else(|| "–".to_owned(), |spread| number(of(spread)));
     let n = spread.map_or(0, |spread| spread.n).to_string();
     let verdict = if asked.is_empty() { asked } else { format!("{asked}: {held}") };
-    [name.to_owned(), unit.to_owned(), value(|s| s.min), value(|s| s.p50), value(|s| s.p90), value(|s| s.p99), n, ratio, verdict]
+    [
+        name.to_owned(),
+        unit.to_owned(),
+        value(|s| s.min),
+        value(|s| s.p50),
+        value(|s| s.p90),
+        value(|s| s.p99),
+        n,
+        ratio,
+        verdict,
+    ]
 }
 
 /// Three digits that matter.
 fn number(value: f64) -> String {
-    let places = if value.abs() >= 100.0 { 0 } else if value.abs() >= 10.0 { 1 } else { 2 };
+    let places = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{value:.places$}")
 }

@@ -35,7 +35,9 @@ fn processor() -> String {
 
 fn memory() -> String {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok());
     format!("{} GiB", total.unwrap_or(0_u64).div_ceil(1 << 20))
 }
 

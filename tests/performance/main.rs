@@ -38,10 +38,13 @@ fn main() -> ExitCode {
 
 /// Measures the sets that were named, or all.
 fn run(words: &[String]) -> Result<(), String> {
-    let (options, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with("--"));
+    let (options, names): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| word.starts_with("--"));
     let write = options.iter().any(|word| *word == "--write");
     let known = |word: &&&String| SETS.iter().any(|(name, _)| *name == word.as_str());
-    if let Some(unknown) = names.iter().find(|word| !known(word)).or(options.iter().find(|word| **word != "--write")) {
+    if let Some(unknown) =
+        names.iter().find(|word| !known(word)).or(options.iter().find(|word| **word != "--write"))
+    {
         let valid: Vec<&str> = SETS.iter().map(|(name, _)| *name).collect();
         return Err(format!("no such figure: {unknown}; usage: bench [--write] [{}]", valid.join("|")));
     }

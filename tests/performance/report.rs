@@ -13,7 +13,14 @@ pub(crate) fn of(figures: &[Figure]) -> String {
     let rows: Vec<[String; 9]> = figures.iter().flat_map(Figure::rows).collect();
     let heads = HEADS.map(str::to_owned);
     let widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| rows.iter().chain([&heads]).filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+        .map(|at| {
+            rows.iter()
+                .chain([&heads])
+                .filter_map(|row| row.get(at))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut text = String::new();
     for (name, value) in machine::lines() {

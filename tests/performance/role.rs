@@ -46,7 +46,8 @@ impl Role {
 /// Starts the other process and gives this end of the pair.
 pub(crate) fn start(role: Role) -> io::Result<(UnixStream, Peer)> {
     let (ours, theirs) = UnixStream::pair()?;
-    let peer = Command::new(std::env::current_exe()?).arg(role.word()).stdin(OwnedFd::from(theirs)).spawn()?;
+    let peer =
+        Command::new(std::env::current_exe()?).arg(role.word()).stdin(OwnedFd::from(theirs)).spawn()?;
     Ok((ours, Peer(peer)))
 }
 

@@ -46,7 +46,13 @@ impl Samples {
         sorted.sort_by(f64::total_cmp);
         // The least value that this many of a hundred do not pass.
         let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).max(1) - 1).copied();
-        Some(Spread { n: sorted.len(), min: *sorted.first()?, p50: rank(50)?, p90: rank(90)?, p99: rank(99)? })
+        Some(Spread {
+            n: sorted.len(),
+            min: *sorted.first()?,
+            p50: rank(50)?,
+            p90: rank(90)?,
+            p99: rank(99)?,
+        })
     }
 }
 
@@ -62,6 +68,9 @@ mod tests {
             samples.add(f64::from(value));
         }
         let spread = samples.spread().unwrap();
-        assert_eq!((spread.n, spread.min, spread.p50, spread.p90, spread.p99), (200, 1.0, 100.0, 180.0, 198.0));
+        assert_eq!(
+            (spread.n, spread.min, spread.p50, spread.p90, spread.p99),
+            (200, 1.0, 100.0, 180.0, 198.0)
+        );
     }
 }

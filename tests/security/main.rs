@@ -1,1 +1,14 @@
-//! Being written.
+//! Security: what a process may not do, it cannot, tried from inside each of them.
+//!
+//! A probe stands in the place of one process or another of a real host; a runner's jail is tried with ordinary
+//! programs. Expectations come from the table, so that a row which changes changes what is expected with it.
+
+mod attest;
+mod callers;
+mod files;
+mod hostile_peer;
+mod jail;
+mod privileges;
+mod probed;
+mod secrets;
+mod syscalls;

@@ -1,7 +1,12 @@
 //! The fixture of every test: a real host in a temporary directory, asked through the real `agentctl`.
 //!
 //! Nothing here stands in for a part of Cordon. A host ends with the value that holds it.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a fixture that cannot go on fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a fixture that cannot go on fails its test"
+)]
 #![expect(clippy::disallowed_methods, reason = "tests start the real programs")]
 
 use serde_json::Value;
@@ -80,7 +85,8 @@ impl Setup {
         let mut command = Command::new(bin.join("agentd"));
         command.arg("run").arg("--state-dir").arg(&state).arg("--runtime-dir").arg(dir.path().join("run"));
         fs::write(dir.path().join("cordon.toml"), &self.config).expect("the configuration");
-        fs::set_permissions(dir.path().join("cordon.toml"), fs::Permissions::from_mode(0o644)).expect("its mode");
+        fs::set_permissions(dir.path().join("cordon.toml"), fs::Permissions::from_mode(0o644))
+            .expect("its mode");
         command.arg("--config").arg(dir.path().join("cordon.toml")).args(&self.arguments);
         let log = fs::File::create(dir.path().join("log")).expect("the log");
         let child = command
@@ -231,7 +237,9 @@ impl Host {
             if let Some(status) = self.child.try_wait().expect("agentd's status") {
                 panic!("agentd ended: {status}\n{}", self.log());
             }
-            if self.socket().exists() && self.try_status().is_some_and(|status| status["host"]["state"] == "ready") {
+            if self.socket().exists()
+                && self.try_status().is_some_and(|status| status["host"]["state"] == "ready")
+            {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -3,9 +3,8 @@
 use crate::{source, specification};
 
 /// The documents that name files of the tree in backticks.
-const DOCUMENTS: &[&str] = &[
-    "README.md", "SPECIFICATION.md", "docs/decisions.md", "docs/guarantees.md", "docs/threat-model.md",
-];
+const DOCUMENTS: &[&str] =
+    &["README.md", "SPECIFICATION.md", "docs/decisions.md", "docs/guarantees.md", "docs/threat-model.md"];
 
 /// Endings of names that are files of the tree.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".8", ".5", ".service"];
@@ -26,7 +25,10 @@ fn every_file_and_test_that_a_document_names_exists() {
 /// A path from the root of the repository: a folder in it, no blank, and an ending that files here have.
 fn is_path(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte));
-    plain && name.contains('/') && !name.starts_with(['/', '.']) && ENDINGS.iter().any(|end| name.ends_with(end))
+    plain
+        && name.contains('/')
+        && !name.starts_with(['/', '.'])
+        && ENDINGS.iter().any(|end| name.ends_with(end))
 }
 
 #[test]
@@ -36,9 +38,15 @@ fn every_actor_says_in_a_few_lines_what_it_is_and_what_owning_it_gives() {
         let text = source::read(&path);
         assert!(text.lines().count() <= 20, "{path} is long");
         let lower = text.to_lowercase();
-        assert!(lower.contains("attacker") || lower.contains("who owns it"), "{path} does not say what owning it gives");
+        assert!(
+            lower.contains("attacker") || lower.contains("who owns it"),
+            "{path} does not say what owning it gives"
+        );
         let model = source::read("docs/threat-model.md");
-        assert!(model.contains(&format!("| `{}` |", row.process.name())), "docs/threat-model.md leaves out {path}");
+        assert!(
+            model.contains(&format!("| `{}` |", row.process.name())),
+            "docs/threat-model.md leaves out {path}"
+        );
     }
 }
 
@@ -48,7 +56,9 @@ fn the_readme_says_the_two_commands_and_every_folder() {
     for word in ["make demo", "make test"] {
         assert!(text.contains(word), "README.md does not name {word}");
     }
-    for folder in ["ipc-proto/", "supervisor/", "actors/", "container/", "agentctl/", "deploy/", "tests/", "docs/"] {
+    for folder in
+        ["ipc-proto/", "supervisor/", "actors/", "container/", "agentctl/", "deploy/", "tests/", "docs/"]
+    {
         assert!(text.contains(&format!("`{folder}`")), "README.md leaves out {folder}");
     }
 }

@@ -10,9 +10,15 @@ const TEST_BOUND: usize = 600;
 /// Files of program that are longer, and why. A file that is not longer must not stand here.
 const LONGER: &[(&str, &str)] = &[
     ("actors/scanner/src/rules/hosting.rs", "rules and their samples: data"),
-    ("agentctl/src/attest/judge.rs", "one comparison for each property that the kernel shows, read beside each other"),
+    (
+        "agentctl/src/attest/judge.rs",
+        "one comparison for each property that the kernel shows, read beside each other",
+    ),
     ("ipc-proto/manifest/src/syscalls.rs", "the lists of system calls: data"),
-    ("ipc-proto/src/router.rs", "one file an interface, and this is the interface with the most methods and types"),
+    (
+        "ipc-proto/src/router.rs",
+        "one file an interface, and this is the interface with the most methods and types",
+    ),
 ];
 
 /// Tests that another test of the same file runs where they mean something, and why.
@@ -27,7 +33,9 @@ fn program_lines(file: &File) -> usize {
         return 0;
     }
     let lines: Vec<&str> = file.text.lines().collect();
-    let tests = lines.windows(2).position(|pair| pair.first() == Some(&"#[cfg(test)]") && opens_a_module(pair.last()));
+    let tests = lines
+        .windows(2)
+        .position(|pair| pair.first() == Some(&"#[cfg(test)]") && opens_a_module(pair.last()));
     tests.unwrap_or(lines.len())
 }
 
@@ -52,7 +60,11 @@ fn no_file_is_long_without_a_reason() {
         let (program, all) = (program_lines(&file), file.text.lines().count());
         let reason = LONGER.iter().find(|(path, _)| *path == file.path);
         assert!(program <= BOUND || reason.is_some(), "{} has {program} lines of program", file.path);
-        assert!(program > BOUND || reason.is_none(), "{} has only {program} lines: take it off the list", file.path);
+        assert!(
+            program > BOUND || reason.is_none(),
+            "{} has only {program} lines: take it off the list",
+            file.path
+        );
         assert!(!is_test(&file.path) || all <= TEST_BOUND, "{} has {all} lines of tests", file.path);
     }
     for (path, _) in LONGER {
@@ -92,7 +104,11 @@ fn a_lint_is_suppressed_with_a_reason_and_only_where_it_would_speak() {
                 assert!(attribute.contains("reason ="), "{}: {begin}{attribute} gives no reason", file.path);
                 // Each file of tests uses another part of what they share, so nothing can be expected there.
                 let shared = file.path.contains("/tests/common/") && attribute.contains("dead_code");
-                assert!(begin.contains("expect") || shared, "{}: `allow` hides a lint that is gone", file.path);
+                assert!(
+                    begin.contains("expect") || shared,
+                    "{}: `allow` hides a lint that is gone",
+                    file.path
+                );
             }
         }
     }

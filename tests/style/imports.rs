@@ -36,19 +36,66 @@ const CONTROL: &[&str] = &["confine", "ipc-proto", "kit", "manifest", "wire"];
 
 /// What must not be linked into the supervisor, however deep: a parser, a runtime, the bus.
 const NEVER_IN_AGENTD: &[&str] = &[
-    "tarpc", "tokio", "ractor", "futures", "serde", "serde_core", "serde_json", "toml", "bincode", "ipc-proto", "kit",
-    "wire", "clap", "regex", "tracing", "tracing-subscriber", "hyper", "rustls", "rusqlite",
+    "tarpc",
+    "tokio",
+    "ractor",
+    "futures",
+    "serde",
+    "serde_core",
+    "serde_json",
+    "toml",
+    "bincode",
+    "ipc-proto",
+    "kit",
+    "wire",
+    "clap",
+    "regex",
+    "tracing",
+    "tracing-subscriber",
+    "hyper",
+    "rustls",
+    "rusqlite",
 ];
 
 /// Packages that few may link, and who.
 const ONLY: &[(&[&str], &[&str])] = &[
-    (&["hyper", "hyper-util", "http", "rustls", "tokio-rustls", "webpki-roots", "reqwest", "ureq", "native-tls"], &["credproxy"]),
+    (
+        &[
+            "hyper",
+            "hyper-util",
+            "http",
+            "rustls",
+            "tokio-rustls",
+            "webpki-roots",
+            "reqwest",
+            "ureq",
+            "native-tls",
+        ],
+        &["credproxy"],
+    ),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
     // Scheduler and curator are still to come.
     (&["rusqlite", "libsqlite3-sys"], &["memory", "router", "model", "scheduler", "curator"]),
     (&["crypto_box", "chacha20poly1305"], &["credproxy", "agentctl"]),
-    (&["seccompiler", "landlock"], &["confine", "agentd", "kit", "runner", "tests", "audit", "dialer", "credproxy", "scanner",
-        "memory", "model", "router", "gate", "control"]),
+    (
+        &["seccompiler", "landlock"],
+        &[
+            "confine",
+            "agentd",
+            "kit",
+            "runner",
+            "tests",
+            "audit",
+            "dialer",
+            "credproxy",
+            "scanner",
+            "memory",
+            "model",
+            "router",
+            "gate",
+            "control",
+        ],
+    ),
     (&["clap", "rustyline"], &["agentctl"]),
     (&["toml"], &["agentd-config"]),
 ];
@@ -182,7 +229,8 @@ fn what_few_may_link_is_linked_by_nobody_else() {
     for (packages, who) in ONLY {
         for (name, id) in graph.ours() {
             let linked = graph.linked(id);
-            let forbidden = packages.iter().find(|package| linked.contains(**package) && !who.contains(&name));
+            let forbidden =
+                packages.iter().find(|package| linked.contains(**package) && !who.contains(&name));
             assert!(forbidden.is_none(), "{name} links {forbidden:?}; only {who:?} may");
         }
     }

@@ -1,6 +1,7 @@
 //! Style: the laws of the tree that no compiler holds. They read sources, manifests and documents of the repository,
 //! start nothing of Cordon, and change nothing.
 
+mod deploy;
 mod documents;
 mod files;
 mod imports;

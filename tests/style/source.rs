@@ -158,8 +158,15 @@ fn code_comments_and_literals_are_told_apart() {
     let parts = parts(text);
     assert_eq!(parts.code.lines().count(), 2);
     for (word, in_code, in_comment) in [
-        ("a", true, false), ("x", false, false), ("two", false, true), ("b", true, false), ("four", false, true),
-        ("five", false, true), ("c", true, false), ("str", true, false), ("six", false, false),
+        ("a", true, false),
+        ("x", false, false),
+        ("two", false, true),
+        ("b", true, false),
+        ("four", false, true),
+        ("five", false, true),
+        ("c", true, false),
+        ("str", true, false),
+        ("six", false, false),
     ] {
         let found = (has_word(&parts.code, word), has_word(&parts.comments, word));
         assert_eq!(found, (in_code, in_comment), "{word}");

@@ -79,7 +79,8 @@ pub(crate) fn hex(hash: &Hash) -> String {
 }
 
 fn unhex(text: &str) -> Option<Hash> {
-    let digits: Option<Vec<u8>> = (0..64).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
+    let digits: Option<Vec<u8>> =
+        (0..64).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
     digits?.try_into().ok()
 }
 
@@ -90,7 +91,13 @@ mod tests {
 
     pub(crate) fn body(index: u64) -> Body {
         let event = Event::new(Action::ToolDecided, Result3::Success).about("bash");
-        Body { index, time_ms: 1, witness: Name::clip("gate"), serial: Serial { life: 1, number: index + 1 }, event }
+        Body {
+            index,
+            time_ms: 1,
+            witness: Name::clip("gate"),
+            serial: Serial { life: 1, number: index + 1 },
+            event,
+        }
     }
 
     #[test]

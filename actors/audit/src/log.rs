@@ -2,8 +2,8 @@
 //! anything else that does not hold leaves the record closed to appending.
 
 use crate::line::{self, Body, GENESIS, Hash, LineFault};
-use ipc_proto::audit::{Record, Report, Serial};
 use ipc_proto::Name;
+use ipc_proto::audit::{Record, Report, Serial};
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};

@@ -72,7 +72,13 @@ impl Audit for Server {
         self.ask(|reply| Message::Append(witness, serial, event, reply)).await
     }
 
-    async fn tail(mut self, _: Context, from: u64, max: u16, wait_ms: u32) -> Result<List<Record, TAIL>, AuditError> {
+    async fn tail(
+        mut self,
+        _: Context,
+        from: u64,
+        max: u16,
+        wait_ms: u32,
+    ) -> Result<List<Record, TAIL>, AuditError> {
         let wait = Duration::from_millis(wait_ms.min(WAIT).into());
         // That none came in time is an empty answer.
         let _ = tokio::time::timeout(wait, self.entries.wait_for(|entries| *entries > from)).await;

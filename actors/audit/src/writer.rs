@@ -2,8 +2,8 @@
 
 use crate::line::Body;
 use crate::log::{Batch, Log};
-use ipc_proto::audit::{AuditError, Event, Receipt, Record, Report, Serial};
 use ipc_proto::Name;
+use ipc_proto::audit::{AuditError, Event, Receipt, Record, Report, Serial};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::watch;
 
@@ -31,12 +31,21 @@ impl Actor for Writer {
     type State = State;
     type Arguments = (Log, watch::Sender<u64>);
 
-    async fn pre_start(&self, _: ActorRef<Message>, (log, entries): Self::Arguments) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _: ActorRef<Message>,
+        (log, entries): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
         entries.send_replace(log.entries);
         Ok(State { log, batch: Batch::default(), waiting: Vec::new(), entries })
     }
 
-    async fn handle(&self, myself: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Append(witness, serial, event, reply) => {
                 if state.append(witness, serial, event, reply) {
@@ -58,7 +67,13 @@ impl Actor for Writer {
 
 impl State {
     /// Adds to the batch; whether it is the batch's first entry.
-    fn append(&mut self, witness: Name, serial: Serial, event: Event, reply: RpcReplyPort<Result<Receipt, AuditError>>) -> bool {
+    fn append(
+        &mut self,
+        witness: Name,
+        serial: Serial,
+        event: Event,
+        reply: RpcReplyPort<Result<Receipt, AuditError>>,
+    ) -> bool {
         if self.log.broken {
             let _ = reply.send(Err(AuditError::Broken));
             return false;

@@ -3,7 +3,7 @@
 
 use crate::context::TurnContext;
 use crate::decide;
-use crate::host::{Shared, down};
+use crate::host::{Shared, down, refused};
 use crate::tell::Teller;
 use crate::thinking::{Reply, Thinking};
 use crate::{answer, effects, replay};
@@ -59,11 +59,20 @@ impl Actor for Connection {
     type State = State;
     type Arguments = (Shared, TurnId);
 
-    async fn pre_start(&self, _: ActorRef<Message>, (shared, turn): Self::Arguments) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _: ActorRef<Message>,
+        (shared, turn): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
         Ok(State { shared, turn, active: None })
     }
 
-    async fn handle(&self, _: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Work(reply) => drop(reply.send(state.work().await)),
             Message::Think(system, messages, reply) => drop(reply.send(state.think(&system, messages).await)),
@@ -124,7 +133,10 @@ impl State {
         }
         let context = &active.context;
         let limit = context.agent.limits.model_calls_per_hour;
-        let room = shared.quotas.lock().is_ok_and(|mut quotas| quotas.take(context.turn.session, limit, Instant::now()));
+        let room = shared
+            .quotas
+            .lock()
+            .is_ok_and(|mut quotas| quotas.take(context.turn.session, limit, Instant::now()));
         if !room {
             return Err(GateError::Quota { what: Name::clip("model calls an hour"), limit });
         }
@@ -205,7 +217,8 @@ async fn take(shared: &Shared, id: TurnId) -> Result<TurnContext, GateError> {
     let mut turn = ask_turn(shared, id, HISTORY).await?;
     let agent = shared.agents.get(turn.agent.as_str()).cloned().ok_or(GateError::Over)?;
     let models = shared.models().await?;
-    let window = models.iter().find(|model| model.name.as_str() == agent.model).map_or(0, |model| model.context);
+    let window =
+        models.iter().find(|model| model.name.as_str() == agent.model).map_or(0, |model| model.context);
     let budget = window.saturating_sub(agent.limits.output_tokens).saturating_mul(BYTES_PER_TOKEN);
     if window > 0 && budget < HISTORY {
         turn = ask_turn(shared, id, budget).await?;
@@ -232,8 +245,10 @@ async fn take(shared: &Shared, id: TurnId) -> Result<TurnContext, GateError> {
 }
 
 async fn ask_turn(shared: &Shared, id: TurnId, budget: u32) -> Result<Turn, GateError> {
-    let turn = shared.router.call(&router::method::take, |router, rpc| async move { router.take(rpc, id, budget).await });
-    turn.await.map_err(|_| down("router"))?.map_err(|_| GateError::Over)
+    let turn = shared
+        .router
+        .call(&router::method::take, |router, rpc| async move { router.take(rpc, id, budget).await });
+    turn.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
 }
 
 /// A person's own command, put or get: on the record before it runs.
@@ -267,7 +282,8 @@ fn work_of(context: &TurnContext, replayed: Vec<ModelMessage>) -> Work {
 
 /// The tools that this agent has.
 fn tools(context: &TurnContext) -> ToolList {
-    let specs = toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
+    let specs =
+        toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
     List::clip(specs.map(|spec| ToolSpec {
         name: Name::clip(spec.name),
         description: Text::clip(spec.description),
@@ -351,7 +367,8 @@ async fn take_result(
 ) -> Result<ToolResult, GateError> {
     let result = answer::take(shared, &mut active.context, released, result, own).await?;
     kit::fault_point!("gate.result.kept");
-    let event = TurnEvent::ToolEnd { call: result.call, outcome: result.outcome, duration_ms: result.duration_ms };
+    let event =
+        TurnEvent::ToolEnd { call: result.call, outcome: result.outcome, duration_ms: result.duration_ms };
     active.teller.tell(shared, [event]).await?;
     Ok(result)
 }

@@ -40,21 +40,28 @@ impl Refusal {
 }
 
 /// Decides on a call and puts the decision on the record.
-pub(crate) async fn decide(shared: &Shared, context: &mut TurnContext, call: ToolCall) -> Result<Released, GateError> {
+pub(crate) async fn decide(
+    shared: &Shared,
+    context: &mut TurnContext,
+    call: ToolCall,
+) -> Result<Released, GateError> {
     context.asked += 1;
     let mut refusal = by_rules(context, &call);
     if refusal.is_none() && leaks(shared, context, &call).await? {
         refusal = Some(Refusal::Canary);
     }
     let result = if refusal.is_some() { Result3::Blocked } else { Result3::Success };
-    let mut event = Event::new(Action::ToolDecided, result).about(&call.tool).in_turn(context.turn.session, context.turn.id);
+    let mut event = Event::new(Action::ToolDecided, result)
+        .about(&call.tool)
+        .in_turn(context.turn.session, context.turn.id);
     event.call = Some(call.id);
     event.hash = Some(Sha256::digest(call.args.as_bytes()).into());
     event.bytes = call.args.len() as u64;
     event.label = Some(context.session_label.clone());
     event.reason = refusal.as_ref().map(|refusal| Name::clip(refusal.phrase()));
     let record = shared.record(event).await?.index;
-    let verdict = refusal.map_or(CallVerdict::Run, |refusal| CallVerdict::Refused(Text::clip(&refusal.to_string())));
+    let verdict =
+        refusal.map_or(CallVerdict::Run, |refusal| CallVerdict::Refused(Text::clip(&refusal.to_string())));
     Ok(Released { call, verdict, record })
 }
 
@@ -62,7 +69,11 @@ fn by_rules(context: &TurnContext, call: &ToolCall) -> Option<Refusal> {
     let (agent, limits) = (&context.agent, &context.agent.limits);
     let tool = call.tool.to_string();
     if !agent.tools.contains(&tool) {
-        return Some(Refusal::NotListed { agent: context.turn.agent.to_string(), tool, valid: agent.tools.join(", ") });
+        return Some(Refusal::NotListed {
+            agent: context.turn.agent.to_string(),
+            tool,
+            valid: agent.tools.join(", "),
+        });
     }
     if let Err(problem) = toolset::check(&tool, &call.args) {
         return Some(Refusal::Schema(problem));
@@ -89,7 +100,12 @@ mod tests {
     use crate::replay::tests::context;
     use ipc_proto::ids::CallId;
 
-    fn refusal(tools: &[&str], tool: &str, args: &str, change: impl FnOnce(&mut TurnContext)) -> Option<Refusal> {
+    fn refusal(
+        tools: &[&str],
+        tool: &str,
+        args: &str,
+        change: impl FnOnce(&mut TurnContext),
+    ) -> Option<Refusal> {
         let mut context = context(vec![]);
         context.agent.tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
         context.asked = 1;
@@ -102,9 +118,15 @@ mod tests {
         let bash = r#"{"command":"ls"}"#;
         assert_eq!(refusal(&["bash"], "bash", bash, |_| ()), None);
         let phrase = |refusal: Option<Refusal>| refusal.map(|refusal| refusal.phrase());
-        assert_eq!(phrase(refusal(&["read"], "bash", bash, |_| ())), Some("not in the agent's list of tools"));
+        assert_eq!(
+            phrase(refusal(&["read"], "bash", bash, |_| ())),
+            Some("not in the agent's list of tools")
+        );
         assert_eq!(phrase(refusal(&["bash"], "bash", "{}", |_| ())), Some("arguments do not fit the schema"));
-        assert_eq!(phrase(refusal(&["bash"], "bash", bash, |c| c.asked = 51)), Some("bound of tool calls reached"));
+        assert_eq!(
+            phrase(refusal(&["bash"], "bash", bash, |c| c.asked = 51)),
+            Some("bound of tool calls reached")
+        );
         let fail = |context: &mut TurnContext| (0..3).for_each(|_| context.count("bash", true));
         assert_eq!(phrase(refusal(&["bash"], "bash", bash, fail)), Some("failures in a row"));
     }

@@ -20,7 +20,11 @@ pub(crate) struct Effect {
 }
 
 /// Runs a released call of one of the gate's own tools.
-pub(crate) async fn run(shared: &Shared, context: &TurnContext, call: &ToolCall) -> Result<Effect, GateError> {
+pub(crate) async fn run(
+    shared: &Shared,
+    context: &TurnContext,
+    call: &ToolCall,
+) -> Result<Effect, GateError> {
     let Ok(args) = toolset::parse_args(&call.args) else { return Ok(failed("the arguments are not JSON")) };
     let done = match call.tool.as_str() {
         "memory_write" => write(shared, context, call, &args).await,
@@ -68,7 +72,12 @@ fn done(output: String, label: Option<Label>) -> Effect {
 }
 
 /// The same call twice is one row: its id follows from the call's.
-async fn write(shared: &Shared, context: &TurnContext, call: &ToolCall, args: &Value) -> Result<Effect, Problem> {
+async fn write(
+    shared: &Shared,
+    context: &TurnContext,
+    call: &ToolCall,
+    args: &Value,
+) -> Result<Effect, Problem> {
     let id = MemoryId::from_bytes(call.id.bytes());
     let entry = Entry {
         id,

@@ -6,7 +6,7 @@ use ipc_proto::audit::{Event, Receipt};
 use ipc_proto::config::Agent;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::model::{self, ModelClient, ModelInfo};
-use ipc_proto::router::RouterClient;
+use ipc_proto::router::{RouterClient, RouterError};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
 use kit::{Link, Recorder};
@@ -45,7 +45,9 @@ impl Shared {
 
     /// The models, as model says.
     pub(crate) async fn models(&self) -> Result<Vec<ModelInfo>, GateError> {
-        let models = self.model.call(&model::method::models, |model, context| async move { model.models(context).await });
+        let models = self
+            .model
+            .call(&model::method::models, |model, context| async move { model.models(context).await });
         models.await.map(ipc_proto::List::into_vec).map_err(|_| down("model"))
     }
 }
@@ -53,4 +55,13 @@ impl Shared {
 /// A process that every effect needs is not there.
 pub(crate) fn down(name: &str) -> GateError {
     GateError::Down(Name::clip(name))
+}
+
+/// What a refusal of router means for a turn: a disk or an audit that is briefly away ends the attempt, anything else
+/// the turn.
+pub(crate) fn refused(error: &RouterError) -> GateError {
+    match error {
+        RouterError::NotDurable => down("router"),
+        _ => GateError::Over,
+    }
 }

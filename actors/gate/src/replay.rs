@@ -36,7 +36,8 @@ pub(crate) fn replay(context: &mut TurnContext) -> Replayed {
         replayed.messages.push(assistant(&text, &calls));
         for released in calls {
             context.asked += 1;
-            let result = results.iter().find(|(result, _)| result.call == released.call.id).map(|(r, _)| r.clone());
+            let result =
+                results.iter().find(|(result, _)| result.call == released.call.id).map(|(r, _)| r.clone());
             replayed.messages.push(tool_message(&released, result.as_ref()));
             if result.is_none() && released.verdict == CallVerdict::Run {
                 replayed.unknown.push(released.clone());
@@ -69,7 +70,12 @@ fn tool_message(released: &Released, result: Option<&ToolResult>) -> Message {
         (None, CallVerdict::Refused(reason)) => format!("[REFUSED] {reason}"),
         (None, CallVerdict::Run) => UNKNOWN.to_owned(),
     };
-    Message { role: Role::Tool, text: Text::clip(&text), calls: List::default(), answers: Some(released.call.id) }
+    Message {
+        role: Role::Tool,
+        text: Text::clip(&text),
+        calls: List::default(),
+        answers: Some(released.call.id),
+    }
 }
 
 /// The result of a call whose outcome nobody knows.
@@ -105,8 +111,20 @@ pub(crate) mod tests {
             workspace_label: Label::bottom(),
             attempt: 2,
         };
-        let limits = AgentLimits { tool_calls: 50, tool_failures: 3, seconds: 120, output_tokens: 1, model_calls_per_hour: 9 };
-        let agent = Agent { model: String::new(), prompt: String::new(), tools: vec![], profile: String::new(), limits };
+        let limits = AgentLimits {
+            tool_calls: 50,
+            tool_failures: 3,
+            seconds: 120,
+            output_tokens: 1,
+            model_calls_per_hour: 9,
+        };
+        let agent = Agent {
+            model: String::new(),
+            prompt: String::new(),
+            tools: vec![],
+            profile: String::new(),
+            limits,
+        };
         TurnContext {
             turn,
             agent,

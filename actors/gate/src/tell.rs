@@ -1,7 +1,7 @@
 //! What followers of a turn are shown: appended to router's ring, sent again from where a restarted router's ring
 //! needs it.
 
-use crate::host::{Shared, down};
+use crate::host::{Shared, down, refused};
 use ipc_proto::List;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{self, TurnEvent};
@@ -33,7 +33,11 @@ impl Teller {
     }
 
     /// Shows events.
-    pub(crate) async fn tell(&mut self, shared: &Shared, events: impl IntoIterator<Item = TurnEvent>) -> Result<(), GateError> {
+    pub(crate) async fn tell(
+        &mut self,
+        shared: &Shared,
+        events: impl IntoIterator<Item = TurnEvent>,
+    ) -> Result<(), GateError> {
         self.kept.extend(events);
         let over = self.kept.len().saturating_sub(KEPT);
         self.kept.drain(..over);
@@ -60,6 +64,6 @@ impl Teller {
             let (turn, events) = (self.turn, List::clip(events.iter().cloned()));
             async move { router.emit(rpc, turn, from, events).await }
         });
-        sent.await.map_err(|_| down("router"))?.map_err(|_| GateError::Over)
+        sent.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
     }
 }

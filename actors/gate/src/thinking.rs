@@ -139,7 +139,12 @@ impl Thinking {
     }
 
     /// The canary was found: nothing of the reply stands.
-    async fn withhold(&mut self, shared: &Shared, context: &TurnContext, teller: &mut Teller) -> Result<(), GateError> {
+    async fn withhold(
+        &mut self,
+        shared: &Shared,
+        context: &TurnContext,
+        teller: &mut Teller,
+    ) -> Result<(), GateError> {
         let event = Event::new(Action::CanaryLeaked, Result3::Blocked);
         shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
         self.leaked = true;
@@ -164,16 +169,27 @@ impl Thinking {
         teller.tell(shared, [TurnEvent::Again]).await
     }
 
-    async fn finish(&mut self, shared: &Shared, context: &mut TurnContext, finish: Finish) -> Result<Reply, GateError> {
+    async fn finish(
+        &mut self,
+        shared: &Shared,
+        context: &mut TurnContext,
+        finish: Finish,
+    ) -> Result<Reply, GateError> {
         let assembly = std::mem::take(&mut self.assembly);
         context.add(assembly.usage);
-        self.ended(shared, context, Result3::Success, (assembly.usage.input, assembly.usage.output), None).await?;
+        self.ended(shared, context, Result3::Success, (assembly.usage.input, assembly.usage.output), None)
+            .await?;
         // What follows a leak is the attacker's as well.
         let calls = if self.leaked { Vec::new() } else { assembly.into_calls() };
         Ok(Reply { text: std::mem::take(&mut self.released), calls, finish })
     }
 
-    async fn failed(&self, shared: &Shared, context: &TurnContext, error: ModelError) -> Result<GateError, GateError> {
+    async fn failed(
+        &self,
+        shared: &Shared,
+        context: &TurnContext,
+        error: ModelError,
+    ) -> Result<GateError, GateError> {
         self.ended(shared, context, Result3::Error, (0, 0), Some(&error.to_string())).await?;
         Ok(GateError::Model(error))
     }
@@ -197,7 +213,9 @@ impl Thinking {
     /// Lets the model's stream go.
     pub(crate) async fn cancel(self, shared: &Shared) {
         let stream = self.stream;
-        let cancelled = shared.model.call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
+        let cancelled = shared
+            .model
+            .call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
         let _ = cancelled.await;
     }
 }

@@ -108,7 +108,7 @@ impl Drop for Serving {
 fn bucket(micros: u64) -> usize {
     let micros = micros.max(1);
     let octave = micros.ilog2();
-    let quarter = (u128::from(micros) * 4 >> octave) - 4;
+    let quarter = ((u128::from(micros) * 4) >> octave) - 4;
     let quarter = usize::try_from(quarter).unwrap_or(0);
     (octave as usize * 4 + quarter).min(BUCKETS - 1)
 }

@@ -64,7 +64,10 @@ impl Edge {
             .take_while(|request| {
                 if request.is_err() {
                     counters.refuse();
-                    tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
+                    tracing::warn!(
+                        caller = caller.name(),
+                        "connection ended: not a message of the interface"
+                    );
                 }
                 future::ready(request.is_ok())
             })

@@ -108,7 +108,8 @@ impl Links {
     pub(crate) fn link<C: Stub>(&self) -> Link<C> {
         let mut slots = self.slots.borrow_mut();
         let slot = slots.entry(C::CALLEE).or_default();
-        if let Some(up) = slot.receiver.as_ref().and_then(|any| any.downcast_ref::<watch::Receiver<Up<C>>>()) {
+        if let Some(up) = slot.receiver.as_ref().and_then(|any| any.downcast_ref::<watch::Receiver<Up<C>>>())
+        {
             return Link { up: up.clone() };
         }
         let (sender, up) = watch::channel(None);
@@ -125,7 +126,13 @@ impl Links {
     }
 
     /// Takes up a fresh edge to `callee`.
-    pub(crate) fn plumb(&self, callee: Process, generation: u64, stream: UnixStream, channel: Option<OwnedFd>) {
+    pub(crate) fn plumb(
+        &self,
+        callee: Process,
+        generation: u64,
+        stream: UnixStream,
+        channel: Option<OwnedFd>,
+    ) {
         if let Some(channel) = channel {
             self.descriptors(callee).replace(channel);
         }

@@ -82,11 +82,14 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     // ractor's first look at its groups asks how many cores there are; after the seal that would be its death.
     drop(ractor::pg::which_groups());
     let memory = MemoryFile::open();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
     let row = manifest::row(A::PROCESS).ok_or(StartFault::NoStart("no row"))?;
     let sealed = confine::seal(row, mode)?;
     *last_word = None;
-    LocalSet::new().block_on(&runtime, serve::<A>(&sealed, control, opened, &memory)).map_err(StartFault::Runtime)
+    LocalSet::new()
+        .block_on(&runtime, serve::<A>(&sealed, control, opened, &memory))
+        .map_err(StartFault::Runtime)
 }
 
 /// Waits for agentd's first frame: the mode, and the configuration in a sealed memfd.
@@ -109,7 +112,12 @@ fn start_frame(control: &OwnedFd) -> Result<(Mode, Vec<u8>), StartFault> {
 }
 
 /// Serves until the control descriptor ends. The token says that the process is sealed.
-async fn serve<A: Actor>(_: &Sealed, control: OwnedFd, opened: A::Opened, memory: &MemoryFile) -> io::Result<()> {
+async fn serve<A: Actor>(
+    _: &Sealed,
+    control: OwnedFd,
+    opened: A::Opened,
+    memory: &MemoryFile,
+) -> io::Result<()> {
     let supervisor = Supervisor::new(control)?;
     let links = Links::new(A::PROCESS);
     let counters = Counters::new();

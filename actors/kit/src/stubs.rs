@@ -12,7 +12,10 @@ pub trait Stub: Clone + 'static {
     const CALLEE: Process;
 
     /// Exchanges hellos over a fresh edge, and gives the client and what drives it until the edge ends.
-    async fn connect(stream: UnixStream, me: Process) -> Result<(Self, impl Future<Output = ()> + 'static), Fault>;
+    async fn connect(
+        stream: UnixStream,
+        me: Process,
+    ) -> Result<(Self, impl Future<Output = ()> + 'static), Fault>;
 }
 
 macro_rules! stub {

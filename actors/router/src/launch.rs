@@ -19,9 +19,6 @@ use std::time::{Duration, Instant};
 pub(crate) const RETRIES: u32 = 2;
 /// Runners that may be gone when this process comes back, and be replaced: not the turn's fault, yet not endless.
 pub(crate) const LOSSES: u32 = 8;
-/// Exit statuses by which a runner says that the fault was not the turn's: `EX_UNAVAILABLE` and `EX_TEMPFAIL` of
-/// `sysexits.h`. It uses them when the gate is gone.
-pub(crate) const TRANSIENT_EXITS: [u64; 2] = [69, 75];
 /// `EAGAIN`, `ENOMEM`, `ENFILE`, `EMFILE`, `EINTR`, from `asm-generic/errno-base.h`: a launch may yet succeed.
 const TRANSIENT_ERRNOS: [u64; 5] = [11, 12, 23, 24, 4];
 /// How long after its wall clock a runner of which nothing is heard is given up. agentd ends it much earlier.
@@ -86,7 +83,8 @@ fn follows(how: Option<Ended>, code: u64) -> Follows {
         Some(Ended::TimedOut) => Follows::Over(End::TimedOut),
         Some(Ended::Killed) => Follows::Again(format!("the runner was ended by signal {code}")),
         Some(Ended::Exited) if code == 0 => Follows::Again("the runner ended without ending its turn".into()),
-        Some(Ended::Exited) if (128..=191).contains(&code) || TRANSIENT_EXITS.contains(&code) => {
+        // By these the runner says that the fault was not its turn's: the gate is gone, or it could not begin.
+        Some(Ended::Exited) if (128..=191).contains(&code) => {
             Follows::Again(format!("the runner ended with status {code}"))
         }
         Some(Ended::Exited) => failed(format!("the runner ended with status {code}")),
@@ -368,7 +366,6 @@ mod tests {
             (Ended::Exited, 0),
             (Ended::Exited, 128),
             (Ended::Exited, 191),
-            (Ended::Exited, 75),
             (Ended::NotLaunched, 11),
             (Ended::NotLaunched, 12),
         ];

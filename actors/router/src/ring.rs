@@ -32,6 +32,8 @@ pub(crate) struct Ring {
     bytes: usize,
     /// The number that the gate's next event has in the gate's own count.
     needs: u32,
+    /// Where the gate began after a gap, and nothing was taken.
+    refused: Option<u64>,
     /// The number of the next event.
     next: u64,
     over: bool,
@@ -48,6 +50,7 @@ impl Ring {
         }
         self.attempt = attempt;
         self.needs = 0;
+        self.refused = None;
         self.tools.clear();
         let first = first_number(attempt);
         self.next = first - 1 - u64::from(notice.is_some());
@@ -57,12 +60,13 @@ impl Ring {
     }
 
     /// Takes the gate's events, the first of which has number `from` in the gate's count. Gives the events that
-    /// are new; what is there already is passed over, and after a gap nothing is taken.
+    /// are new; what is there already is passed over. After a gap nothing is taken, so that the gate can send what
+    /// is missing; if it comes with the same again it has nothing older, and followers see the gap in the numbers.
     pub(crate) fn emit(&mut self, from: u64, events: List<TurnEvent, 64>) -> Vec<TurnEvent> {
-        let needs = u64::from(self.needs);
-        if from > needs || self.over {
+        if events.is_empty() || self.over || !self.closes_up(from) {
             return Vec::new();
         }
+        let needs = u64::from(self.needs);
         let seen = usize::try_from(needs - from).unwrap_or(usize::MAX);
         let mut fresh = Vec::new();
         for event in events.into_iter().skip(seen) {
@@ -77,6 +81,18 @@ impl Ring {
             }
         }
         fresh
+    }
+
+    /// Whether events from `from` on can be taken, leaving a gap if there is no other way.
+    fn closes_up(&mut self, from: u64) -> bool {
+        let gap = from.saturating_sub(u64::from(self.needs));
+        if gap > 0 && self.refused.replace(from) != Some(from) {
+            return false;
+        }
+        self.refused = None;
+        let Ok(begin) = u32::try_from(from.max(u64::from(self.needs))) else { return false };
+        (self.needs, self.next) = (begin, self.next + gap);
+        true
     }
 
     /// The number that the ring needs next, in the gate's count.
@@ -99,8 +115,9 @@ impl Ring {
         let start = self.events.partition_point(|(number, _)| *number < from);
         let first = self.events.get(start).map(|(number, _)| *number);
         let Some(first) = first else {
-            let at_end = self.over.then_some(from);
-            return at_end.map(|from| Followed { from, events: List::default(), next: from, over: true });
+            // A follower that is past the end has seen a ring that is lost: it has not seen the end.
+            let end = self.events.back().filter(|_| self.over).map(|(_, event)| event.clone());
+            return end.map(|end| last(from, end));
         };
         let mut bytes = 0;
         let piece =
@@ -149,12 +166,11 @@ impl Ring {
 
 /// The end of a turn whose ring is gone, for a follower that asks from `from` on.
 pub(crate) fn end_alone(from: u64, finished: Finished) -> Followed {
-    Followed {
-        from,
-        events: List::clip([TurnEvent::Done(finished)]),
-        next: from.saturating_add(1),
-        over: true,
-    }
+    last(from, TurnEvent::Done(finished))
+}
+
+fn last(from: u64, event: TurnEvent) -> Followed {
+    Followed { from, events: List::clip([event]), next: from.saturating_add(1), over: true }
 }
 
 fn first_number(attempt: u32) -> u64 {
@@ -229,14 +245,17 @@ mod tests {
             pieces in prop::collection::vec((0usize..80, 0usize..20), 1..40), credit in 1u16..70,
         ) {
             let mut ring = begun(1);
-            let mut expected = 0;
+            let (mut expected, mut taken, mut refused) = (0, vec![], None);
             for (from, len) in pieces {
                 let fresh = ring.emit(from as u64, texts(from, from + len));
-                if from <= expected {
-                    prop_assert_eq!(fresh.len(), (from + len).saturating_sub(expected));
+                if len > 0 && (from <= expected || refused == Some(from)) {
+                    taken.extend(expected.max(from)..from + len);
+                    prop_assert_eq!(fresh.len(), (from + len).saturating_sub(expected.max(from)));
                     expected = expected.max(from + len);
+                    refused = None;
                 } else {
-                    prop_assert!(fresh.is_empty(), "after a gap nothing is taken");
+                    prop_assert!(fresh.is_empty(), "after a gap nothing is taken at first");
+                    refused = if len > 0 { Some(from) } else { refused };
                 }
                 prop_assert_eq!(ring.needs(), expected as u64);
             }
@@ -244,8 +263,9 @@ mod tests {
             let all = follow(&mut ring, 0, credit);
             prop_assert_eq!(&all[0].1, &TurnEvent::Started { attempt: 1 });
             prop_assert_eq!(all.last().unwrap().1.clone(), TurnEvent::Done(finished()));
-            let seen: Vec<_> = all[1..all.len() - 1].iter().map(|(_, event)| event.clone()).collect();
-            prop_assert_eq!(seen, (0..expected).map(text).collect::<Vec<_>>());
+            let seen: Vec<_> = all[1..all.len() - 1].to_vec();
+            let numbered = taken.into_iter().map(|n| (first_number(1) + n as u64, text(n)));
+            prop_assert_eq!(seen, numbered.collect::<Vec<_>>());
             prop_assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }
 
@@ -319,8 +339,9 @@ mod tests {
         assert!(ring.emit(2, texts(2, 3)).is_empty(), "nothing follows the end");
         let all = follow(&mut ring, 0, 64);
         assert_eq!(all.iter().filter(|(_, event)| matches!(event, TurnEvent::Done(_))).count(), 1);
-        let past = ring.read(all.last().unwrap().0 + 1, 64, Instant::now()).unwrap();
-        assert!(past.over && past.events.is_empty(), "who has the end is not kept waiting");
+        let past = ring.read(all.last().unwrap().0 + 60, 64, Instant::now()).unwrap();
+        assert!(past.over, "who saw more of a ring that is lost is told the end all the same");
+        assert_eq!(past.events.to_vec(), [TurnEvent::Done(finished())]);
     }
 
     #[test]

@@ -10,8 +10,7 @@ use ipc_proto::router::{End, MessageState};
 pub(crate) struct Step {
     pub(crate) from: MessageState,
     pub(crate) to: MessageState,
-    /// When this happens; shown by nothing but the reader's eyes.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the table explains itself"))]
+    /// When this happens: what a trace says if there is nothing more to say.
     pub(crate) when: &'static str,
 }
 
@@ -50,9 +49,9 @@ pub(crate) const NAMES: [(MessageState, &str); 8] = [
     (Failed, "failed"),
 ];
 
-/// Whether a message may go from one state to the other.
-pub(crate) fn allowed(from: MessageState, to: MessageState) -> bool {
-    STEPS.iter().any(|step| step.from == from && step.to == to)
+/// The step from one state to the other, if a message may take it.
+pub(crate) fn find(from: MessageState, to: MessageState) -> Option<&'static Step> {
+    STEPS.iter().find(|step| step.from == from && step.to == to)
 }
 
 /// Whether the turn of a message in this state is over.

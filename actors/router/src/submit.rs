@@ -6,7 +6,7 @@ use crate::events::About;
 use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{MessageId, SessionId, TurnId, UserId, WorkspaceId};
-use ipc_proto::label::Label;
+use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
 use ipc_proto::{Name, Text};
 
@@ -150,7 +150,8 @@ impl Desk {
             Some(workspace) => Ok(Space::There(workspace)),
             None => {
                 let attached = wanted.is_some();
-                Ok(Space::New(Workspace { id, user, attached, label: Label::bottom(), gone: false }))
+                let label = if attached { found_there() } else { Label::bottom() };
+                Ok(Space::New(Workspace { id, user, attached, label, gone: false }))
             }
         }
     }
@@ -176,6 +177,11 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// What is known of a directory that a user attaches: nothing. Its files may be from anywhere.
+fn found_there() -> Label {
+    Label::of(Trust::Untrusted, Class::Internal, "workspace")
 }
 
 /// The refusal of a full queue, with a guess when there is room again.

@@ -25,7 +25,11 @@ impl Actor for Scanning {
         // The first regex of a process asks how many cores there are; after the seal that would be its death.
         drop(regex::Regex::new("x"));
         let engine = Engine::new();
-        if engine.is_ready() { Ok(engine) } else { Err(OpenFault::new("the rules", "they cannot be compiled")) }
+        if engine.is_ready() {
+            Ok(engine)
+        } else {
+            Err(OpenFault::new("the rules", "they cannot be compiled"))
+        }
     }
 
     async fn start(engine: Engine, _: Host) -> Self {

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Sockets that tokio makes to itself, to be woken by signals.
 const EVENT_LOOP: usize = 2;
 
+/// What the kernel says behind the name of a file that is no longer there.
+const DELETED: &str = " (deleted)";
+
 /// How it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -94,8 +97,6 @@ pub(crate) struct Scene {
     pub(crate) mode: Mode,
     /// Where the state directory shows: its own path, and in system mode its place in the processes' own mounts.
     pub(crate) state_dirs: Vec<PathBuf>,
-    /// Who reads: only a reader of the same uid can tell by what is withheld that a process cannot be dumped.
-    pub(crate) reader: u32,
     /// The pid of who made the control socket.
     pub(crate) agentd_pid: u32,
     /// Their uid.
@@ -168,6 +169,10 @@ pub(crate) fn agentd(scene: &Scene, claimed_pid: u32) -> Vec<Finding> {
     ]
 }
 
+fn none_if_empty(found: String) -> String {
+    if found.is_empty() { "none".to_owned() } else { found }
+}
+
 fn four(id: u32) -> String {
     format!("{id} {id} {id} {id}")
 }
@@ -208,8 +213,8 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
         field(me, &word.status, "PPid", scene.agentd_pid.to_string()),
         own_uid,
         field(me, &word.status, "Gid", four(gid)),
-        finding(me, "Groups", expected, status_field(&word.status, "Groups"), |found| {
-            found.split_whitespace().all(|group| groups.iter().any(|permitted| permitted == group))
+        finding(me, "Groups", expected, status_field(&word.status, "Groups").map(none_if_empty), |found| {
+            found == "none" || found.split_whitespace().all(|group| groups.iter().any(|it| it == group))
         }),
     ]
 }
@@ -328,9 +333,14 @@ fn routes(row: &Row, word: &Word, scene: &Scene) -> Finding {
 fn program(row: &Row, word: &Word) -> Finding {
     let name = row.process.name();
     let said = word.program.clone().map(|program| program.to_string_lossy().into_owned());
-    finding(row.process, "program", name, said, |found| {
-        Path::new(found).file_name().is_some_and(|file| file == name)
-    })
+    let mut found = finding(row.process, "program", name, said, |found| {
+        let file = Path::new(found.strip_suffix(DELETED).unwrap_or(found)).file_name();
+        file.is_some_and(|file| file == name)
+    });
+    if found.verdict == Verdict::Equal && found.found.ends_with(DELETED) {
+        found.reason = "the file was replaced since the process was started".to_owned();
+    }
+    found
 }
 
 /// Every descriptor is of a kind that the row explains.
@@ -385,7 +395,7 @@ fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str
     if target == format!("/proc/{pid}/smaps_rollup") {
         return Some("own statistics");
     }
-    let path = Path::new(target.strip_suffix(" (deleted)").unwrap_or(target));
+    let path = Path::new(target.strip_suffix(DELETED).unwrap_or(target));
     let beneath = |folder: &str| scene.state_dirs.iter().any(|state| path.starts_with(state.join(folder)));
     let granted = row.opens.iter().any(|open| match open.place {
         Place::Own => beneath(row.process.name()),
@@ -418,20 +428,18 @@ fn most_sockets(me: Process) -> Option<usize> {
     Some(1 + edges.sum::<usize>())
 }
 
-/// A process that cannot be dumped has files under `/proc` that belong to root, and hides the rest from its own
-/// user. For a process of root's neither tells anything.
+/// A process that cannot be dumped has files under `/proc` that belong to root; any other has its own. In mode user
+/// the root of the processes' namespace is their user, so nothing shows; nor does it for a process of root's.
 fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
-    let uid = uid(word);
-    let hidden = word.descriptors.is_err();
-    let said = match (&word.files_of, uid) {
-        (Err(reason), _) => Err(reason.clone()),
+    let said = match (word.files_of.clone(), uid(word)) {
+        (Err(reason), _) => Err(reason),
         (Ok(_), None | Some(0)) => Err("a process of root's shows no difference".to_owned()),
         (Ok(0), Some(_)) => Ok("no".to_owned()),
-        (Ok(_), Some(uid)) if scene.reader == uid && hidden => Ok("no".to_owned()),
-        (Ok(owner), Some(uid)) if *owner == uid && (scene.has_own_uids() || scene.reader == uid) => {
-            Ok("yes".to_owned())
+        (Ok(owner), Some(uid)) if owner == uid && scene.mode == Mode::User => {
+            Err("in mode user the root of its namespace is its own user, and no difference shows".to_owned())
         }
-        (Ok(_), Some(_)) => Err("only its own user could see it".to_owned()),
+        (Ok(owner), Some(uid)) if owner == uid => Ok("yes".to_owned()),
+        (Ok(_), Some(_)) => Err("its files belong to neither root nor itself".to_owned()),
     };
     finding(row.process, "dumpable", "no", said, |found| found == "no")
 }

@@ -80,7 +80,6 @@ fn scene(mode: Mode) -> Scene {
     Scene {
         mode,
         state_dirs: vec![PathBuf::from("/var/lib/cordon"), PathBuf::from("/tmp/state")],
-        reader: uid,
         agentd_pid: AGENTD,
         agentd_uid: uid,
         agentd: Some(supervisor(uid)),
@@ -265,10 +264,31 @@ fn another_program_and_a_dumpable_process_are_differences() {
     word.files_of = Ok(UID);
     let findings = judged(&word, &scene(Mode::System));
     assert_eq!(properties(&findings, Verdict::Different), ["program", "dumpable"]);
-    let mut mine = withheld();
-    mine.descriptors = Ok(vec![]);
+    word.program = Ok(PathBuf::from("/usr/libexec/cordon/memory (deleted)"));
+    word.files_of = Ok(0);
+    let findings = judged(&word, &scene(Mode::System));
+    assert!(properties(&findings, Verdict::Different).is_empty());
+    assert!(
+        findings.iter().any(|finding| finding.property == "program" && finding.reason.contains("replaced"))
+    );
+}
+
+#[test]
+fn whether_a_process_can_be_dumped_is_judged_only_where_it_shows() {
+    let mut mine = word(&STATUS.replace("900005", "1000"), LIMITS);
     mine.files_of = Ok(1000);
-    assert_eq!(properties(&judged(&mine, &scene(Mode::User)), Verdict::Different), ["dumpable"]);
+    let verdict = |word: &Word, mode| {
+        judged(word, &scene(mode))
+            .into_iter()
+            .find(|finding| finding.property == "dumpable")
+            .map(|it| it.verdict)
+    };
+    assert_eq!(verdict(&mine, Mode::Flat), Some(Verdict::Different));
+    assert_eq!(verdict(&mine, Mode::User), Some(Verdict::Unreadable));
+    mine.files_of = Ok(0);
+    assert_eq!(verdict(&mine, Mode::Flat), Some(Verdict::Equal));
+    let roots = word(&STATUS.replace("900005", "0"), LIMITS);
+    assert_eq!(verdict(&roots, Mode::Flat), Some(Verdict::Unreadable));
 }
 
 #[test]

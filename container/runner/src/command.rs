@@ -66,7 +66,11 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
 }
 
 /// Reads a stream to its end on a thread of its own.
-fn read(error: bool, stream: Option<impl Read + Send + 'static>, pieces: Sender<Piece>) -> Result<(), RunnerFault> {
+fn read(
+    error: bool,
+    stream: Option<impl Read + Send + 'static>,
+    pieces: Sender<Piece>,
+) -> Result<(), RunnerFault> {
     let Some(mut stream) = stream else { return Ok(()) };
     let reading = move || {
         let mut buffer = vec![0; PIECE];

@@ -72,7 +72,9 @@ async fn one_call(
             let telling = tokio::task::spawn_local(tell(gate.clone(), call.id, heard));
             let context = context(places, deadline, lines);
             let Ok(context) = context else {
-                return gate.result(result(released, Outcome::Error, "the workspace cannot be opened")).await;
+                return gate
+                    .result(result(released, Outcome::Error, "[ERROR] the workspace cannot be opened"))
+                    .await;
             };
             let outcome = tokio::task::spawn_blocking(move || prepared.run(&context)).await;
             drop(telling.await);
@@ -82,7 +84,11 @@ async fn one_call(
     }
 }
 
-fn context(places: &Places, deadline: Instant, lines: mpsc::Sender<String>) -> Result<Context, tools::ToolFault> {
+fn context(
+    places: &Places,
+    deadline: Instant,
+    lines: mpsc::Sender<String>,
+) -> Result<Context, tools::ToolFault> {
     let mut context = Context::open(&places.workspace, &places.readable(), &places.tmp, deadline)?;
     context.abort = Abort::default();
     // A line that does not fit is a line that would have come too fast.
@@ -102,10 +108,11 @@ fn result(released: &Released, outcome: Outcome, output: &str) -> ToolResult {
 
 fn given(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
     let Some(outcome) = outcome else {
-        return result(released, Outcome::Error, "the tool broke");
+        return result(released, Outcome::Error, "[ERROR] the tool broke");
     };
     // A command that ended with another status than 0 was run as asked; failing tests are no failing tool.
-    let how = if outcome.ok || outcome.error == Some("exit_status") { Outcome::Success } else { Outcome::Error };
+    let how =
+        if outcome.ok || outcome.error == Some("exit_status") { Outcome::Success } else { Outcome::Error };
     let mark = match (how, outcome.error) {
         (Outcome::Success, _) => "",
         (_, Some("timed_out")) => "[TIMEOUT] ",

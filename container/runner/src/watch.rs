@@ -18,7 +18,8 @@ pub(crate) fn begin(mode: Mode) {
     if mode == Mode::Flat {
         return;
     }
-    let most = manifest::row(manifest::Process::Runner).map_or(0, |row| u64::from(row.limits.memory_mib) << 20);
+    let most =
+        manifest::row(manifest::Process::Runner).map_or(0, |row| u64::from(row.limits.memory_mib) << 20);
     drop(std::thread::Builder::new().name("watch".into()).spawn(move || {
         loop {
             std::thread::sleep(EVERY);

@@ -25,7 +25,11 @@ pub fn check(name: &str, args: &str) -> Result<serde_json::Value, String> {
     let specs = specs();
     let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
         let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-        return Err(format!("there is no tool named {}; there are {}", validate::show(name), names.join(", ")));
+        return Err(format!(
+            "there is no tool named {}; there are {}",
+            validate::show(name),
+            names.join(", ")
+        ));
     };
     let checked = parse_args(args).and_then(|args| spec.check(&args).map(|()| args));
     checked.map_err(|problem| format!("{name}: {problem}"))

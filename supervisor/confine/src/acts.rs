@@ -4,8 +4,8 @@
 //! Nothing here hands memory of this process to the kernel, and no act can do harm where no filter stops it: what
 //! it would need is left out. No program of the host calls it.
 
-use crate::syscall_numbers::{Known, number};
 use crate::sys;
+use crate::syscall_numbers::{Known, number};
 use std::io;
 
 /// One act.
@@ -92,7 +92,7 @@ pub const ACTS: &[Act] = &[
 /// # Errors
 /// The kernel's errno; `Unsupported` where this architecture has no such call.
 pub fn perform(act: &Act) -> io::Result<i64> {
-    let Known::Number(number) = number(act.call) else { return Err(io::ErrorKind::Unsupported.into()) };
+    let number = call_number(act.call).ok_or(io::ErrorKind::Unsupported)?;
     let [a, b, c, d, e, f] = act.arguments;
     // SAFETY: every pointer argument is null and every length 0, so no memory of this process is read or written;
     // the one mapping that can come of it is new and never used. A child made by `clone` has a copy of everything,
@@ -102,6 +102,15 @@ pub fn perform(act: &Act) -> io::Result<i64> {
         sys::end(0);
     }
     sys::check(answer)
+}
+
+/// The number of the call `name` on this machine, if it has it.
+#[must_use]
+pub fn call_number(name: &str) -> Option<i64> {
+    match number(name) {
+        Known::Number(number) => Some(number),
+        Known::NotHere | Known::Nobody => None,
+    }
 }
 
 #[cfg(test)]

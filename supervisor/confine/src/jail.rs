@@ -112,6 +112,8 @@ pub fn launch_runner(jail: &RunnerJail<'_>) -> Result<Child, LaunchFault> {
     let parent = getpid().as_raw();
     match sys::clone(runner_namespaces(jail.mode)).at(Step::Clone)? {
         Forked::Child => {
+            // With its own copy of agentd's end closed, a child whose agentd died hears so instead of waiting for ever.
+            drop(ours);
             let fault = match become_runner(jail, &word, &theirs, parent) {
                 Ok(never) => match never {},
                 Err(fault) => fault,
@@ -164,6 +166,7 @@ fn runner_namespaces(mode: Mode) -> u64 {
 enum Never {}
 
 fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Never, LaunchFault> {
+    die_with_parent(None).at(Step::DeathSignal)?;
     if jail.mode != Mode::Flat {
         // What is mounted here from now on, or on the host, stays apart.
         make_private().at(Step::Private)?;
@@ -195,6 +198,7 @@ fn become_runner(
     parent_end: &OwnedFd,
     parent: i32,
 ) -> Result<Never, LaunchFault> {
+    die_with_parent(None).at(Step::DeathSignal)?;
     reset_signals().at(Step::Signals)?;
     if jail.mode == Mode::Flat {
         fchdir(jail.workspace).at(Step::Directory)?;

@@ -63,9 +63,13 @@ pub fn id_mapped_tree(directory: BorrowedFd<'_>, owner: (u32, u32), slot: (u32, 
 /// A user namespace that maps `owner` to `slot`, kept by its descriptor alone: the child that made it is gone.
 fn mapping(owner: (u32, u32), slot: (u32, u32)) -> io::Result<OwnedFd> {
     match sys::clone(libc::CLONE_NEWUSER as u64)? {
-        Forked::Child => loop {
-            nix::unistd::pause();
-        },
+        Forked::Child => {
+            // It must not outlive an agentd that is killed here.
+            drop(crate::child::die_with_parent(None));
+            loop {
+                nix::unistd::pause();
+            }
+        }
         Forked::Parent(pid, _pidfd) => {
             let made = fs::write(format!("/proc/{pid}/uid_map"), format!("{} {} 1", owner.0, slot.0))
                 .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), format!("{} {} 1", owner.1, slot.1)))

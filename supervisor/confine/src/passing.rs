@@ -3,7 +3,8 @@
 use crate::sys;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg, socketpair,
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
+    socketpair,
 };
 use nix::sys::time::TimeValLike;
 use std::ffi::CStr;
@@ -105,20 +106,38 @@ pub fn send_plain(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
 pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8; N], Vec<OwnedFd>)>> {
     let mut bytes = [0; N];
     let mut room = nix::cmsg_space!([RawFd; MOST]);
-    let (length, descriptors) = {
+    let (length, descriptors, cut) = {
         let mut parts = [IoSliceMut::new(&mut bytes)];
         let flags = MsgFlags::MSG_CMSG_CLOEXEC;
         let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
+        let cut = message.flags.contains(MsgFlags::MSG_CTRUNC);
         let mut descriptors = Vec::new();
-        for control in message.cmsgs()? {
-            if let ControlMessageOwned::ScmRights(raw) = control {
-                // SAFETY: the kernel has just installed these for us, and nobody else owns them.
-                descriptors.extend(raw.into_iter().map(|raw| unsafe { OwnedFd::from_raw_fd(raw) }));
+        if !cut {
+            for control in message.cmsgs()? {
+                if let ControlMessageOwned::ScmRights(raw) = control {
+                    // SAFETY: the kernel has just installed these for us, and nobody else owns them.
+                    descriptors.extend(raw.into_iter().map(|raw| unsafe { OwnedFd::from_raw_fd(raw) }));
+                }
             }
         }
-        (message.bytes, descriptors)
+        (message.bytes, descriptors, cut)
     };
+    if cut {
+        close_installed(&room);
+        return Err(nix::errno::Errno::ENOBUFS.into());
+    }
     Ok((length == N).then_some((bytes, descriptors)))
+}
+
+/// Closes what the kernel installed of a message whose descriptors did not all fit: nix gives no way to them, and
+/// whoever sends too many would otherwise use up the receiver's.
+fn close_installed(room: &[u8]) {
+    let length = room.first_chunk().map_or(0, |length| usize::from_ne_bytes(*length));
+    let installed = room.get(size_of::<libc::cmsghdr>()..length).unwrap_or_default();
+    for raw in installed.chunks_exact(size_of::<RawFd>()).filter_map(|raw| raw.try_into().ok()) {
+        // SAFETY: the kernel has just installed it for us, and nobody else owns it.
+        drop(unsafe { OwnedFd::from_raw_fd(RawFd::from_ne_bytes(raw)) });
+    }
 }
 
 /// A pipe: (reader, writer).
@@ -171,6 +190,19 @@ mod tests {
         assert!(receive::<10>(b.as_fd()).unwrap().is_none());
         drop(a);
         assert!(receive::<8>(b.as_fd()).unwrap().is_none());
+    }
+
+    #[test]
+    fn too_many_descriptors_are_refused_and_none_of_them_stays_open() {
+        let (a, b) = frame_pair().unwrap();
+        let memory = sealed_memory(c"test", b"x").unwrap();
+        let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+        for count in [4, 5, 50] {
+            send(a.as_fd(), &[7; 8], &vec![memory.as_fd(); count]).unwrap();
+            let before = open();
+            assert!(receive::<8>(b.as_fd()).is_err(), "{count}");
+            assert_eq!(open(), before, "{count}");
+        }
     }
 
     #[test]

@@ -16,14 +16,18 @@ use std::path::Path;
 /// Folders of programs and libraries. On a merged-/usr system all but the first are links into it.
 const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64"];
 /// What programs look up under `/etc`; the rest of it is the host's business.
-const ETC: &[&str] = &["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
+const ETC: &[&str] =
+    &["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
 /// Device nodes that programs need.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 /// `/tmp` and `/dev/shm` of a runner, in memory.
 const TMP: &str = "mode=1777,size=128m,nr_inodes=16384";
 /// `/etc/passwd` and its like: one user, and the overflow one.
 const USERS: &[(&str, &str)] = &[
-    ("passwd", "agent:x:1000:1000:agent:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"),
+    (
+        "passwd",
+        "agent:x:1000:1000:agent:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+    ),
     ("group", "agent:x:1000:\nnogroup:x:65534:\n"),
     ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
     ("hosts", "127.0.0.1 localhost AGENT\n"),
@@ -115,7 +119,8 @@ fn devices(here: &Path) -> io::Result<()> {
         fs::File::create(&here)?;
         mount(Some(&host), &here, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     }
-    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
         symlink(target, here.join(name))?;
     }
     fs::create_dir(here.join("shm"))?;

@@ -51,7 +51,8 @@ pub fn harden() -> io::Result<()> {
 /// [`SealFault`]: the process must end.
 pub fn seal(row: &Row, mode: Mode) -> Result<Sealed, SealFault> {
     ready(mode)?;
-    let files: Vec<(PathBuf, Beneath)> = row.opens.iter().map(|open| (path(open.place), beneath(open.access))).collect();
+    let files: Vec<(PathBuf, Beneath)> =
+        row.opens.iter().map(|open| (path(open.place), beneath(open.access))).collect();
     let files: Vec<(&Path, Beneath)> = files.iter().map(|(path, how)| (path.as_path(), *how)).collect();
     let filters = seccomp::filters(row)?;
     landlocked::restrict(&files, row.network == Network::Client)?;

@@ -56,8 +56,13 @@ pub(crate) fn apply(filters: &[BpfProgram]) -> Result<(), SeccompFault> {
     Ok(())
 }
 
-fn compile(rules: Rules, otherwise: SeccompAction, listed: SeccompAction) -> Result<BpfProgram, SeccompFault> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|_| SeccompFault::Architecture)?;
+fn compile(
+    rules: Rules,
+    otherwise: SeccompAction,
+    listed: SeccompAction,
+) -> Result<BpfProgram, SeccompFault> {
+    let architecture =
+        TargetArch::try_from(std::env::consts::ARCH).map_err(|_| SeccompFault::Architecture)?;
     Ok(SeccompFilter::new(rules, otherwise, listed, architecture)?.try_into()?)
 }
 
@@ -116,7 +121,8 @@ fn refusing(errno: u32, allowed: &mut Rules) -> Result<BpfProgram, SeccompFault>
 
 fn no_new_namespaces() -> Result<BpfProgram, SeccompFault> {
     let bits = (0..u32::BITS).map(|bit| 1_u32 << bit).filter(|bit| CLONE_NEW & bit != 0);
-    let rules = bits.map(|bit| rule(0, SeccompCmpOp::MaskedEq(bit.into()), bit)).collect::<Result<Vec<_>, _>>()?;
+    let rules =
+        bits.map(|bit| rule(0, SeccompCmpOp::MaskedEq(bit.into()), bit)).collect::<Result<Vec<_>, _>>()?;
     let rules = Rules::from([(libc::SYS_clone, rules)]);
     compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))
 }

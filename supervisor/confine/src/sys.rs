@@ -18,7 +18,8 @@ pub(crate) fn prctl(option: libc::c_int, a: u64, b: u64) -> io::Result<i32> {
 /// `landlock_create_ruleset` asked for its version: the landlock ABI of the kernel, 0 without landlock.
 pub(crate) fn landlock_abi() -> i32 {
     // SAFETY: a null attribute of size 0 with the version flag is the documented query; nothing is written.
-    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, 1_u32) };
+    let abi =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, 1_u32) };
     i32::try_from(abi).unwrap_or(0).max(0)
 }
 

@@ -9,7 +9,9 @@ use ipc_proto::config::UserRole;
 use ipc_proto::ids::WorkspaceId;
 use manifest::Process;
 use manifest::command::{Answer, Frame, Kind, id_words};
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -23,12 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one attach. Without an answer the connection just ends, which says: ask again.
 pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, directory: Option<OwnedFd>) {
-    let id = WorkspaceId::random();
+    let id = directory.as_ref().and_then(identity_of).unwrap_or_else(WorkspaceId::random);
     let attached = identity.desk().host.served(attach(identity, id, directory)).await;
     if let Some(answer) = attached {
         let bytes = encode(answer, id);
         drop(tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await);
     }
+}
+
+/// The same directory is the same workspace, whenever and by whatever path it is handed over: its session goes on in
+/// it, and its label stays.
+fn identity_of(directory: &OwnedFd) -> Option<WorkspaceId> {
+    let about = File::from(directory.try_clone().ok()?).metadata().ok()?;
+    let number = u128::from(about.dev()) << 64 | u128::from(about.ino());
+    Some(WorkspaceId::from_bytes(number.to_le_bytes()))
 }
 
 async fn attach(identity: &Identity, id: WorkspaceId, directory: Option<OwnedFd>) -> Option<Answer> {

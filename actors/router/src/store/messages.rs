@@ -50,7 +50,7 @@ pub(crate) struct Pass<'a> {
     pub(crate) attempts: u32,
     pub(crate) failures: u32,
     pub(crate) losses: u32,
-    /// Why, in the host's words; what is over 256 bytes is cut.
+    /// Why, in the host's words, if there is more to say than the step itself does; over 256 bytes it is cut.
     pub(crate) note: &'a str,
     pub(crate) now_ms: u64,
 }
@@ -203,13 +203,12 @@ impl Tx<'_> {
     /// Takes a message one step on.
     pub(crate) fn pass(&self, pass: &Pass<'_>) -> Result<(), StoreFault> {
         let from: String = self.value("SELECT state FROM messages WHERE seq = ?", [pass.seq])?;
-        if !state::allowed(parse_state(&from)?, pass.to) {
-            return Err(StoreFault::NotAllowed(pass.to));
-        }
+        let step = state::find(parse_state(&from)?, pass.to).ok_or(StoreFault::NotAllowed(pass.to))?;
+        let note = if pass.note.is_empty() { step.when } else { pass.note };
         let sql = "UPDATE messages SET state = ?, attempts = ?, failures = ?, losses = ? WHERE seq = ?";
         let row = params![state::name(pass.to), pass.attempts, pass.failures, pass.losses, pass.seq];
         self.run_one("message", sql, row)?;
-        self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, pass.note)
+        self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, note)
     }
 
     /// Gives a message its label.
@@ -251,4 +250,36 @@ fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
 
 fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
     state::parse(name).ok_or(StoreFault::Column("state"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::NAMES;
+    use crate::tests::said;
+
+    #[test]
+    fn no_step_but_those_of_the_table_can_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("queue.db")).unwrap();
+        let submission = said(UserId::random(), "s", "k", "hello");
+        let fresh = Fresh {
+            id: MessageId::random(),
+            turn: TurnId::random(),
+            session: SessionId::random(),
+            submission: &submission,
+            bytes: 5,
+            now_ms: 1,
+        };
+        let seq = store.commit(|tx| tx.accept(&fresh)).unwrap();
+        assert_eq!(store.message_label(seq).unwrap(), None);
+        for (from, name) in NAMES {
+            for (to, _) in NAMES {
+                store.raw().execute("UPDATE messages SET state = ?", [name]).unwrap();
+                let head = store.message(fresh.id).unwrap().unwrap();
+                let passed = store.commit(|tx| tx.pass(&Pass::of(&head, to, 2)));
+                assert_eq!(passed.is_ok(), state::find(from, to).is_some(), "{from:?} to {to:?}");
+            }
+        }
+    }
 }

@@ -121,6 +121,7 @@ fn with_the_scanner_away_a_message_stays_accepted_and_goes_on_when_it_is_back() 
     assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running]);
     let trace = world.act(|desk| desk.trace(None, accepted.message)).unwrap();
     assert_eq!(trace[1].note.as_str(), "flagged by override");
+    assert_eq!(trace[2].note.as_str(), "a runner is launched for it");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::world::World;
 use super::{answer, config, said};
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
+use ipc_proto::label::Trust;
 use ipc_proto::router::{RouterError, Submission};
 use ipc_proto::{Name, Text, config as conf};
 
@@ -99,6 +100,11 @@ fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
             .launched
             .iter()
             .all(|it| it.attached && Some(it.workspace) == attached && it.wall_ms == 120_000)
+    );
+    let listed = world.act(|desk| desk.workspaces(Some(ann))).unwrap();
+    assert!(
+        listed[0].attached && listed[0].label.trust == Trust::Untrusted,
+        "its files may be from anywhere"
     );
     world.submit(&said(guy, "own", "2", "x")).unwrap();
     let ann_turns: Vec<TurnId> = world.launched.iter().map(|it| it.turn).collect();

@@ -5,7 +5,6 @@
 use super::context::Context;
 use super::fault::ToolFault;
 use super::group::{Group, Left, code_of};
-use toolset::jail_tools::COMMAND_MS;
 use super::outcome::Outcome;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -13,6 +12,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use toolset::jail_tools::COMMAND_MS;
 
 /// Between asking a group to end and killing it.
 const GRACE: Duration = Duration::from_secs(5);

@@ -3,12 +3,12 @@
 
 use super::context::Context;
 use super::fault::ToolFault;
-use toolset::jail_tools::MAX_WRITE;
 use super::outcome::Outcome;
 use super::replace::Slot;
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 use std::io::Read;
+use toolset::jail_tools::MAX_WRITE;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -2,13 +2,13 @@
 
 use super::context::Context;
 use super::fault::ToolFault;
-use toolset::jail_tools::MAX_PATHS;
 use super::outcome::Outcome;
 use super::output;
 use super::walk::{Kind, Walk};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use std::path::Path;
+use toolset::jail_tools::MAX_PATHS;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

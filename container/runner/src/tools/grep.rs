@@ -4,7 +4,6 @@
 use super::context::Context;
 use super::fault::ToolFault;
 use super::glob;
-use toolset::jail_tools::MAX_HITS;
 use super::outcome::Outcome;
 use super::output;
 use super::walk::{Kind, Walk};
@@ -16,6 +15,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
+use toolset::jail_tools::MAX_HITS;
 
 /// Bytes of the largest file that is searched.
 const MAX_FILE: u64 = 10_000_000;

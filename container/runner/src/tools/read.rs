@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::fault::ToolFault;
-use toolset::jail_tools::MAX_READ;
 use super::outcome::Outcome;
 use super::output::clip_line;
 use super::snapshot::lines;
@@ -11,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 use std::io::Read;
+use toolset::jail_tools::MAX_READ;
 
 /// Lines of text shown at most.
 const SHOWN_LINES: usize = 2000;

@@ -2,13 +2,13 @@
 
 use super::context::Context;
 use super::fault::ToolFault;
-use toolset::jail_tools::MAX_WRITE;
 use super::outcome::Outcome;
 use super::replace::Slot;
 use super::snapshot::lines;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use toolset::jail_tools::MAX_WRITE;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -37,7 +37,9 @@ pub(crate) fn attempt(item: &str) {
 fn said(verb: &str, path: &str, came: io::Result<()>) {
     match came {
         Ok(()) => say(&format_args!("{verb} {path}: ok")),
-        Err(error) => say(&format_args!("{verb} {path}: {:?}", Errno::from_raw(error.raw_os_error().unwrap_or(0)))),
+        Err(error) => {
+            say(&format_args!("{verb} {path}: {:?}", Errno::from_raw(error.raw_os_error().unwrap_or(0))))
+        }
     }
 }
 

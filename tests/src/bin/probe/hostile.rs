@@ -37,7 +37,9 @@ async fn one(me: Process, attack: &str, edge: Held) -> io::Result<String> {
     let callee = edge.peer;
     if attack == "descriptor" {
         let sent = passing::send(edge.stream.as_fd(), b"x", &[edge.stream.as_fd()]);
-        return Ok(sent.map_or_else(|error| format!("refused, {:?}", error.raw_os_error()), |()| "sent".to_owned()));
+        return Ok(
+            sent.map_or_else(|error| format!("refused, {:?}", error.raw_os_error()), |()| "sent".to_owned())
+        );
     }
     let mut stream = UnixStream::from_std(edge.stream)?;
     let mut hello = Hello::new(me, Purpose::Calls);
@@ -75,9 +77,7 @@ fn broken(attack: &str, callee: Process) -> Vec<u8> {
 /// Waits for the callee to end the connection.
 async fn ended(mut stream: UnixStream) -> io::Result<String> {
     let mut buffer = [0; 4096];
-    let end = async {
-        while stream.read(&mut buffer).await.is_ok_and(|length| length > 0) {}
-    };
+    let end = async { while stream.read(&mut buffer).await.is_ok_and(|length| length > 0) {} };
     let ended = tokio::time::timeout(PATIENCE, end).await.is_ok();
     Ok(if ended { "ended" } else { "still open" }.to_owned())
 }
@@ -110,12 +110,17 @@ async fn flood(callee: Process, stream: UnixStream) -> io::Result<String> {
 /// Lies to everyone who calls, for as long as it lives.
 pub(crate) async fn answer(me: Process, lie: &str, edges: &Edges) {
     loop {
-        let callers: Vec<Held> = edges.borrow_mut().extract_if(.., |held| held.role == Role::Server).collect();
+        let callers: Vec<Held> =
+            edges.borrow_mut().extract_if(.., |held| held.role == Role::Server).collect();
         for edge in callers {
             let (caller, lie) = (edge.peer, lie.to_owned());
             tokio::task::spawn_local(async move {
                 let lied = lie_to(me, &lie, edge).await;
-                say(&format_args!("{lie} {}: {}", caller.name(), if lied.is_ok() { "answered" } else { "gone" }));
+                say(&format_args!(
+                    "{lie} {}: {}",
+                    caller.name(),
+                    if lied.is_ok() { "answered" } else { "gone" }
+                ));
             });
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -10,7 +10,9 @@ use ipc_proto::audit::AuditRequest;
 use ipc_proto::ids::{CallId, MemoryId, TurnId, UserId};
 use ipc_proto::memory::{Area, MemoryRequest, Scope};
 use ipc_proto::router::{RouterRequest, Task};
-use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse};
+use ipc_proto::runner_gate::{
+    Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse,
+};
 use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{Blob, List, Text};
 use manifest::command::Mode;
@@ -75,7 +77,9 @@ async fn words(stream: &mut UnixStream) -> Result<Vec<String>, Fault> {
     let mut body = vec![0; usize::try_from(stream.read_u32_le().await?)?];
     stream.read_exact(&mut body).await?;
     let answer: tarpc::Response<RunnerGateResponse> = decode(&body, FRAME_BOUND, Side::Client)?;
-    let RunnerGateResponse::Work(work) = answer.message? else { return Err("an answer to something else".into()) };
+    let RunnerGateResponse::Work(work) = answer.message? else {
+        return Err("an answer to something else".into());
+    };
     let Task::Command { argv } = work?.task else { return Err("not a command".into()) };
     Ok(argv.iter().map(ToString::to_string).collect())
 }
@@ -89,7 +93,13 @@ fn client(stream: UnixStream) -> RunnerGateClient {
 /// Every method of the gate's interface for runners; `finish` comes last, and says so by the turn's end.
 async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
     let (gate, call) = (client(stream), CallId::random());
-    let result = ToolResult { call, outcome: Outcome::Success, output: Text::default(), duration_ms: 0, snapshot: None };
+    let result = ToolResult {
+        call,
+        outcome: Outcome::Success,
+        output: Text::default(),
+        duration_ms: 0,
+        snapshot: None,
+    };
     let now = raw::context;
     let outcomes = [
         ("work", outcome(gate.work(now()).await)),

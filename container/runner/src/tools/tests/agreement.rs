@@ -1,10 +1,10 @@
 //! What the schemas promise and what the tools take must be the same thing.
 
 use super::super::{prepare, typed};
-use toolset::{specs, validate};
 use super::refused;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use toolset::{specs, validate};
 
 #[test]
 fn every_spec_fits_the_bus_and_is_a_schema_this_crate_can_check() {

@@ -1,0 +1,29 @@
+//! `agentctl attest` notices a running process that has more than its row.
+
+use tests::{Setup, is_root};
+
+/// The differences that attest names, and its exit status.
+fn differences(arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let host = Setup::default().arguments(arguments).start();
+    let output = host.ctl(&["attest", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let rows = document["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == "different");
+    (output.status.code(), rows.map(|row| (text(&row["process"]), text(&row["property"]))).collect())
+}
+
+#[test]
+fn attest_fails_on_a_weakened_process_and_names_it_and_what_differs() {
+    let (code, found) = differences(&["--weaken", "memory"]);
+    assert_eq!(code, Some(1));
+    assert!(found.iter().all(|(process, _)| process == "memory"), "{found:?}");
+    let weak = ["CapPrm", "CapEff", "CapBnd"].into_iter().chain(is_root().then_some("Uid"));
+    for property in weak {
+        assert!(found.iter().any(|(_, found)| found == property), "{property}: {found:?}");
+    }
+}
+
+#[test]
+fn attest_finds_nothing_on_a_host_that_is_as_its_table_says() {
+    assert_eq!(differences(&[]), (Some(0), vec![]));
+}

@@ -1,0 +1,122 @@
+//! The full matrix of caller, callee and method, over each caller's real edges: what the table allows is let
+//! through, what it does not say is refused, and where it has no edge no descriptor came.
+
+use crate::probed::{Probed, actors, launch};
+use ipc_proto::{Method, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner};
+use manifest::Process;
+use std::collections::BTreeSet;
+use tests::Host;
+
+/// What `callee` serves to actors.
+fn methods(callee: Process) -> &'static [Method] {
+    match callee {
+        Process::Audit => audit::METHODS,
+        Process::Dialer => dialer::METHODS,
+        Process::Credproxy => credproxy::METHODS,
+        Process::Scanner => scanner::METHODS,
+        Process::Memory => memory::METHODS,
+        Process::Model => model::METHODS,
+        Process::Router => router::METHODS,
+        Process::Gate => gate::METHODS,
+        _ => &[],
+    }
+}
+
+/// One caller's rows and columns of the matrix.
+fn law(caller: Process) {
+    let probed = launch("", &[(caller, "calls")]);
+    probed.wait_said(caller, "done");
+    let callees: Vec<Process> = actors().filter(|callee| manifest::edge(caller, *callee)).collect();
+    for callee in &callees {
+        let outcomes = probed.after(caller, &format!("calls {} ", callee.name())).unwrap_or_default();
+        let called: Vec<(&str, &str)> = outcomes.split(' ').filter_map(|pair| pair.split_once('=')).collect();
+        let names: Vec<&str> = called.iter().map(|(name, _)| *name).collect();
+        let expected: Vec<&str> = methods(*callee).iter().map(|method| method.name).collect();
+        assert_eq!(names, expected, "not every method of {} was called: {outcomes}", callee.name());
+        for (method, outcome) in called {
+            let allowed = manifest::allowed(caller, *callee, method);
+            let expected = if allowed { "answered" } else { "not-allowed" };
+            assert_eq!(outcome, expected, "{} calls {}.{method}", caller.name(), callee.name());
+        }
+    }
+    edges(&probed, caller);
+}
+
+/// Each edge of the table came, once and with its descriptors, and no other.
+fn edges(probed: &Probed, me: Process) {
+    let line =
+        |role: &str, peer: Process, descriptors| format!("edge {role} {} with {descriptors}", peer.name());
+    let count = |caller, callee| 1 + usize::from(manifest::carries_descriptors(caller, callee));
+    let to =
+        actors().filter(|other| manifest::edge(me, *other)).map(|other| line("to", other, count(me, other)));
+    let from = actors()
+        .filter(|other| manifest::edge(*other, me))
+        .map(|other| line("from", other, count(other, me)));
+    let expected: BTreeSet<String> = to.chain(from).collect();
+    let came =
+        || -> Vec<String> { probed.said(me).into_iter().filter(|line| line.starts_with("edge ")).collect() };
+    probed.host.wait_for("every edge", || expected.iter().all(|edge| came().contains(edge)));
+    let came = came();
+    assert_eq!(came.iter().cloned().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(came.len(), expected.len(), "an edge came twice: {came:?}");
+}
+
+macro_rules! laws {
+    ($($name:ident: $caller:ident;)+) => { $(
+        #[test]
+        fn $name() {
+            law(Process::$caller);
+        }
+    )+ };
+}
+
+laws! {
+    audit_holds_the_edges_of_the_table_and_calls_nobody: Audit;
+    dialer_holds_the_edges_of_the_table_and_calls_nobody: Dialer;
+    credproxy_may_call_what_the_table_says_and_nothing_else: Credproxy;
+    scanner_holds_the_edges_of_the_table_and_calls_nobody: Scanner;
+    memory_may_call_what_the_table_says_and_nothing_else: Memory;
+    model_may_call_what_the_table_says_and_nothing_else: Model;
+    router_may_call_what_the_table_says_and_nothing_else: Router;
+    gate_may_call_what_the_table_says_and_nothing_else: Gate;
+    control_may_call_what_the_table_says_and_nothing_else: Control;
+}
+
+/// What a probe in the place of the runner, launched for a command, gave out.
+fn as_runner(host: &Host, word: &str) -> String {
+    let output = host.ctl(&["sandbox", "run", "--", word]);
+    assert!(output.status.success(), "{word}: {output:?}\n{}", host.log());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_runner_may_call_every_method_of_its_gate() {
+    let mut probed = launch("", &[(Process::Runner, "")]);
+    probed.host.wait_ready();
+    let outcomes = as_runner(&probed.host, "calls");
+    let called: Vec<(&str, &str)> = outcomes.split(' ').filter_map(|pair| pair.split_once('=')).collect();
+    for method in runner_gate::METHODS {
+        assert!(manifest::allowed(Process::Runner, Process::Gate, method.name), "{}", method.name);
+        let outcome = called.iter().find(|(name, _)| *name == method.name).map(|(_, outcome)| *outcome);
+        // What is out of turn for a command was let through and answered; `finish` is what ended the turn well.
+        let expected = match method.name {
+            "work" | "output" => Some("answered"),
+            "finish" => None,
+            _ => Some("out-of-turn"),
+        };
+        assert_eq!(outcome, expected, "{}: {outcomes}", method.name);
+    }
+}
+
+#[test]
+fn a_runner_that_sends_garbage_or_another_interface_s_messages_loses_its_gate() {
+    let mut probed = launch("", &[(Process::Runner, "")]);
+    probed.host.wait_ready();
+    let gate = probed.host.pid("gate");
+    for attack in
+        ["garbage", "oversize", "endless", "memory.read", "router.take", "router.events", "audit.tail"]
+    {
+        assert_eq!(as_runner(&probed.host, attack), format!("{attack}: ended"));
+    }
+    assert_eq!(probed.host.pid("gate"), gate);
+}

@@ -1,0 +1,209 @@
+//! A secret goes in and never comes out: it is planted, used against an upstream that gives it back, and then looked
+//! for everywhere.
+
+use crate::probed::processes;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use tests::{Host, Setup, is_root};
+
+/// Looks like nothing that a scanner knows by its form, so that only what credproxy knows can cut it out.
+const SECRET: &str = "planted-Wq7ZtVx2Kc9LmRb4HsYd-value";
+
+/// The secret as it could stand somewhere: plain, base64 at each offset, hex.
+fn needles() -> Vec<Vec<u8>> {
+    let mut needles = vec![SECRET.as_bytes().to_vec()];
+    for skip in 0..3 {
+        // What stands at the borders depends on the neighbours: the middle is always the same.
+        let padded = [vec![b' '; skip], SECRET.as_bytes().to_vec()].concat();
+        for text in [STANDARD_NO_PAD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)] {
+            needles.push(text.as_bytes()[4..text.len() - 4].to_vec());
+        }
+    }
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    needles.extend([hex.to_uppercase().into_bytes(), hex.into_bytes()]);
+    needles
+}
+
+fn holds(haystack: &[u8], needles: &[Vec<u8>]) -> bool {
+    needles.iter().any(|needle| {
+        let (first, rest) = needle.split_first().unwrap();
+        let mut from = 0;
+        while let Some(at) = haystack[from..].iter().position(|byte| byte == first) {
+            from += at + 1;
+            if haystack[from..].starts_with(rest) {
+                return true;
+            }
+        }
+        false
+    })
+}
+
+/// An upstream that answers each request with the key it was given, in every way it can think of.
+fn upstream() -> (u16, Receiver<String>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, keys) = channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (mut key, mut length) = (String::new(), 0);
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+                let (name, value) = line.split_once(": ").unwrap_or_default();
+                match name.to_ascii_lowercase().as_str() {
+                    "authorization" => value.clone_into(&mut key),
+                    "content-length" => length = value.parse().unwrap_or(0),
+                    _ => {}
+                }
+            }
+            drop(reader.take(length).read_to_end(&mut Vec::new()));
+            drop(stream.write_all(reply(&key).as_bytes()));
+            drop(sender.send(key));
+        }
+    });
+    (port, keys)
+}
+
+fn reply(key: &str) -> String {
+    let text = format!("your key is {key}, or {}", STANDARD_NO_PAD.encode(key));
+    let piece = |delta: serde_json::Value, finish: serde_json::Value| {
+        let choice = serde_json::json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        format!(
+            "data: {}\n\n",
+            serde_json::json!({ "id": "x", "object": "chat.completion.chunk", "choices": [choice] })
+        )
+    };
+    let first = piece(serde_json::json!({ "role": "assistant", "content": text }), serde_json::Value::Null);
+    let body = format!("{first}{}data: [DONE]\n\n", piece(serde_json::json!({}), "stop".into()));
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n";
+    format!("{head}x-your-key: {key}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A host whose model sends the planted secret to the upstream, once.
+fn planted() -> Host {
+    let (port, keys) = upstream();
+    let config = format!(
+        "[agent.default]\nmodel = \"local/m\"\n[provider.local]\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
+         secret = \"planted\"\n[provider.local.models.m]\n[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n\
+         [log]\nlevel = \"trace\"\n"
+    );
+    let host = Setup::default().config(&config).start();
+    set(&host, &format!("127.0.0.1:{port}"));
+    let value = host.ask(&["chat", "--session", "s", "-m", "what is my key?"]);
+    assert_eq!(keys.recv_timeout(std::time::Duration::from_secs(60)).unwrap(), format!("Bearer {SECRET}"));
+    assert!(!holds(value.to_string().as_bytes(), &needles()), "{value}");
+    host
+}
+
+/// `cred set`, with the value on standard input.
+fn set(host: &Host, bound: &str) {
+    let mut command = host.command(&["cred", "set", "planted", "--host", bound, "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(SECRET.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), host.log());
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => files(&entry.path(), found),
+            kind if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_planted_secret_is_in_no_file_no_log_and_no_answer() {
+    let host = planted();
+    for words in [
+        &["cred", "list"][..],
+        &["session", "show", "s"],
+        &["audit", "tail"],
+        &["message", "list"],
+        &["status"],
+    ] {
+        let answer = host.json(words).to_string();
+        assert!(!holds(answer.as_bytes(), &needles()), "{words:?}: {answer}");
+    }
+    let mut found = Vec::new();
+    // Everything of the host's, the vault too: it is sealed.
+    files(host.dir(), &mut found);
+    assert!(found.iter().any(|path| path.ends_with("state/logs/credproxy.log")));
+    assert!(found.iter().filter(|path| path.starts_with(host.state().join("credproxy"))).count() >= 2);
+    for path in found {
+        assert!(!holds(&fs::read(&path).unwrap(), &needles()), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_planted_secret_is_in_no_environment_and_no_command_line() {
+    let host = planted();
+    for (name, pid) in processes(&host) {
+        for file in ["environ", "cmdline"] {
+            let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            assert!(!holds(&text, &needles()), "{name}: {file}");
+        }
+    }
+}
+
+#[test]
+fn as_root_a_planted_secret_is_in_nobody_s_memory_but_credproxy_s() {
+    if !is_root() {
+        return;
+    }
+    let host = planted();
+    let mut looked = 0;
+    for (name, pid) in processes(&host).into_iter().chain([("agentd".to_owned(), host.agentd())]) {
+        let found = memory_holds(pid);
+        looked += 1;
+        assert!(name == "credproxy" || !found, "{name} has it in memory");
+    }
+    assert!(looked > 8);
+}
+
+/// Whether any readable mapping of a process holds it.
+fn memory_holds(pid: i32) -> bool {
+    let needles = needles();
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
+    let ranges = maps.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let readable =
+            words.next()?.starts_with('r') && !line.ends_with("[vvar]") && !line.ends_with("[vsyscall]");
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        readable.then_some((number(from)?, number(to)?))
+    });
+    let mut read = 0;
+    for (from, to) in ranges {
+        let mut bytes = vec![0; usize::try_from(to - from).unwrap()];
+        // A page that cannot be read after all ends the piece, not the search.
+        let length = memory.read_at(&mut bytes, from).unwrap_or(0);
+        read += length;
+        if holds(&bytes[..length], &needles) {
+            return true;
+        }
+    }
+    assert!(read > 1 << 20, "almost nothing of {pid} could be read");
+    false
+}
+
+#[test]
+fn as_root_a_secret_in_use_can_be_found_by_this_search() {
+    // The search above proves something only if it finds what is there: this program's own memory has it.
+    let own = i32::try_from(std::process::id()).unwrap();
+    assert!(!is_root() || memory_holds(own));
+    assert!(holds(
+        format!("x{}", STANDARD_NO_PAD.encode(format!("Bearer {SECRET}."))).as_bytes(),
+        &needles()
+    ));
+}

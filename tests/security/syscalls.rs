@@ -1,0 +1,83 @@
+//! System calls after the seal: one that the row's groups do not list is the process's death, and it comes back.
+
+use crate::probed::{Probed, actors, launch};
+use confine::acts::{ACTS, Act};
+use manifest::syscalls::Is;
+use manifest::{Process, Row};
+
+/// Deaths of one process in one host: more would be held off for long, and in the end held.
+const AT_ONCE: usize = 6;
+
+/// Whether one of the row's groups lists the call with these arguments.
+fn listed(row: &Row, act: &Act) -> bool {
+    let calls = row.syscalls.iter().flat_map(|group| group.calls).filter(|call| call.name == act.call);
+    let holds = |argument: u8, is: Is| {
+        let value = act.arguments[usize::from(argument)] & u64::from(u32::MAX);
+        match is {
+            Is::Equal(expected) => value == u64::from(expected),
+            Is::Without(bits) => value & u64::from(bits) == 0,
+        }
+    };
+    calls
+        .into_iter()
+        .any(|call| call.when.is_empty() || call.when.iter().any(|when| holds(when.argument, when.is)))
+}
+
+/// What `process` must die by.
+fn forbidden(process: Process) -> Vec<&'static str> {
+    let row = manifest::row(process).unwrap();
+    ACTS.iter().filter(|act| !listed(row, act)).map(|act| act.name).collect()
+}
+
+/// A host in which every actor is a probe that does one of its acts in each of its lives.
+fn host(share: usize) -> Option<(Probed, Vec<(Process, Vec<&'static str>)>)> {
+    let shares: Vec<(Process, Vec<&str>)> = actors()
+        .map(|process| {
+            (process, forbidden(process).into_iter().skip(share * AT_ONCE).take(AT_ONCE).collect())
+        })
+        .collect();
+    if shares.iter().all(|(_, acts): &(Process, Vec<&str>)| acts.is_empty()) {
+        return None;
+    }
+    let tasks: Vec<(Process, String)> =
+        shares.iter().map(|(process, acts)| (*process, format!("acts\n{}", acts.join("\n")))).collect();
+    let tasks: Vec<(Process, &str)> = tasks.iter().map(|(process, task)| (*process, task.as_str())).collect();
+    Some((launch("", &tasks), shares))
+}
+
+#[test]
+fn every_unlisted_system_call_kills_the_process_and_it_comes_back() {
+    let (mut share, mut done) = (0, 0);
+    // A few hosts at a time, since each waits most of the while.
+    loop {
+        let hosts: Vec<_> = (share..share + 3).map_while(host).collect();
+        if hosts.is_empty() {
+            break;
+        }
+        share += hosts.len();
+        for (probed, shares) in &hosts {
+            for (process, acts) in shares {
+                died_by_each(probed, *process, acts);
+                done += acts.len();
+            }
+        }
+    }
+    assert!(done > actors().count() * 30, "only {done} acts");
+}
+
+fn died_by_each(probed: &Probed, process: Process, acts: &[&str]) {
+    let name = process.name();
+    probed.host.wait_for(&format!("{name} is back after {} deaths", acts.len()), || {
+        let said = probed.said(process);
+        let survived = said.iter().find(|line| line.starts_with("survived"));
+        assert!(survived.is_none(), "{name} {survived:?}");
+        said.iter().any(|line| *line == format!("life {}", acts.len() + 1))
+    });
+    for act in acts {
+        assert!(probed.said(process).contains(&format!("act {act}")), "{name} did not try {act}");
+    }
+    let ended = format!("agentd: {name} ended: ");
+    let ends: Vec<String> =
+        probed.host.log().lines().filter_map(|line| line.strip_prefix(&ended)).map(str::to_owned).collect();
+    assert_eq!(ends, vec!["signal SIGSYS"; acts.len()], "{name}");
+}
