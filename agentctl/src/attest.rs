@@ -3,6 +3,7 @@
 //! Control only says which pids to look at, and even that is checked against the parent the kernel names. What the
 //! kernel withholds is `unreadable` and never equal by default.
 
+mod descriptors;
 mod judge;
 #[cfg(test)]
 mod tests;

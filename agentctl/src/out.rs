@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use crate::text;
-use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -13,6 +13,9 @@ use std::process::ExitCode;
 const GOOD: &[&str] = &["ready", "equal", "success", "active", "answered", "delivered", "run"];
 const DOUBTFUL: &[&str] = &["starting", "waiting", "degraded", "unreadable", "queued", "stopping", "unknown"];
 const BAD: &[&str] = &["held", "stopped", "different", "failed", "error", "blocked", "refused"];
+
+/// The least width at which wrapping the last column helps.
+const LAST_COLUMN: u16 = 20;
 
 /// Where to print, and how.
 #[derive(Clone, Copy)]
@@ -127,7 +130,7 @@ impl Out {
     /// A table without borders; cells are escaped, and known words coloured on a terminal.
     pub(crate) fn table(self, head: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         if !head.is_empty() {
             table.set_header(head.iter().map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
         }
@@ -137,6 +140,7 @@ impl Out {
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
+        wrap_last_column(&mut table);
         let mut out = io::stdout().lock();
         table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
     }
@@ -166,6 +170,22 @@ impl Out {
     /// Whether somebody sits before standard input and standard output.
     pub(crate) fn interactive() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+}
+
+/// On a terminal with room for it the last column is wrapped. The others never are: an id in two pieces cannot be
+/// copied. Where there is no room, or no width is known, lines are left to the terminal.
+fn wrap_last_column(table: &mut Table) {
+    let Some(width) = table.width() else { return };
+    let widths = table.column_max_content_widths();
+    let others: u16 = widths.split_last().map_or(0, |(_, others)| others.iter().map(|width| width + 2).sum());
+    if width < others.saturating_add(LAST_COLUMN) {
+        return;
+    }
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    let most = widths.len().saturating_sub(1);
+    for column in table.column_iter_mut().take(most) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::app::App;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::status;
 use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, method};
@@ -69,7 +70,7 @@ pub(crate) async fn play(
     let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
     let mut first_text_ms = None;
     let mut from = 0;
-    let mut pressed = false;
+    let (mut pressed, mut waited) = (false, false);
     loop {
         let followed = tokio::select! {
             followed = follow(app, accepted.turn, from) => followed?,
@@ -82,6 +83,10 @@ pub(crate) async fn play(
                 continue;
             }
         };
+        if followed.events.is_empty() && !waited {
+            waited = true;
+            app.out.remark(&waiting(app).await);
+        }
         for event in &followed.events {
             if matches!(event, TurnEvent::Text(_)) {
                 first_text_ms.get_or_insert(elapsed(began));
@@ -104,6 +109,15 @@ pub(crate) async fn play(
 
 async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure> {
     app.link.ask(&method::follow, async |c, cx| c.follow(cx, turn, from, CREDIT).await).await
+}
+
+/// What a person is told when nothing has happened for 20 s: what is not there, if the host says so.
+async fn waiting(app: &App) -> String {
+    // A guest may not ask for the state, and need not: the turn goes on either way.
+    let Ok(host) = status::read(app).await else { return "(still waiting)".to_owned() };
+    let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
+    let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
+    if away.is_empty() { "(still waiting)".to_owned() } else { format!("(waiting: {})", away.join(", ")) }
 }
 
 /// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.

@@ -17,13 +17,17 @@ pub(crate) const DEPTH: usize = 64;
 /// A process that sends back what it is sent, over a blocking Unix socket.
 pub(crate) struct PingPong {
     stream: UnixStream,
-    _peer: role::Peer,
+    peer: role::Peer,
 }
 
 impl PingPong {
     pub(crate) fn start() -> io::Result<Self> {
         let (stream, peer) = role::start(Role::Echo)?;
-        Ok(Self { stream, _peer: peer })
+        Ok(Self { stream, peer })
+    }
+
+    pub(crate) const fn peer(&self) -> &role::Peer {
+        &self.peer
     }
 
     /// Times `calls` of them, one after the other, us.

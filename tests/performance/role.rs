@@ -2,10 +2,13 @@
 //! standard input.
 
 use crate::{call, floors};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What the other process does.
@@ -59,6 +62,34 @@ pub(crate) fn play(role: Role) -> io::Result<()> {
         Role::Edge => call::serve(stream),
     }
 }
+
+/// Which cores the processes of a measurement may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cores {
+    /// One, shared by all of them: what is measured is work, not how far apart the scheduler puts them.
+    One,
+    /// Those that this program was given.
+    All,
+}
+
+/// Gives these cores to this process and its peers.
+pub(crate) fn place(peers: &[&Peer], cores: Cores) -> io::Result<()> {
+    let own = GIVEN.get_or_init(|| sched_getaffinity(Pid::this()).unwrap_or_default());
+    let mut set = *own;
+    if cores == Cores::One {
+        let last = (0..CpuSet::count()).rev().find(|core| own.is_set(*core).unwrap_or(false)).unwrap_or(0);
+        set = CpuSet::new();
+        set.set(last)?;
+    }
+    let peers = peers.iter().filter_map(|peer| i32::try_from(peer.0.id()).ok()).map(Pid::from_raw);
+    for pid in peers.chain([Pid::this()]) {
+        sched_setaffinity(pid, &set)?;
+    }
+    Ok(())
+}
+
+/// The cores that this program was given.
+static GIVEN: OnceLock<CpuSet> = OnceLock::new();
 
 /// How many a second that makes.
 pub(crate) fn per_second(calls: usize, took: Duration) -> f64 {

@@ -80,8 +80,7 @@ fn by_the_row(process: Process) -> Vec<(String, bool)> {
                 attempts.push(("folder probe-folder".to_owned(), writes));
             }
             if open.place == Place::State("logs") {
-                let log = format!("{path}/{}.log", process.name());
-                let log = |verb: &str| format!("{verb} {log}");
+                let log = |verb: &str| format!("{verb} {path}/task");
                 attempts.extend([(log("read"), true), (log("write"), false), (log("append"), false)]);
                 attempts.extend([(log("remove"), false), (log("rename"), false)]);
             }

@@ -4,7 +4,7 @@ use manifest::Process;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tempfile::TempDir;
 use tests::{Host, Setup};
 
@@ -16,7 +16,7 @@ pub(crate) fn actors() -> impl Iterator<Item = Process> {
 /// A host with probes in it, and where they left what.
 pub(crate) struct Probed {
     pub(crate) host: Host,
-    state: TempDir,
+    _state: TempDir,
     _programs: TempDir,
 }
 
@@ -24,14 +24,15 @@ pub(crate) struct Probed {
 pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
     let probes: Vec<Process> = tasks.iter().map(|(process, _)| *process).collect();
     let (programs, state) = (programs(&probes), open_to_all());
-    for (process, task) in tasks.iter().filter(|(process, _)| manifest::is_actor(*process)) {
-        let folder = state.path().join(process.name());
+    // One more in the folder of logs, so that there is something to read in it.
+    for (folder, task) in tasks.iter().map(|(process, task)| (process.name(), *task)).chain([("logs", "")]) {
+        let folder = state.path().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("task"), task).unwrap();
         fs::set_permissions(folder.join("task"), fs::Permissions::from_mode(0o644)).unwrap();
     }
     let host = Setup::default().config(config).programs(programs.path()).state(state.path()).launch();
-    Probed { host, state, _programs: programs }
+    Probed { host, _state: state, _programs: programs }
 }
 
 fn open_to_all() -> TempDir {
@@ -57,11 +58,6 @@ fn programs(probes: &[Process]) -> TempDir {
 }
 
 impl Probed {
-    /// The state directory.
-    pub(crate) fn state(&self) -> &Path {
-        self.state.path()
-    }
-
     /// What the probe in the place of `process` has said so far.
     pub(crate) fn said(&self, process: Process) -> Vec<String> {
         let prefix = format!("{}: probe: ", process.name());
@@ -83,14 +79,15 @@ impl Probed {
     }
 }
 
-/// Every process of this host by name, by the kernel's word: agentd's children, and what it called them.
+/// Every actor of this host by name, by the kernel's word: agentd's children, and what it called them.
 pub(crate) fn processes(host: &Host) -> BTreeMap<String, i32> {
     let parent = format!("PPid:\t{}", host.agentd());
     let named = pids().into_iter().filter_map(|pid| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let name = String::from_utf8(line.split(|byte| *byte == 0).next()?.to_vec()).ok()?;
-        status.lines().any(|line| line == parent).then_some((name, pid))
+        let actor = actors().any(|process| process.name() == name);
+        (actor && status.lines().any(|line| line == parent)).then_some((name, pid))
     });
     named.collect()
 }

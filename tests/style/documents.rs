@@ -39,7 +39,7 @@ fn every_actor_says_in_a_few_lines_what_it_is_and_what_owning_it_gives() {
         assert!(text.lines().count() <= 20, "{path} is long");
         let lower = text.to_lowercase();
         assert!(
-            lower.contains("attacker") || lower.contains("who owns it"),
+            lower.contains("attacker") || lower.contains("owns it"),
             "{path} does not say what owning it gives"
         );
         let model = source::read("docs/threat-model.md");

@@ -125,18 +125,26 @@ fn metadata() -> Value {
     serde_json::from_slice(&stdout).unwrap_or_default()
 }
 
+/// A value's part, or null.
+fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
+    value.get(key).unwrap_or(&Value::Null)
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    at(value, key).as_array().map_or(&[], Vec::as_slice)
+}
+
 fn graph() -> Graph {
     let metadata = metadata();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let names = list(&metadata["packages"]).iter().map(|it| (text(&it["id"]), text(&it["name"]))).collect();
-    let members = list(&metadata["workspace_members"]).iter().map(text).collect();
-    let mut edges = BTreeMap::new();
-    for node in list(&metadata["resolve"]["nodes"]) {
-        let linked = |dep: &Value| list(&dep["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
-        let deps = list(&node["deps"]).iter().map(|dep| (text(&dep["pkg"]), linked(dep))).collect::<Vec<_>>();
-        edges.insert(text(&node["id"]), deps);
-    }
-    let graph = Graph { names, members, edges };
+    let named = |package: &Value| (text(at(package, "id")), text(at(package, "name")));
+    let names = list(&metadata, "packages").iter().map(named).collect();
+    let members = list(&metadata, "workspace_members").iter().map(text).collect();
+    let linked = |dep: &Value| list(dep, "dep_kinds").iter().any(|kind| at(kind, "kind").is_null());
+    let edges = list(at(&metadata, "resolve"), "nodes").iter().map(|node| {
+        let deps = list(node, "deps").iter().map(|dep| (text(at(dep, "pkg")), linked(dep)));
+        (text(at(node, "id")), deps.collect())
+    });
+    let graph = Graph { names, members, edges: edges.collect() };
     assert!(graph.members.len() > 10, "cargo metadata could not be read");
     graph
 }

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::Path;
 
 /// One file of the repository.
-pub struct File {
+pub(crate) struct File {
     /// Its path from the repository's root, with `/`.
-    pub path: String,
+    pub(crate) path: String,
     /// Its text.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Every file beneath the repository whose name ends so, sorted by path.
-pub fn files(ending: &str) -> Vec<File> {
+pub(crate) fn files(ending: &str) -> Vec<File> {
     let root = tests::repository();
     let mut found = Vec::new();
     walk(&root, &root, ending, &mut found);
@@ -39,23 +39,23 @@ fn walk(root: &Path, folder: &Path, ending: &str, found: &mut Vec<File>) {
 }
 
 /// A file of the repository.
-pub fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     let whole = tests::repository().join(path);
     fs::read_to_string(&whole).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Whether the repository has this file or folder.
-pub fn exists(path: &str) -> bool {
+pub(crate) fn exists(path: &str) -> bool {
     tests::repository().join(path).exists()
 }
 
 /// Rust text told apart. Each part has the line breaks of the whole, so that line numbers hold.
 #[derive(Default)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// Program text, with literals left out.
-    pub code: String,
+    pub(crate) code: String,
     /// Comments.
-    pub comments: String,
+    pub(crate) comments: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ enum Part {
 }
 
 /// Tells Rust text apart. Enough of the grammar for text that compiles.
-pub fn parts(text: &str) -> Parts {
+pub(crate) fn parts(text: &str) -> Parts {
     let mut parts = Parts::default();
     let mut rest = text;
     while !rest.is_empty() {
@@ -148,7 +148,7 @@ fn character(text: &str) -> (usize, Part) {
 }
 
 /// Whether `text` has `word` as a whole word.
-pub fn has_word(text: &str, word: &str) -> bool {
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|it| it == word)
 }
 

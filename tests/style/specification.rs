@@ -8,14 +8,16 @@ const FILE: &str = "SPECIFICATION.md";
 const OPEN: &str = "## Promised, not held by a test yet";
 
 /// Checks a reference `FILE::TEST`: the file is there, has the function, and the function is a test.
-pub fn check(reference: &str) -> Result<(), String> {
+pub(crate) fn check(reference: &str) -> Result<(), String> {
     let (path, name) = reference.split_once("::").ok_or_else(|| format!("{reference} names no test"))?;
     if !source::exists(path) {
         return Err(format!("{path} does not exist"));
     }
     let code = source::parts(&source::read(path)).code;
     // Tests of one form may be made by a macro, a line each: `NAME: …;`.
-    if code.contains("fn $name()") && code.lines().any(|line| line.trim_start().starts_with(&format!("{name}: "))) {
+    if code.contains("fn $name()")
+        && code.lines().any(|line| line.trim_start().starts_with(&format!("{name}: ")))
+    {
         return Ok(());
     }
     let at = code.find(&format!("fn {name}(")).ok_or_else(|| format!("{path} has no test {name}"))?;
@@ -29,7 +31,7 @@ pub fn check(reference: &str) -> Result<(), String> {
 }
 
 /// Every reference `FILE::TEST` in a text: in backticks, the file with a folder.
-pub fn references(text: &str) -> Vec<&str> {
+pub(crate) fn references(text: &str) -> Vec<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.filter(|it| it.contains(".rs::") && it.contains('/')).collect()
 }
@@ -83,8 +85,16 @@ fn what_no_test_holds_names_no_test_but_its_promise() {
 
 #[test]
 fn a_reference_to_what_is_not_there_or_no_test_is_a_fault() {
-    assert_eq!(check("tests/style/specification.rs::a_reference_to_what_is_not_there_or_no_test_is_a_fault"), Ok(()));
-    for wrong in ["tests/style/specification.rs::check", "tests/style/specification.rs::nothing", "tests/none.rs::x", "README.md"] {
+    assert_eq!(
+        check("tests/style/specification.rs::a_reference_to_what_is_not_there_or_no_test_is_a_fault"),
+        Ok(())
+    );
+    for wrong in [
+        "tests/style/specification.rs::check",
+        "tests/style/specification.rs::nothing",
+        "tests/none.rs::x",
+        "README.md",
+    ] {
         assert!(check(wrong).is_err(), "{wrong}");
     }
     let text = "`a/b.rs::c`, `README.md` and b.rs::d, `e.rs::f`";

@@ -131,23 +131,13 @@ impl State {
         if active.thinking.is_some() || active.context.turn.task != Task::Chat {
             return Err(GateError::OutOfTurn);
         }
-        let context = &active.context;
-        let limit = context.agent.limits.model_calls_per_hour;
-        let room = shared
-            .quotas
-            .lock()
-            .is_ok_and(|mut quotas| quotas.take(context.turn.session, limit, Instant::now()));
-        if !room {
-            return Err(GateError::Quota { what: Name::clip("model calls an hour"), limit });
+        match begin(shared, &active.context, system, messages).await {
+            Ok(thinking) => active.thinking = Some(thinking),
+            Err(error) => {
+                fail(shared, active, &error).await;
+                return Err(error);
+            }
         }
-        let request = request(context, system, messages);
-        let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
-        let mut event = event.in_turn(context.turn.session, context.turn.id);
-        event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
-        event.label = Some(context.session_label.clone());
-        shared.record(event).await?;
-        kit::fault_point!("gate.think.recorded");
-        active.thinking = Some(Thinking::begin(shared, request).await?);
         Ok(())
     }
 
@@ -301,6 +291,29 @@ fn request(context: &TurnContext, system: &str, messages: Vec<ModelMessage>) -> 
         max_output: context.agent.limits.output_tokens,
         temperature: None,
     }
+}
+
+/// A model call: within the session's quota, on the record, and only then begun.
+async fn begin(
+    shared: &Shared,
+    context: &TurnContext,
+    system: &str,
+    messages: Vec<ModelMessage>,
+) -> Result<Thinking, GateError> {
+    let limit = context.agent.limits.model_calls_per_hour;
+    let room =
+        shared.quotas.lock().is_ok_and(|mut quotas| quotas.take(context.turn.session, limit, Instant::now()));
+    if !room {
+        return Err(GateError::Quota { what: Name::clip("model calls an hour"), limit });
+    }
+    let request = request(context, system, messages);
+    let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
+    let mut event = event.in_turn(context.turn.session, context.turn.id);
+    event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
+    event.label = Some(context.session_label.clone());
+    shared.record(event).await?;
+    kit::fault_point!("gate.think.recorded");
+    Thinking::begin(shared, request).await
 }
 
 /// A whole reply: its calls decided on, kept, and only then shown.

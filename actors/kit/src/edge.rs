@@ -3,17 +3,15 @@
 
 use crate::counters::Counters;
 use crate::descriptors::DescriptorChannel;
-use futures::{StreamExt, future};
+use crate::serving::{self, End};
+use ipc_proto::Fault;
 use manifest::Process;
 use serde::{Serialize, de::DeserializeOwned};
 use std::io;
 use std::rc::Rc;
-use tarpc::server::{BaseChannel, Channel, Config, Serve};
+use tarpc::server::Serve;
 use tarpc::{RequestName, ServerError, context::Context};
 use tokio::net::UnixStream;
-
-/// Calls of one connection that are served at once; more wait in its socket, which is the back-pressure.
-const AT_ONCE: usize = 256;
 
 /// The serving end of one edge.
 pub struct Edge {
@@ -52,28 +50,30 @@ impl Edge {
         S::Resp: Serialize,
     {
         let caller = self.caller;
-        let Ok(transport) = wire::server(self.stream, self.me, bound).await else {
-            self.counters.refuse();
-            tracing::warn!(caller = caller.name(), "connection ended: no hello of our version");
-            return;
+        let transport = match wire::server(self.stream, self.me, bound).await {
+            Ok(transport) => transport,
+            // A caller that went away before it wanted anything has done no wrong.
+            Err(Fault::Unreachable) => return,
+            Err(_) => {
+                self.counters.refuse();
+                tracing::warn!(caller = caller.name(), "connection ended: no hello of our version");
+                return;
+            }
         };
         let checked = Checked { handler, me: self.me, caller, counters: Rc::clone(&self.counters) };
-        let counters = &self.counters;
-        BaseChannel::new(Config { pending_response_buffer: AT_ONCE }, transport)
-            .requests()
-            .take_while(|request| {
-                if request.is_err() {
-                    counters.refuse();
-                    tracing::warn!(
-                        caller = caller.name(),
-                        "connection ended: not a message of the interface"
-                    );
-                }
-                future::ready(request.is_ok())
-            })
-            .filter_map(|request| future::ready(request.ok()))
-            .for_each_concurrent(AT_ONCE, |request| request.execute(checked.clone()))
-            .await;
+        match serving::serve(transport, checked).await {
+            End::Gone => {}
+            End::NoMessage => {
+                self.counters.refuse();
+                tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
+            }
+            End::NoAnswer => {
+                tracing::error!(
+                    caller = caller.name(),
+                    "connection ended: an answer over the interface's bound"
+                );
+            }
+        }
     }
 }
 

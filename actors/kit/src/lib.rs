@@ -15,6 +15,7 @@ mod link;
 mod log;
 mod recorder;
 mod run;
+mod serving;
 mod stubs;
 mod supervisor;
 

@@ -67,6 +67,9 @@ impl<C: Stub> Link<C> {
 
     /// Waits for an edge that is not the lost one.
     async fn up(&self, lost: Option<u64>, deadline: Instant) -> Result<(u64, C), Fault> {
+        if let (None, Some(up)) = (lost, self.up.borrow().clone()) {
+            return Ok(up);
+        }
         let mut up = self.up.clone();
         let patience = PATIENCE.min(deadline.saturating_duration_since(Instant::now()));
         let fresh = up.wait_for(|up| up.as_ref().is_some_and(|(generation, _)| Some(*generation) != lost));

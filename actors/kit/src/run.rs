@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 
 /// How often a process says that it is alive.
-const BEAT: Duration = Duration::from_secs(1);
+pub(crate) const BEAT: Duration = Duration::from_secs(1);
 /// Bytes of a configuration section.
 const SECTION_BOUND: u64 = 4 * 1024 * 1024;
 

@@ -1,17 +1,15 @@
 //! The comparison: the table's word against the kernel's. Pure: everything that was read is an argument.
 
+use super::descriptors;
 use crate::kernel::{Said, Status, Word};
 use crate::rows;
-use manifest::{Network, Place, Process, Row, TABLE};
+use manifest::{Network, Process, Row};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Sockets that tokio makes to itself, to be woken by signals.
-const EVENT_LOOP: usize = 2;
-
 /// What the kernel says behind the name of a file that is no longer there.
-const DELETED: &str = " (deleted)";
+pub(super) const DELETED: &str = " (deleted)";
 
 /// How it came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +122,7 @@ pub(crate) fn uid(word: &Word) -> Option<u32> {
 }
 
 /// A finding: `ok` decides what was read, and what was not read is unreadable.
-fn finding(
+pub(super) fn finding(
     process: Process,
     property: &'static str,
     expected: impl Into<String>,
@@ -185,7 +183,7 @@ pub(crate) fn process(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Fi
     findings.extend(namespaces(row, word, scene));
     findings.push(routes(row, word, scene));
     findings.push(program(row, word));
-    findings.extend(descriptors(row, pid, word, scene));
+    findings.extend(descriptors::judge(row, pid, word, scene));
     findings.push(dumpable(row, word, scene));
     let landlock = Err("not shown by the kernel".to_owned());
     findings.push(finding(row.process, "landlock", "restricted", landlock, |_| false));
@@ -341,91 +339,6 @@ fn program(row: &Row, word: &Word) -> Finding {
         found.reason = "the file was replaced since the process was started".to_owned();
     }
     found
-}
-
-/// Every descriptor is of a kind that the row explains.
-fn descriptors(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
-    let me = row.process;
-    let kind = |target: &String| kind(target, row, pid, scene);
-    let said = word.descriptors.as_ref().map_err(Clone::clone);
-    let kinds = said.clone().map(|targets| summary(targets, kind));
-    let expected = "sockets, polls, pipes, sealed memory, own files";
-    let known = finding(me, "descriptors", expected, kinds, |_| {
-        word.descriptors.iter().flatten().all(|target| kind(target).is_some())
-    });
-    vec![known].into_iter().chain(sockets(me, word, scene)).collect()
-}
-
-/// Sockets that were handed over are no more than edges; those it made itself belong to its event loop. None where
-/// sockets come and go with what the process does: dialled connections, runners, connections of `agentctl`.
-fn sockets(me: Process, word: &Word, scene: &Scene) -> Option<Finding> {
-    let most = most_sockets(me)?;
-    // Where there is no own network namespace, what it made cannot be told from what it was handed.
-    let made = word.made.as_ref().ok().filter(|_| scene.mode != Mode::Flat);
-    let held = word.descriptors.as_ref().map_err(Clone::clone).map(|targets| {
-        targets.iter().filter(|target| target.starts_with("socket:")).collect::<BTreeSet<_>>()
-    });
-    let counts = held.map(|held| {
-        let own = held.iter().filter(|socket| made.is_some_and(|made| made.contains(**socket))).count();
-        (held.len() - own, own)
-    });
-    let (most, own_most) = if made.is_some() { (most, EVENT_LOOP) } else { (most + EVENT_LOOP, 0) };
-    let expected = format!("at most {most} handed over and {own_most} of its own");
-    let within = counts.as_ref().is_ok_and(|(handed, own)| *handed <= most && *own <= own_most);
-    let said = counts.map(|(handed, own)| format!("{handed} handed over and {own} of its own"));
-    Some(finding(me, "sockets", expected, said, |_| within))
-}
-
-/// The kind of a descriptor by what it points to; none for what the row does not explain.
-fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str> {
-    const KINDS: [(&str, &str); 6] = [
-        ("socket:[", "socket"),
-        ("pipe:[", "pipe"),
-        ("anon_inode:[eventpoll]", "poll"),
-        ("anon_inode:[eventfd]", "eventfd"),
-        ("/memfd:", "memfd"),
-        ("/secretmem", "memfd"),
-    ];
-    if let Some((_, kind)) = KINDS.iter().find(|(prefix, _)| target.starts_with(prefix)) {
-        return Some(kind);
-    }
-    if target == "/dev/null" {
-        return Some("null");
-    }
-    if target == format!("/proc/{pid}/smaps_rollup") {
-        return Some("own statistics");
-    }
-    let path = Path::new(target.strip_suffix(DELETED).unwrap_or(target));
-    let beneath = |folder: &str| scene.state_dirs.iter().any(|state| path.starts_with(state.join(folder)));
-    let granted = row.opens.iter().any(|open| match open.place {
-        Place::Own => beneath(row.process.name()),
-        Place::State(folder) => beneath(folder),
-        Place::System(file) => path.starts_with(file),
-    });
-    granted.then_some("own file")
-}
-
-/// How many of each kind, and whatever is of no kind by name.
-fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for target in targets {
-        *counts.entry(kind(target).unwrap_or(target)).or_default() += 1;
-    }
-    counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The control descriptor, one socket per edge, and the descriptor channels.
-fn most_sockets(me: Process) -> Option<usize> {
-    if matches!(me, Process::Dialer | Process::Credproxy | Process::Gate | Process::Control) {
-        return None;
-    }
-    let others = TABLE.iter().map(|row| row.process);
-    let edges = others.map(|other| {
-        usize::from(manifest::edge(me, other))
-            + usize::from(manifest::edge(other, me))
-            + usize::from(manifest::carries_descriptors(me, other))
-    });
-    Some(1 + edges.sum::<usize>())
 }
 
 /// A process that cannot be dumped has files under `/proc` that belong to root; any other has its own. In mode user

@@ -3,11 +3,14 @@
 //! Kit uses it on every edge and `agentctl` on the control socket. It must never open a socket itself.
 
 pub mod codec;
+mod frames;
 pub mod hello;
+pub mod socket;
 
 use codec::{Messages, Side};
 use hello::{Hello, Purpose};
 use ipc_proto::Fault;
+use socket::Socket;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 
@@ -25,6 +28,7 @@ where
     Req: serde::Serialize,
 {
     hello::exchange(&mut stream, me).await?;
+    let stream = Socket::new(stream).map_err(|_| Fault::Unreachable)?;
     Ok(Messages::new(stream, bound, Side::Client))
 }
 
@@ -42,6 +46,7 @@ where
     Resp: serde::Serialize,
 {
     hello::exchange(&mut stream, me).await?;
+    let stream = Socket::new(stream).map_err(|_| Fault::Unreachable)?;
     Ok(Messages::new(stream, bound, Side::Server))
 }
 

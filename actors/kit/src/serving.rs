@@ -1,0 +1,224 @@
+//! Calls of one connection, a bounded number at once. Answers go out whatever else waits: when there is no room for
+//! more calls, they are left in the socket, which is the back-pressure, and what was answered is still written.
+
+use futures::stream::FuturesUnordered;
+use futures::{Sink, Stream, StreamExt, future};
+use serde::Serialize;
+use std::cell::Cell;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use tarpc::server::{BaseChannel, Channel, Config, Serve};
+use tarpc::{ChannelError, ClientMessage, RequestName, Response};
+use wire::codec::Messages;
+
+/// Calls that are served at once, those included whose answer the caller has not taken.
+const AT_ONCE: usize = 256;
+
+type Transport<Q, A> = Messages<ClientMessage<Q>, Response<A>>;
+
+/// Why a connection was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The caller went away.
+    Gone,
+    /// The caller sent what is no message of the interface, or stopped in the middle of one.
+    NoMessage,
+    /// An answer is over the interface's bound: the handler's fault.
+    NoAnswer,
+}
+
+impl End {
+    fn of(error: &ChannelError<io::Error>) -> Self {
+        let (ChannelError::Read(cause)
+        | ChannelError::Ready(cause)
+        | ChannelError::Write(cause)
+        | ChannelError::Flush(cause)
+        | ChannelError::Close(cause)) = error;
+        match cause.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::TimedOut => Self::NoMessage,
+            io::ErrorKind::InvalidInput => Self::NoAnswer,
+            _ => Self::Gone,
+        }
+    }
+}
+
+/// Serves until the connection ends, and says why it did.
+pub(crate) async fn serve<S>(transport: Transport<S::Req, S::Resp>, handler: S) -> End
+where
+    S: Serve + Clone,
+    S::Req: RequestName + serde::de::DeserializeOwned,
+    S::Resp: Serialize,
+{
+    let full = Rc::new(Cell::new(false));
+    let transport = Gated { transport, full: Rc::clone(&full) };
+    let requests = BaseChannel::new(Config { pending_response_buffer: AT_ONCE }, transport).requests();
+    let (mut requests, mut served) = (pin!(requests), FuturesUnordered::new());
+    future::poll_fn(|context| {
+        loop {
+            full.set(requests.channel().in_flight_requests() >= AT_ONCE);
+            match requests.as_mut().poll_next(context) {
+                Poll::Ready(Some(Ok(request))) => {
+                    served.push(request.execute(handler.clone()));
+                    continue;
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(End::of(&error)),
+                Poll::Ready(None) => return Poll::Ready(End::Gone),
+                Poll::Pending => {}
+            }
+            // Answers went out meanwhile, so there is room; nobody else would wake the gate.
+            if full.get() && requests.channel().in_flight_requests() < AT_ONCE {
+                continue;
+            }
+            // All that can go on does so before an answer is written: answers then share writes.
+            let mut answered = false;
+            while let Poll::Ready(Some(())) = served.poll_next_unpin(context) {
+                answered = true;
+            }
+            if !answered {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await
+}
+
+/// A transport that gives no more while it is full, and takes all the while.
+struct Gated<T> {
+    transport: T,
+    full: Rc<Cell<bool>>,
+}
+
+impl<T: Stream + Unpin> Stream for Gated<T> {
+    type Item = T::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T::Item>> {
+        if self.full.get() { Poll::Pending } else { self.transport.poll_next_unpin(context) }
+    }
+}
+
+impl<I, T: Sink<I> + Unpin> Sink<I> for Gated<T> {
+    type Error = T::Error;
+
+    fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), T::Error>> {
+        Pin::new(&mut self.transport).poll_ready(context)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, item: I) -> Result<(), T::Error> {
+        Pin::new(&mut self.transport).start_send(item)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), T::Error>> {
+        Pin::new(&mut self.transport).poll_flush(context)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), T::Error>> {
+        Pin::new(&mut self.transport).poll_close(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::gate::{FRAME_BOUND, Gate, GateRequest, GateResponse};
+    use ipc_proto::model::ModelInfo;
+    use ipc_proto::{List, Text};
+    use manifest::Process;
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixStream;
+    use wire::codec::encode;
+
+    /// Counts how many of its calls run at once.
+    #[derive(Clone, Default)]
+    struct Slow {
+        running: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+        most: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    }
+
+    impl Gate for Slow {
+        async fn models(self, _: tarpc::context::Context) -> List<ModelInfo, 256> {
+            use std::sync::atomic::Ordering::Relaxed;
+            let running = self.running.fetch_add(1, Relaxed) + 1;
+            self.most.fetch_max(running, Relaxed);
+            tokio::task::yield_now().await;
+            self.running.fetch_sub(1, Relaxed);
+            let name = Text::clip(&"m".repeat(100));
+            List::clip(vec![ModelInfo { name, context: 0, output: 0, tools: false }; 10])
+        }
+    }
+
+    fn request(id: u64) -> Vec<u8> {
+        let context = tarpc::context::current();
+        let message = ClientMessage::Request(tarpc::Request { context, id, message: GateRequest::Models {} });
+        let body = encode(&message, FRAME_BOUND).unwrap();
+        [u32::try_from(body.len()).unwrap().to_le_bytes().as_slice(), &body].concat()
+    }
+
+    /// A connection: the server's transport, and the caller's bare socket.
+    async fn connected() -> (Transport<GateRequest, GateResponse>, UnixStream) {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let server = wire::server(near, Process::Gate, FRAME_BOUND);
+        let (transport, hello) =
+            future::join(server, wire::hello::exchange(&mut far, Process::Control)).await;
+        hello.unwrap();
+        (transport.unwrap(), far)
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.unwrap() });
+    }
+
+    #[test]
+    fn calls_whose_answers_are_left_unread_are_answered_once_they_are_read_and_only_so_many_run_at_once() {
+        const CALLS: u64 = 5_000;
+        run(async {
+            let (transport, far) = connected().await;
+            let handler = Slow::default();
+            let server = serve(transport, handler.clone().serve());
+            let (mut reader, mut writer) = far.into_split();
+            let write = async {
+                for id in 0..CALLS {
+                    writer.write_all(&request(id)).await.unwrap();
+                }
+            };
+            let read = async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                for _ in 0..CALLS {
+                    let length = reader.read_u32_le().await.unwrap();
+                    reader.read_exact(&mut vec![0; length as usize]).await.unwrap();
+                }
+            };
+            tokio::select! {
+                ended = server => panic!("it ended before all was answered: {ended:?}"),
+                _ = future::join(write, read) => {}
+            }
+            let most = handler.most.load(std::sync::atomic::Ordering::Relaxed);
+            assert!(most > 1 && most <= AT_ONCE, "{most} at once");
+        });
+    }
+
+    #[test]
+    fn a_caller_that_sends_no_message_is_told_from_one_that_goes_away() {
+        run(async {
+            let garbage = vec![4, 0, 0, 0, 0xa5, 0xa5, 0xa5, 0xa5];
+            let misframed = request(1).split_off(9);
+            for (bytes, why) in
+                [(garbage, End::NoMessage), (request(1), End::Gone), (misframed, End::NoMessage)]
+            {
+                let (transport, mut far) = connected().await;
+                far.write_all(&bytes).await.unwrap();
+                let server = serve(transport, Slow::default().serve());
+                let close = async {
+                    let mut answer = [0; 1];
+                    drop(far.read(&mut answer).await);
+                    drop(far);
+                };
+                let (ended, ()) = future::join(server, close).await;
+                assert_eq!(ended, why);
+            }
+        });
+    }
+}
