@@ -2,9 +2,9 @@
 //!
 //! Nothing here stands in for a part of Cordon. A host ends with the value that holds it.
 #![expect(
-    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a fixture that cannot go on fails its test"
 )]
 #![expect(clippy::disallowed_methods, reason = "tests start the real programs")]
