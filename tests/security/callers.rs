@@ -26,6 +26,8 @@ fn methods(callee: Process) -> &'static [Method] {
 fn law(caller: Process) {
     let probed = launch("", &[(caller, "calls")]);
     probed.wait_said(caller, "done");
+    // Input and output that are null, its log's pipe and its control descriptor, in this order.
+    assert_eq!(probed.after(caller, "holds ").as_deref(), Some("/dev/null /dev/null pipe socket and 0 variables"));
     let callees: Vec<Process> = actors().filter(|callee| manifest::edge(caller, *callee)).collect();
     for callee in &callees {
         let outcomes = probed.after(caller, &format!("calls {} ", callee.name())).unwrap_or_default();
@@ -87,6 +89,13 @@ fn as_runner(host: &Host, word: &str) -> String {
     let output = host.ctl(&["sandbox", "run", "--", word]);
     assert!(output.status.success(), "{word}: {output:?}\n{}", host.log());
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_runner_holds_one_socket_and_no_environment() {
+    let mut probed = launch("", &[(Process::Runner, "")]);
+    probed.host.wait_ready();
+    assert_eq!(as_runner(&probed.host, "holds"), "/dev/null /dev/null /dev/null socket and 0 variables");
 }
 
 #[test]

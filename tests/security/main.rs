@@ -6,6 +6,7 @@
 mod attest;
 mod callers;
 mod files;
+mod hostile_client;
 mod hostile_peer;
 mod jail;
 mod privileges;

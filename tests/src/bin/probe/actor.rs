@@ -57,6 +57,7 @@ impl Task {
 
 /// Is that process until agentd is gone.
 pub(crate) fn run(row: &'static Row) -> Result<(), Fault> {
+    say(&format_args!("holds {} and {} variables", crate::held(), std::env::vars_os().count()));
     let control = passing::inherited_control().ok_or("no control descriptor")?;
     let mode = start_frame(&control)?;
     let task = Task::read()?;

@@ -34,6 +34,18 @@ fn main() -> ExitCode {
     })
 }
 
+/// The descriptors that came with the start, and what each is.
+pub(crate) fn held() -> String {
+    let held: Vec<String> = (0..64)
+        .filter_map(|number| {
+            let target = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+            let target = target.to_string_lossy().into_owned();
+            Some(target.split(':').next().unwrap_or_default().to_owned())
+        })
+        .collect();
+    held.join(" ")
+}
+
 /// One line of what was found. That nobody reads it is for the test to notice.
 pub(crate) fn say(line: &dyn Display) {
     drop(std::io::stderr().write_all(format!("probe: {line}\n").as_bytes()));

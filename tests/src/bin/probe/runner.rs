@@ -35,6 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Is a runner, in a jail with namespaces.
 pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
+    let holds = format!("{} and {} variables", crate::held(), std::env::vars_os().count());
     let socket = passing::inherited_control().ok_or("no socket")?;
     let mode = if std::env::args().nth(1).as_deref() == Some("user") { Mode::User } else { Mode::System };
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
@@ -46,10 +47,10 @@ pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
     };
     confine::seal_runner(row, mode, &places)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, turn(socket))
+    tokio::task::LocalSet::new().block_on(&runtime, turn(socket, holds))
 }
 
-async fn turn(socket: OwnedFd) -> Result<ExitCode, Fault> {
+async fn turn(socket: OwnedFd, holds: String) -> Result<ExitCode, Fault> {
     let stream = std::os::unix::net::UnixStream::from(socket);
     stream.set_nonblocking(true)?;
     let mut stream = UnixStream::from_std(stream)?;
@@ -59,6 +60,7 @@ async fn turn(socket: OwnedFd) -> Result<ExitCode, Fault> {
     let found = match (words.first().map(String::as_str), note) {
         (_, Ok(note)) => note,
         (Some("calls"), _) => return calls(stream).await,
+        (Some("holds"), _) => holds,
         (Some(attack), _) => {
             std::fs::write(NOTE, format!("{attack}: {}", send(stream, attack).await?))?;
             return Ok(ExitCode::from(AGAIN));

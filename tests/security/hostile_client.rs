@@ -1,0 +1,88 @@
+//! A hostile client of the control socket, which in mode `system` anybody may be: it costs itself its connection.
+
+use ipc_proto::control::{ControlRequest, FRAME_BOUND};
+use manifest::Process;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use tarpc::{ClientMessage, Request};
+use tests::Host;
+use wire::hello::{HELLO, Hello, Purpose};
+
+/// Longer than control waits for anything.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+fn connect(host: &Host, hello: Hello) -> UnixStream {
+    let mut stream = UnixStream::connect(host.socket()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(&hello.encode()).unwrap();
+    stream
+}
+
+fn greeted(host: &Host) -> UnixStream {
+    let mut stream = connect(host, Hello::new(Process::Agentd, Purpose::Calls));
+    stream.read_exact(&mut [0; HELLO]).unwrap();
+    stream
+}
+
+/// Whether control ends the connection, whatever it still says before.
+fn ended(mut stream: UnixStream) -> bool {
+    let mut buffer = [0; 4096];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+fn framed(body: &[u8]) -> Vec<u8> {
+    [u32::try_from(body.len()).unwrap().to_le_bytes().as_slice(), body].concat()
+}
+
+fn status(id: u64) -> Vec<u8> {
+    let context = tarpc::context::current();
+    let message = ClientMessage::Request(Request { context, id, message: ControlRequest::Status {} });
+    framed(&wire::codec::encode(&message, FRAME_BOUND).unwrap())
+}
+
+#[test]
+fn broken_hellos_and_frames_end_the_connection_and_no_other() {
+    let host = Host::start();
+    let (control, over) = (host.pid("control"), u32::try_from(FRAME_BOUND + 1).unwrap());
+    let mut bystander = greeted(&host);
+    let another = Hello { version: 99, ..Hello::new(Process::Agentd, Purpose::Calls) };
+    let mut endless = status(1);
+    endless[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+    let frames = [framed(&[0xa5; 64]), over.to_le_bytes().to_vec(), endless, vec![1, 0], [[0xff, 0, 0, 0], [0; 4]].concat()];
+    let no_hello = UnixStream::connect(host.socket()).unwrap();
+    no_hello.set_read_timeout(Some(PATIENCE)).unwrap();
+    (&no_hello).write_all(&[0xa5; HELLO]).unwrap();
+    let half_hello = UnixStream::connect(host.socket()).unwrap();
+    half_hello.set_read_timeout(Some(PATIENCE)).unwrap();
+    (&half_hello).write_all(b"CORD").unwrap();
+    let broken = frames.map(|frame| {
+        let mut stream = greeted(&host);
+        stream.write_all(&frame).unwrap();
+        stream
+    });
+    for (at, stream) in [connect(&host, another), no_hello, half_hello].into_iter().chain(broken).enumerate() {
+        assert!(ended(stream), "connection {at} is still open");
+    }
+    bystander.write_all(&status(7)).unwrap();
+    bystander.read_exact(&mut [0; 4]).unwrap();
+    assert_eq!(host.pid("control"), control);
+    assert!(host.process("control")["refused"].as_u64() >= Some(8), "{}", host.process("control"));
+}
+
+#[test]
+fn a_client_that_takes_no_answers_is_ended_and_holds_nobody_up() {
+    let host = Host::start();
+    let mut stream = greeted(&host);
+    let begun = std::time::Instant::now();
+    let failed = (0..).find_map(|id| stream.write_all(&status(id)).err()).unwrap();
+    assert!(failed.kind() == std::io::ErrorKind::BrokenPipe, "{failed} after {:?}", begun.elapsed());
+    assert!(host.try_status().is_some());
+}
