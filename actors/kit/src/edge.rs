@@ -3,15 +3,18 @@
 
 use crate::counters::Counters;
 use crate::descriptors::DescriptorChannel;
-use crate::serving::{self, End};
+use crate::serving::serve_calls;
 use ipc_proto::Fault;
 use manifest::Process;
 use serde::{Serialize, de::DeserializeOwned};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use tarpc::server::Serve;
-use tarpc::{RequestName, ServerError, context::Context};
+use tarpc::{ChannelError, RequestName, ServerError, context::Context};
 use tokio::net::UnixStream;
+
+/// Calls of one connection that are served at once; more wait in its socket, which is the back-pressure.
+const AT_ONCE: usize = 256;
 
 /// The serving end of one edge.
 pub struct Edge {
@@ -61,19 +64,25 @@ impl Edge {
             }
         };
         let checked = Checked { handler, me: self.me, caller, counters: Rc::clone(&self.counters) };
-        match serving::serve(transport, checked).await {
-            End::Gone => {}
-            End::NoMessage => {
+        let ended = serve_calls(transport, AT_ONCE, |request| request.execute(checked.clone())).await;
+        match ended.as_ref().err().map(kind) {
+            Some(ErrorKind::InvalidData | ErrorKind::TimedOut) => {
                 self.counters.refuse();
                 tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
             }
-            End::NoAnswer => {
-                tracing::error!(
-                    caller = caller.name(),
-                    "connection ended: an answer over the interface's bound"
-                );
+            Some(ErrorKind::InvalidInput) => {
+                tracing::error!(caller = caller.name(), "connection ended: an answer over the interface's bound");
             }
+            // The caller went away.
+            _ => {}
         }
+    }
+}
+
+fn kind(fault: &ChannelError<io::Error>) -> ErrorKind {
+    match fault {
+        ChannelError::Read(cause) | ChannelError::Ready(cause) => cause.kind(),
+        ChannelError::Write(cause) | ChannelError::Flush(cause) | ChannelError::Close(cause) => cause.kind(),
     }
 }
 

@@ -25,6 +25,7 @@ pub use edge::Edge;
 pub use link::Link;
 pub use recorder::{NotRecorded, Recorder};
 pub use run::run;
+pub use serving::serve_calls;
 pub use stubs::Stub;
 pub use supervisor::Supervisor;
 

@@ -1,82 +1,59 @@
 //! Calls of one connection, a bounded number at once. Answers go out whatever else waits: when there is no room for
 //! more calls, they are left in the socket, which is the back-pressure, and what was answered is still written.
+//!
+//! tarpc reads and writes in one and the same poll. A server that stops polling while it is full stops writing too,
+//! and with a peer that reads late both would wait for each other for ever.
 
 use futures::stream::FuturesUnordered;
 use futures::{Sink, Stream, StreamExt, future};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use std::cell::Cell;
 use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use tarpc::server::{BaseChannel, Channel, Config, Serve};
-use tarpc::{ChannelError, ClientMessage, RequestName, Response};
+use tarpc::server::{BaseChannel, Channel, Config, InFlightRequest};
+use tarpc::{ChannelError, ClientMessage, Response};
+use tokio::io::{AsyncRead, AsyncWrite};
 use wire::codec::Messages;
 
-/// Calls that are served at once, those included whose answer the caller has not taken.
-const AT_ONCE: usize = 256;
-
-type Transport<Q, A> = Messages<ClientMessage<Q>, Response<A>>;
-
-/// Why a connection was ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The caller went away.
-    Gone,
-    /// The caller sent what is no message of the interface, or stopped in the middle of one.
-    NoMessage,
-    /// An answer is over the interface's bound: the handler's fault.
-    NoAnswer,
-}
-
-impl End {
-    fn of(error: &ChannelError<io::Error>) -> Self {
-        let (ChannelError::Read(cause)
-        | ChannelError::Ready(cause)
-        | ChannelError::Write(cause)
-        | ChannelError::Flush(cause)
-        | ChannelError::Close(cause)) = error;
-        match cause.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::TimedOut => Self::NoMessage,
-            io::ErrorKind::InvalidInput => Self::NoAnswer,
-            _ => Self::Gone,
-        }
-    }
-}
-
-/// Serves until the connection ends, and says why it did.
-pub(crate) async fn serve<S>(transport: Transport<S::Req, S::Resp>, handler: S) -> End
+/// Serves the calls of one connection until it ends, at most `at_once` of them at once; a call counts until its
+/// answer is on its way out. `begin` makes the future that serves one.
+///
+/// # Errors
+/// Why the connection was ended: what could not be read is no message of the interface, or came too slowly; what
+/// could not be written was not taken, or is over the interface's bound.
+pub async fn serve_calls<Q, A, S, F>(
+    transport: Messages<ClientMessage<Q>, Response<A>, S>,
+    at_once: usize,
+    mut begin: impl FnMut(InFlightRequest<Q, A>) -> F,
+) -> Result<(), ChannelError<io::Error>>
 where
-    S: Serve + Clone,
-    S::Req: RequestName + serde::de::DeserializeOwned,
-    S::Resp: Serialize,
+    Q: DeserializeOwned,
+    A: Serialize,
+    S: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = ()>,
 {
     let full = Rc::new(Cell::new(false));
     let transport = Gated { transport, full: Rc::clone(&full) };
-    let requests = BaseChannel::new(Config { pending_response_buffer: AT_ONCE }, transport).requests();
+    let requests = BaseChannel::new(Config { pending_response_buffer: at_once }, transport).requests();
     let (mut requests, mut served) = (pin!(requests), FuturesUnordered::new());
     future::poll_fn(|context| {
         loop {
-            full.set(requests.channel().in_flight_requests() >= AT_ONCE);
+            full.set(requests.channel().in_flight_requests() >= at_once);
             match requests.as_mut().poll_next(context) {
-                Poll::Ready(Some(Ok(request))) => {
-                    served.push(request.execute(handler.clone()));
+                Poll::Ready(Some(request)) => {
+                    served.push(begin(request?));
                     continue;
                 }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(End::of(&error)),
-                Poll::Ready(None) => return Poll::Ready(End::Gone),
+                Poll::Ready(None) => return Poll::Ready(Ok(())),
                 Poll::Pending => {}
             }
             // Answers went out meanwhile, so there is room; nobody else would wake the gate.
-            if full.get() && requests.channel().in_flight_requests() < AT_ONCE {
+            if full.get() && requests.channel().in_flight_requests() < at_once {
                 continue;
             }
-            // All that can go on does so before an answer is written: answers then share writes.
-            let mut answered = false;
-            while let Poll::Ready(Some(())) = served.poll_next_unpin(context) {
-                answered = true;
-            }
-            if !answered {
+            if !matches!(served.poll_next_unpin(context), Poll::Ready(Some(()))) {
                 return Poll::Pending;
             }
         }
@@ -130,6 +107,9 @@ mod tests {
     use tokio::net::UnixStream;
     use wire::codec::encode;
 
+    const AT_ONCE: usize = 64;
+    type Transport<Q, A> = Messages<ClientMessage<Q>, Response<A>>;
+
     /// Counts how many of its calls run at once.
     #[derive(Clone, Default)]
     struct Slow {
@@ -177,7 +157,7 @@ mod tests {
         run(async {
             let (transport, far) = connected().await;
             let handler = Slow::default();
-            let server = serve(transport, handler.clone().serve());
+            let server = serve_calls(transport, AT_ONCE, |request| request.execute(handler.clone().serve()));
             let (mut reader, mut writer) = far.into_split();
             let write = async {
                 for id in 0..CALLS {
@@ -210,14 +190,16 @@ mod tests {
             {
                 let (transport, mut far) = connected().await;
                 far.write_all(&bytes).await.unwrap();
-                let server = serve(transport, Slow::default().serve());
+                let server =
+                    serve_calls(transport, AT_ONCE, |request| request.execute(Slow::default().serve()));
                 let close = async {
                     let mut answer = [0; 1];
                     drop(far.read(&mut answer).await);
                     drop(far);
                 };
                 let (ended, ()) = future::join(server, close).await;
-                assert_eq!(ended, why);
+                let no_message = matches!(&ended, Err(ChannelError::Read(cause)) if cause.kind() == io::ErrorKind::InvalidData);
+                assert_eq!(no_message, !well, "{ended:?}");
             }
         });
     }

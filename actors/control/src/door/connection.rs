@@ -4,7 +4,6 @@ use super::meter::{Account, Metered, Patience};
 use super::{Door, attach, hello};
 use crate::caller::Identity;
 use crate::guard::{self, Guard};
-use futures::{StreamExt, future};
 use hello::Greeting;
 use ipc_proto::control::{ControlRequest, FRAME_BOUND, METHODS};
 use manifest::Process;
@@ -12,14 +11,11 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 use tarpc::ChannelError;
-use tarpc::server::{BaseChannel, Channel, Config};
 use tokio::net::UnixStream;
 use wire::hello::Hello;
 
 /// Calls of one connection that are served at once; more wait in its socket.
 const AT_ONCE: usize = 8;
-/// Answers that wait to be written.
-const ANSWERS: usize = 1;
 /// How long a connection may stand still in the middle of a frame.
 const PATIENCE: Patience = Patience { incoming: Duration::from_secs(10), outgoing: Duration::from_secs(30) };
 
@@ -43,25 +39,18 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
     };
     // Before the first frame is read, since who is nobody has no room for a large one.
     account.known.set(identity.is_somebody().await);
-    BaseChannel::new(Config { pending_response_buffer: ANSWERS }, transport)
-        .requests()
-        .take_while(|request| {
-            if let Some(reason) = request.as_ref().err().and_then(misdeed) {
-                door.turn_away(Some(uid), &reason);
-            }
-            future::ready(request.is_ok())
-        })
-        .filter_map(|request| future::ready(request.ok()))
-        .for_each_concurrent(AT_ONCE, |request| {
-            let lease = account.room(bound(&request.get().message));
-            let guard = Guard { identity: Rc::clone(&identity), room: lease.is_some() };
-            let account = Rc::clone(&account);
-            async move {
-                request.execute(guard).await;
-                account.answered(lease);
-            }
-        })
-        .await;
+    let ended = kit::serve_calls(transport, AT_ONCE, |request| {
+        let lease = account.room(bound(&request.get().message));
+        let guard = Guard { identity: Rc::clone(&identity), room: lease.is_some() };
+        let account = Rc::clone(&account);
+        async move {
+            request.execute(guard).await;
+            account.answered(lease);
+        }
+    });
+    if let Some(reason) = ended.await.as_ref().err().and_then(misdeed) {
+        door.turn_away(Some(uid), &reason);
+    }
 }
 
 /// What the peer did for its connection to end so; `None` if it only left.
