@@ -175,7 +175,7 @@ fn flat(host: &Host, directory: &OwnedFd) -> io::Result<(OwnedFd, Option<Ids>)> 
     }
     let stat = fstat(directory.as_fd())?;
     if stat.st_uid == 0 {
-        return Err(io::ErrorKind::PermissionDenied.into());
+        return Err(io::Error::from_raw_os_error(nix::libc::EACCES));
     }
     Ok((directory, Some(Ids { uid: stat.st_uid, gid: stat.st_gid })))
 }

@@ -185,9 +185,7 @@ mod tests {
         run(async {
             let garbage = vec![4, 0, 0, 0, 0xa5, 0xa5, 0xa5, 0xa5];
             let misframed = request(1).split_off(9);
-            for (bytes, why) in
-                [(garbage, End::NoMessage), (request(1), End::Gone), (misframed, End::NoMessage)]
-            {
+            for (bytes, is_message) in [(garbage, false), (request(1), true), (misframed, false)] {
                 let (transport, mut far) = connected().await;
                 far.write_all(&bytes).await.unwrap();
                 let server =
@@ -198,8 +196,9 @@ mod tests {
                     drop(far);
                 };
                 let (ended, ()) = future::join(server, close).await;
-                let no_message = matches!(&ended, Err(ChannelError::Read(cause)) if cause.kind() == io::ErrorKind::InvalidData);
-                assert_eq!(no_message, !well, "{ended:?}");
+                let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::InvalidData;
+                let refused = matches!(&ended, Err(ChannelError::Read(cause)) if broken(cause));
+                assert_eq!(refused, !is_message, "{ended:?}");
             }
         });
     }
