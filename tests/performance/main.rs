@@ -7,10 +7,16 @@
 mod call;
 mod figure;
 mod floors;
+mod healing;
+mod idle;
 mod machine;
+mod person;
+mod provider;
+mod ready;
 mod report;
 mod role;
 mod spread;
+mod turn;
 
 use figure::Figure;
 use role::Role;
@@ -19,7 +25,13 @@ use std::process::ExitCode;
 /// A set of figures by its name on the command line.
 type Set = (&'static str, fn() -> std::io::Result<Vec<Figure>>);
 
-const SETS: &[Set] = &[("call", call::measure)];
+const SETS: &[Set] = &[
+    ("call", call::measure),
+    ("ready", ready::measure),
+    ("idle", idle::measure),
+    ("turn", turn::measure),
+    ("healing", healing::measure),
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -34,10 +34,9 @@ impl Samples {
         self.0.extend(other.0);
     }
 
-    /// The same, each times `factor`.
-    pub(crate) fn scaled(mut self, factor: f64) -> Self {
-        self.0.iter_mut().for_each(|value| *value *= factor);
-        self
+    /// The sums of the measurements of both, one by one.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(one, another)| one + another).collect())
     }
 
     /// `None` without a measurement.

@@ -27,7 +27,10 @@ fn law(caller: Process) {
     let probed = launch("", &[(caller, "calls")]);
     probed.wait_said(caller, "done");
     // Input and output that are null, its log's pipe and its control descriptor, in this order.
-    assert_eq!(probed.after(caller, "holds ").as_deref(), Some("/dev/null /dev/null pipe socket and 0 variables"));
+    assert_eq!(
+        probed.after(caller, "holds ").as_deref(),
+        Some("/dev/null /dev/null pipe socket and 0 variables")
+    );
     let callees: Vec<Process> = actors().filter(|callee| manifest::edge(caller, *callee)).collect();
     for callee in &callees {
         let outcomes = probed.after(caller, &format!("calls {} ", callee.name())).unwrap_or_default();

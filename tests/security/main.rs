@@ -12,4 +12,5 @@ mod jail;
 mod privileges;
 mod probed;
 mod secrets;
+mod supervisor;
 mod syscalls;

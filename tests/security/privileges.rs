@@ -1,9 +1,10 @@
 //! The kernel's word on every process of a real, running host, read from `/proc` without the help of any of them.
 
-use crate::probed::{actors, field, processes, wait_ready};
+use crate::probed::{actors, field, launch, processes, wait_ready};
+use manifest::Process;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use tests::{Host, Setup, is_root};
+use tests::{Host, Setup, is_root, kill};
 
 const NO_CAPABILITY: &str = "0000000000000000";
 
@@ -12,7 +13,7 @@ fn started(config: &str) -> (Host, Vec<(String, i32)>) {
     wait_ready(&host);
     let processes: Vec<(String, i32)> = processes(&host).into_iter().collect();
     let names: BTreeSet<&str> = processes.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, actors().map(manifest::Process::name).collect());
+    assert_eq!(names, actors().map(Process::name).collect());
     (host, processes)
 }
 
@@ -41,7 +42,7 @@ fn nor_has_it_without_namespaces() {
 }
 
 #[test]
-fn as_root_every_process_has_a_uid_of_its_own_and_no_group_but_its_own() {
+fn every_process_has_a_uid_of_its_own_where_the_host_is_root_s_and_else_the_caller_s() {
     let (host, processes) = started("");
     let mut uids = BTreeSet::new();
     for (name, pid) in &processes {
@@ -59,14 +60,41 @@ fn as_root_every_process_has_a_uid_of_its_own_and_no_group_but_its_own() {
     assert_eq!(uids.len(), if is_root() { processes.len() } else { 1 });
 }
 
+/// A process of the same uid, with no more privilege than they have, looks into all others before its own seal.
+fn cannot_be_looked_into(config: &str) {
+    let probed = launch(config, &[(Process::Control, "peers")]);
+    wait_ready(&probed.host);
+    // In its second life all others have long done what protects them.
+    kill(processes(&probed.host)["control"]);
+    probed.wait_said(Process::Control, "life 2");
+    for (name, pid) in processes(&probed.host).into_iter().filter(|(name, _)| name != "control") {
+        for file in ["mem", "environ", "maps", "fd"] {
+            let words = format!("peer {file} {pid}: ");
+            let came = probed.after(Process::Control, &words).unwrap_or_else(|| panic!("{name} was not looked into"));
+            assert!(came == "EACCES" || came == "EPERM", "{name} {file}: {came}");
+        }
+    }
+}
+
 #[test]
-fn as_root_no_process_can_be_dumped() {
-    // In a user namespace of its owner's the files of both kinds are that owner's, so nothing can be told by them.
-    let (_host, processes) = started("");
-    for (name, pid) in processes.iter().filter(|_| is_root()) {
+fn no_process_can_be_looked_into_by_another_of_its_uid() {
+    cannot_be_looked_into("");
+}
+
+#[test]
+fn no_process_can_be_looked_into_by_another_of_its_uid_without_namespaces_either() {
+    cannot_be_looked_into("[host]\nmode = \"flat\"\n");
+}
+
+#[test]
+fn no_process_can_be_dumped() {
+    // Files of a process that cannot be dumped are root's: in mode user, that is the root of its own namespace.
+    let (host, processes) = started("");
+    let root = std::fs::metadata(format!("/proc/{}", host.agentd())).unwrap().uid();
+    for (name, pid) in processes {
         for file in ["environ", "mem", "maps", "fd"] {
             let owner = std::fs::metadata(format!("/proc/{pid}/{file}")).unwrap().uid();
-            assert_eq!(owner, 0, "{name}: {file}");
+            assert_eq!(owner, root, "{name}: {file}");
         }
     }
 }

@@ -71,7 +71,10 @@ impl Edge {
                 tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
             }
             Some(ErrorKind::InvalidInput) => {
-                tracing::error!(caller = caller.name(), "connection ended: an answer over the interface's bound");
+                tracing::error!(
+                    caller = caller.name(),
+                    "connection ended: an answer over the interface's bound"
+                );
             }
             // The caller went away.
             _ => {}

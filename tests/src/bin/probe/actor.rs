@@ -61,8 +61,10 @@ pub(crate) fn run(row: &'static Row) -> Result<(), Fault> {
     let control = passing::inherited_control().ok_or("no control descriptor")?;
     let mode = start_frame(&control)?;
     let task = Task::read()?;
-    if task.word == "files" {
-        files::before_the_seal(row);
+    match task.word.as_str() {
+        "files" => files::before_the_seal(row),
+        "peers" => files::peers(),
+        _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     confine::seal(row, mode)?;
@@ -91,6 +93,9 @@ async fn live(me: Process, control: OwnedFd, task: Task) -> Result<(), Fault> {
                 frame if frame.kind == Kind::Drain => return Ok(()),
                 frame if frame.kind == Kind::Plumbed => {
                     if let Some(task) = task.take() {
+                        if task.word == "tell" {
+                            tell(&control, me, &task);
+                        }
                         tokio::task::spawn_local(attempt(me, task, Rc::clone(&edges)));
                     }
                 }
@@ -113,6 +118,17 @@ fn held(frame: &Frame, descriptors: Vec<OwnedFd>) -> Option<Held> {
     let stream = UnixStream::from(descriptors.into_iter().next()?);
     stream.set_nonblocking(true).ok()?;
     Some(Held { peer: frame.peer, role: frame.role, stream })
+}
+
+/// Says this life's item to agentd: a kind of frame by its number, about itself.
+fn tell(control: &OwnedFd, me: Process, task: &Task) {
+    let Some(item) = task.left().next() else { return };
+    let mut frame = Frame::new(Kind::Ready, me).with(&[1; 14]).encode();
+    if let (Some(bytes), Ok(number)) = (frame.first_chunk_mut::<2>(), item.parse::<u16>()) {
+        *bytes = number.to_le_bytes();
+    }
+    say(&format_args!("tell {item}"));
+    drop(passing::send_plain(control.as_fd(), &frame));
 }
 
 async fn attempt(me: Process, task: Task, edges: Edges) {

@@ -16,6 +16,23 @@ pub(crate) fn before_the_seal(row: &Row) {
     }
 }
 
+/// Other processes of the same parent: looked into before the seal, when only what they did themselves protects them
+/// from a process of the same uid.
+pub(crate) fn peers() {
+    let status = |pid: &str| fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let parent = |status: &str| status.lines().find(|line| line.starts_with("PPid:")).map(str::to_owned);
+    let own = parent(&status("self"));
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().into_string().ok());
+    for pid in pids.filter(|pid| *pid != std::process::id().to_string() && parent(&status(pid)) == own) {
+        for file in ["mem", "environ", "maps", "fd"] {
+            let path = format!("/proc/{pid}/{file}");
+            let came = if file == "fd" { fs::read_dir(&path).map(drop) } else { File::open(&path).map(drop) };
+            said(&format!("peer {file}"), &pid, came);
+        }
+    }
+}
+
 /// Tries one: a verb and a path.
 pub(crate) fn attempt(item: &str) {
     let Some((verb, path)) = item.split_once(' ') else { return };

@@ -1,0 +1,135 @@
+//! A killed process, from the kill to the first good answer that needs it, as a process beside it sees it. A call
+//! that fails is asked again at once.
+
+use crate::figure::Figure;
+use crate::floors;
+use crate::person::{self, Person};
+use crate::provider::{self, Provider};
+use crate::spread::Samples;
+use ipc_proto::control::{ControlClient, method};
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::Area;
+use ipc_proto::{List, Text};
+use manifest::Process;
+use std::io;
+use std::time::{Duration, Instant};
+use tests::Host;
+
+/// Kills of each process.
+const ROUNDS: usize = 10;
+/// A process that has lived for so long is started again at once; sooner, it has to wait by intent.
+const QUIET: Duration = Duration::from_millis(11_000);
+/// Between two kills.
+const PAUSE: Duration = Duration::from_millis(300);
+/// How long one may take to be well again.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What is killed, and what is asked for then.
+const VICTIMS: [(Process, &str); 9] = [
+    (Process::Audit, "control reads the record"),
+    (Process::Dialer, "a turn whose model is dialled for"),
+    (Process::Credproxy, "control lists secrets"),
+    (Process::Scanner, "memory has a row scanned"),
+    (Process::Memory, "control lists memories"),
+    (Process::Model, "gate asks for the models"),
+    (Process::Router, "control lists sessions"),
+    (Process::Gate, "control asks for the models"),
+    (Process::Control, "a new connection asks who it is"),
+];
+
+/// Its figures.
+pub(crate) fn measure() -> io::Result<Vec<Figure>> {
+    kit::bench::run(figures())?
+}
+
+async fn figures() -> io::Result<Vec<Figure>> {
+    let provider = Provider::start()?;
+    let host = person::host(provider.config())?;
+    let [mut all, mut floor, mut dialled] = <[Samples; 3]>::default();
+    let mut each = VICTIMS.map(|victim| (victim, Samples::default()));
+    for _ in 0..ROUNDS {
+        tokio::time::sleep(QUIET).await;
+        for ((victim, _), samples) in &mut each {
+            let took = kill(&host, *victim).await?;
+            samples.add_millis(took);
+            all.add_millis(took);
+            tokio::time::sleep(PAUSE).await;
+        }
+        let began = Instant::now();
+        asked(&Person::connect(&host.socket()).await?, Process::Dialer).await?;
+        dialled.add_millis(began.elapsed());
+        floor.append(floors::spawn(VICTIMS.len())?);
+    }
+    let spawn = "posix_spawn of /bin/true";
+    let all = Figure::new("killed process, to the first good answer: all", "ms", &all)
+        .floor(spawn, &floor)
+        .at_most(60.0);
+    let one = |((victim, by), samples): &((Process, &str), Samples)| {
+        Figure::new(format!("– {}: {by}", victim.name()), "ms", samples).at_most(60.0)
+    };
+    let usual = Figure::new("– the turn whose model is dialled for, nothing killed", "ms", &dialled);
+    Ok([all].into_iter().chain(each.iter().map(one)).chain([usual]).collect())
+}
+
+/// Kills a process and asks for what needs it until it is there.
+async fn kill(host: &Host, victim: Process) -> io::Result<Duration> {
+    let mut person = Person::connect(&host.socket()).await?;
+    asked(&person, victim).await?;
+    let status = person.ask(&method::status, async |control, context| control.status(context).await).await?;
+    let found = status.processes.iter().find(|process| process.name.as_str() == victim.name());
+    let pid = found.and_then(|process| i32::try_from(process.pid).ok()).ok_or(io::ErrorKind::NotFound)?;
+    let began = Instant::now();
+    tests::kill(pid);
+    loop {
+        let answer = match victim {
+            Process::Control => match Person::connect(&host.socket()).await {
+                Ok(again) => {
+                    person = again;
+                    asked(&person, victim).await
+                }
+                Err(error) => Err(error),
+            },
+            _ => asked(&person, victim).await,
+        };
+        match answer {
+            Ok(()) => return Ok(began.elapsed()),
+            Err(error) if began.elapsed() > PATIENCE => return Err(error),
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Asks for something that this process has to do with.
+async fn asked(person: &Person, process: Process) -> io::Result<()> {
+    match process {
+        Process::Audit => {
+            person.ask(&method::audit_tail, async |c, cx| c.audit_tail(cx, 0, 1, 0).await).await.map(drop)
+        }
+        Process::Credproxy => {
+            person.ask(&method::cred_list, async |c, cx| c.cred_list(cx).await).await.map(drop)
+        }
+        Process::Scanner => {
+            let add = async |control: &ControlClient, context| {
+                let text = Text::clip("the tide table hangs beside the door");
+                control.memory_add(context, MemoryId::random(), Area::User, text, List::default()).await
+            };
+            person.ask(&method::memory_add, add).await.map(drop)
+        }
+        Process::Memory => {
+            let list =
+                async |control: &ControlClient, context| control.memory_list(context, Area::User, 1, 0).await;
+            person.ask(&method::memory_list, list).await.map(drop)
+        }
+        Process::Model | Process::Gate => {
+            let models = person.ask(&method::models, async |c, cx| c.models(cx).await).await?;
+            // Gate answers with none while model is away.
+            if models.is_empty() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(()) }
+        }
+        Process::Router => person.ask(&method::sessions, async |c, cx| c.sessions(cx).await).await.map(drop),
+        Process::Control => person.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await.map(drop),
+        Process::Dialer => {
+            let answer = person.say("dialled", Some(provider::AGENT), "good morning").await?;
+            if answer.contains(provider::WORD) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+        }
+        Process::Agentd | Process::Runner => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! From the exec of agentd to `READY=1` at the socket that systemd would listen on, on a fresh state directory:
+//! every process is sealed by then, and has the ends of its edges.
+
+use crate::figure::Figure;
+use crate::spread::Samples;
+use crate::{floors, person};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 20;
+/// What is started besides the rows' processes: agentd, and its configuration child.
+const BESIDES: usize = 2;
+
+/// Its figures.
+pub(crate) fn measure() -> io::Result<Vec<Figure>> {
+    let actors = manifest::TABLE.iter().filter(|row| manifest::is_actor(row.process)).count();
+    let programs = person::programs()?;
+    let (mut ready, mut floor) = (Samples::default(), Samples::default());
+    for round in 0..=ROUNDS {
+        let took = start(&programs)?;
+        let began = Instant::now();
+        floors::spawn(actors + BESIDES)?;
+        if round > 0 {
+            ready.add_millis(took);
+            floor.add_millis(began.elapsed());
+        }
+    }
+    Ok(vec![
+        Figure::new("agentd from exec to READY", "ms", &ready)
+            .floor(format!("posix_spawn of /bin/true, {} times", actors + BESIDES), &floor)
+            .at_most(150.0),
+    ])
+}
+
+/// Starts a host, waits for its word, stops it.
+fn start(programs: &Path) -> io::Result<Duration> {
+    let dir = tempfile::tempdir()?;
+    let socket = UnixDatagram::bind(dir.path().join("notify"))?;
+    socket.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let mut command = Command::new(programs.join("agentd"));
+    command.arg("run").arg("--state-dir").arg(dir.path().join("state"));
+    command.arg("--runtime-dir").arg(dir.path().join("run")).env("NOTIFY_SOCKET", dir.path().join("notify"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let mut agentd = command.spawn()?;
+    let heard = ready(&socket);
+    let took = began.elapsed();
+    if let Ok(pid) = i32::try_from(agentd.id()) {
+        kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+    }
+    agentd.wait()?;
+    heard.map(|()| took)
+}
+
+fn ready(socket: &UnixDatagram) -> io::Result<()> {
+    let mut word = [0; 512];
+    loop {
+        let length = socket.recv(&mut word)?;
+        if word.get(..length).is_some_and(|word| word.starts_with(b"READY=1")) {
+            return Ok(());
+        }
+    }
+}
