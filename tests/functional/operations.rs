@@ -120,3 +120,34 @@ fn an_unreachable_host_and_a_wrong_word_have_their_own_exit_codes() {
     host.stop();
     assert_eq!(host.ctl(&["status"]).status.code(), Some(69));
 }
+
+#[test]
+fn systemd_is_told_when_the_host_is_ready_how_it_is_and_that_it_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let systemd = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    systemd.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    let heard = || {
+        let mut buffer = [0; 512];
+        let length = systemd.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut host = Setup::default().environment("NOTIFY_SOCKET", &path).start();
+    assert_eq!(heard(), "READY=1\nSTATUS=ready");
+    let _ = host.json(&["hold", "memory"]);
+    assert!(heard().starts_with("STATUS=degraded: memory"));
+    host.stop();
+    assert!(heard().starts_with("STOPPING=1"));
+}
+
+#[test]
+fn log_lines_are_json_at_each_processs_own_level_when_asked_and_hold_no_content() {
+    let config = "[log]\nformat = \"json\"\nlevel = \"error\"\n[log.levels]\nrouter = \"debug\"\n";
+    let host = Setup::default().config(config).start();
+    let _ = host.chat("s", "echo: the password of the lighthouse");
+    host.kill_and_wait("scanner");
+    let log = host.log();
+    let lines = || log.lines().filter_map(|line| line.split_once(": {")).map(|(name, _)| name);
+    assert!(lines().all(|name| name == "router"), "{log}");
+    assert!(!log.contains("lighthouse"));
+}

@@ -19,7 +19,7 @@ use tests::Host;
 const ROUNDS: usize = 10;
 /// A process that has lived for so long is started again at once; sooner, it has to wait by intent.
 const QUIET: Duration = Duration::from_millis(11_000);
-/// Between two kills.
+/// From an answer to the next kill.
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long one may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -52,7 +52,6 @@ async fn figures() -> io::Result<Vec<Figure>> {
             let took = kill(&host, *victim).await?;
             samples.add_millis(took);
             all.add_millis(took);
-            tokio::time::sleep(PAUSE).await;
         }
         let began = Instant::now();
         asked(&Person::connect(&host.socket()).await?, Process::Dialer).await?;
@@ -74,28 +73,34 @@ async fn figures() -> io::Result<Vec<Figure>> {
 async fn kill(host: &Host, victim: Process) -> io::Result<Duration> {
     let mut person = Person::connect(&host.socket()).await?;
     asked(&person, victim).await?;
-    let status = person.ask(&method::status, async |control, context| control.status(context).await).await?;
-    let found = status.processes.iter().find(|process| process.name.as_str() == victim.name());
-    let pid = found.and_then(|process| i32::try_from(process.pid).ok()).ok_or(io::ErrorKind::NotFound)?;
+    let before = pid(&person, victim).await?;
     let began = Instant::now();
-    tests::kill(pid);
-    loop {
+    tests::kill(before);
+    let took = loop {
         let answer = match victim {
-            Process::Control => match Person::connect(&host.socket()).await {
-                Ok(again) => {
-                    person = again;
-                    asked(&person, victim).await
-                }
-                Err(error) => Err(error),
-            },
+            Process::Control => again(host, &mut person).await,
             _ => asked(&person, victim).await,
         };
         match answer {
-            Ok(()) => return Ok(began.elapsed()),
+            Ok(()) => break began.elapsed(),
             Err(error) if began.elapsed() > PATIENCE => return Err(error),
             Err(_) => tokio::task::yield_now().await,
         }
-    }
+    };
+    tokio::time::sleep(PAUSE).await;
+    // An answer of the killed process would be no answer.
+    if pid(&person, victim).await? == before { Err(io::Error::other("it was not killed")) } else { Ok(took) }
+}
+
+async fn pid(person: &Person, of: Process) -> io::Result<i32> {
+    let status = person.ask(&method::status, async |control, context| control.status(context).await).await?;
+    let found = status.processes.iter().find(|process| process.name.as_str() == of.name());
+    found.and_then(|process| i32::try_from(process.pid).ok()).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+async fn again(host: &Host, person: &mut Person) -> io::Result<()> {
+    *person = Person::connect(&host.socket()).await?;
+    asked(person, Process::Control).await
 }
 
 /// Asks for something that this process has to do with.

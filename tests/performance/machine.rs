@@ -14,7 +14,12 @@ pub(crate) fn lines() -> Vec<(&'static str, String)> {
         ("kernel", said("uname", &["-sr"])),
         ("processor", processor()),
         ("memory", memory()),
-        ("load before, over 1 minute", load()),
+        (
+            "state on",
+            said("stat", &["--file-system", "--format=%T", &std::env::temp_dir().to_string_lossy()]),
+        ),
+        ("load at the end, over 1 minute", load()),
+        ("other hosts on this machine", others().to_string()),
     ]
 }
 
@@ -44,6 +49,13 @@ fn memory() -> String {
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// Hosts of the same programs would share their pages with the one that is weighed.
+fn others() -> usize {
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|name| name.trim() == "agentd").count()
 }
 
 /// What a program says on standard output; nothing if it does not run.

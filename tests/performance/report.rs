@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 
 /// Where the table begins in the document; what stands above is kept.
-const MARK: &str = "<!-- below: written by `make bench-write` -->\n";
+const MARK: &str = "<!-- written by `bench --write`: do not edit below -->\n";
 
 /// The table of these figures, with where they came from.
 pub(crate) fn of(figures: &[Figure]) -> String {

@@ -101,10 +101,8 @@ fn attach(host: &Host) -> io::Result<()> {
 fn write_notes(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     for at in 0..FILES {
-        let line = format!(
-            "In week {at} the {} were counted and the list was signed.\n",
-            ["boats", "nets", "lamps"][at % 3]
-        );
+        let line =
+            format!("In week {at} the boats of pier {} were counted and the list was signed.\n", at % 7);
         let mut text = format!("# Note {at}\n\n{}", line.repeat(16));
         if at == FILES / 2 {
             text += "The lighthouse keeper is called Ines.\n";

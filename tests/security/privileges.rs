@@ -70,7 +70,9 @@ fn cannot_be_looked_into(config: &str) {
     for (name, pid) in processes(&probed.host).into_iter().filter(|(name, _)| name != "control") {
         for file in ["mem", "environ", "maps", "fd"] {
             let words = format!("peer {file} {pid}: ");
-            let came = probed.after(Process::Control, &words).unwrap_or_else(|| panic!("{name} was not looked into"));
+            let came = probed
+                .after(Process::Control, &words)
+                .unwrap_or_else(|| panic!("{name} was not looked into"));
             assert!(came == "EACCES" || came == "EPERM", "{name} {file}: {came}");
         }
     }

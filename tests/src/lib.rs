@@ -36,6 +36,7 @@ pub struct Setup {
     arguments: Vec<String>,
     programs: Option<PathBuf>,
     state: Option<PathBuf>,
+    environment: Vec<(String, PathBuf)>,
 }
 
 impl Setup {
@@ -67,6 +68,13 @@ impl Setup {
         self
     }
 
+    /// With this variable in agentd's environment.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &Path) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Starts it and waits until it is ready.
     #[must_use]
     pub fn start(self) -> Host {
@@ -88,6 +96,7 @@ impl Setup {
         fs::set_permissions(dir.path().join("cordon.toml"), fs::Permissions::from_mode(0o644))
             .expect("its mode");
         command.arg("--config").arg(dir.path().join("cordon.toml")).args(&self.arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let log = fs::File::create(dir.path().join("log")).expect("the log");
         let child = command
             .stdin(Stdio::null())
