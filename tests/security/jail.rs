@@ -1,7 +1,7 @@
 //! From inside a runner's jail, through the ordinary programs that an agent would use: what is not the workspace's is
 //! not there, not reachable, or not allowed, and what goes too far ends without the host noticing.
 
-use manifest::syscalls::{RUNNER_KILLS, RUNNER_REFUSES};
+use manifest::syscalls::{CLONE_NEW, RUNNER_KILLS, RUNNER_REFUSES};
 use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -308,6 +308,28 @@ fn every_call_that_the_table_refuses_is_answered_with_its_errno() {
     for (name, how) in tried(&host, &numbers(["sethostname", "iopl", "swapon"].into_iter())) {
         assert_ne!(how, "errno 255", "{name}");
     }
+}
+
+#[test]
+fn no_flag_of_clone_makes_a_namespace() {
+    if !has_python() {
+        return;
+    }
+    let clone = confine::acts::call_number("clone").unwrap();
+    let flags = (0..u32::BITS).map(|bit| 1_u32 << bit).filter(|bit| CLONE_NEW & bit != 0);
+    let script = format!(
+        "
+import ctypes, os, signal
+libc = ctypes.CDLL(None, use_errno=True)
+for flag in {:?}:
+    if libc.syscall({clone}, flag | signal.SIGCHLD, 0, 0, 0, 0) == 0: os._exit(0)
+    print(ctypes.get_errno())
+",
+        flags.collect::<Vec<_>>()
+    );
+    let came = python(&Host::start(), &script);
+    let count = usize::try_from(CLONE_NEW.count_ones()).unwrap();
+    assert_eq!(came.out, "1\n".repeat(count), "{}", came.err);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn cannot_be_looked_into(config: &str) {
     kill(processes(&probed.host)["control"]);
     probed.wait_said(Process::Control, "life 2");
     for (name, pid) in processes(&probed.host).into_iter().filter(|(name, _)| name != "control") {
-        for file in ["mem", "environ", "maps", "fd"] {
+        for file in ["mem", "environ", "maps", "fd/3"] {
             let words = format!("peer {file} {pid}: ");
             let came = probed
                 .after(Process::Control, &words)

@@ -29,9 +29,12 @@ fn forbidden(process: Process) -> Vec<&'static str> {
     ACTS.iter().filter(|act| !listed(row, act)).map(|act| act.name).collect()
 }
 
+/// Who does which acts.
+type Shares = Vec<(Process, Vec<&'static str>)>;
+
 /// A host in which every actor is a probe that does one of its acts in each of its lives.
-fn host(share: usize) -> Option<(Probed, Vec<(Process, Vec<&'static str>)>)> {
-    let shares: Vec<(Process, Vec<&str>)> = actors()
+fn host(share: usize) -> Option<(Probed, Shares)> {
+    let shares: Shares = actors()
         .map(|process| {
             (process, forbidden(process).into_iter().skip(share * AT_ONCE).take(AT_ONCE).collect())
         })

@@ -25,9 +25,10 @@ pub(crate) fn peers() {
     let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().into_string().ok());
     for pid in pids.filter(|pid| *pid != std::process::id().to_string() && parent(&status(pid)) == own) {
-        for file in ["mem", "environ", "maps", "fd"] {
+        for file in ["mem", "environ", "maps", "fd/3"] {
             let path = format!("/proc/{pid}/{file}");
-            let came = if file == "fd" { fs::read_dir(&path).map(drop) } else { File::open(&path).map(drop) };
+            let came =
+                if file == "fd/3" { fs::read_link(&path).map(drop) } else { File::open(&path).map(drop) };
             said(&format!("peer {file}"), &pid, came);
         }
     }
@@ -38,7 +39,7 @@ pub(crate) fn attempt(item: &str) {
     let Some((verb, path)) = item.split_once(' ') else { return };
     let came = match verb {
         "read" => File::open(path).and_then(|mut file| file.read(&mut [0]).map(drop)),
-        "list" => fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(drop)).collect()),
+        "list" => fs::read_dir(path).and_then(|mut entries| entries.try_for_each(|entry| entry.map(drop))),
         "write" => OpenOptions::new().write(true).open(path).map(drop),
         "append" => OpenOptions::new().append(true).open(path).map(drop),
         "create" => OpenOptions::new().write(true).create_new(true).open(path).map(drop),
