@@ -31,16 +31,12 @@ fn files_written_in_one_turn_are_read_and_searched_in_the_next() {
 fn a_command_runs_in_the_jail_and_its_call_is_on_the_record() {
     let host = Host::start();
     let value = host.json(&["chat", "--session", "s", "-m", "run: echo $((6*7)) from $(hostname)"]);
-    assert!(value["reply"].as_str().unwrap().contains("42 from AGENT") || !is_jailed(&host), "{value}");
+    assert!(value["reply"].as_str().unwrap().contains("42 from AGENT"), "{value}");
     let call = &value["calls"][0];
     assert_eq!((call["tool"].as_str(), call["verdict"].as_str()), (Some("bash"), Some("run")));
     let tail = host.json(&["audit", "tail", "--from", &call["record"].to_string()]);
     let record = &tail["records"][0];
     assert_eq!((record["action"].as_str(), record["witness"].as_str()), (Some("tool_decided"), Some("gate")));
-}
-
-fn is_jailed(host: &Host) -> bool {
-    host.json(&["status"])["host"]["mode"] != "flat"
 }
 
 #[test]
