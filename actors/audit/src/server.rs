@@ -69,7 +69,7 @@ impl Server {
 impl Audit for Server {
     async fn append(self, _: Context, serial: Serial, event: Event) -> Result<Receipt, AuditError> {
         let witness = self.witness.clone();
-        self.ask(|reply| Message::Append(witness, serial, event, reply)).await
+        self.ask(|reply| Message::Append(witness, serial, Box::new(event), reply)).await
     }
 
     async fn tail(

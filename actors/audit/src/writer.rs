@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 /// What the writer is asked.
 pub(crate) enum Message {
-    Append(Name, Serial, Event, RpcReplyPort<Result<Receipt, AuditError>>),
+    Append(Name, Serial, Box<Event>, RpcReplyPort<Result<Receipt, AuditError>>),
     /// Sent by the writer to itself behind the appends that are already waiting.
     Commit,
     Read(u64, usize, RpcReplyPort<Result<Vec<Record>, AuditError>>),
@@ -48,7 +48,7 @@ impl Actor for Writer {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Append(witness, serial, event, reply) => {
-                if state.append(witness, serial, event, reply) {
+                if state.append(witness, serial, *event, reply) {
                     myself.cast(Message::Commit)?;
                 }
             }

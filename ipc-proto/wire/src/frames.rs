@@ -157,7 +157,12 @@ mod tests {
     #[test]
     fn what_cannot_be_written_leaves_the_outbox_as_it_was() {
         let mut outbox = Outbox::default();
-        outbox.put(|bytes| Ok(bytes.extend([7; 3]))).unwrap();
+        outbox
+            .put(|bytes| {
+                bytes.extend([7; 3]);
+                Ok(())
+            })
+            .unwrap();
         let refused = outbox.put(|bytes| {
             bytes.extend([8; 3]);
             Err(io::ErrorKind::InvalidInput.into())
@@ -170,7 +175,12 @@ mod tests {
     fn a_buffer_that_a_large_frame_has_filled_is_given_back() {
         let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
         let mut context = Context::from_waker(std::task::Waker::noop());
-        outbox.put(|bytes| Ok(bytes.resize(bytes.len() + (1 << 20), 7))).unwrap();
+        outbox
+            .put(|bytes| {
+                bytes.resize(bytes.len() + (1 << 20), 7);
+                Ok(())
+            })
+            .unwrap();
         assert!(outbox.is_full());
         let mut stream = Vec::new();
         assert!(outbox.poll_empty(&mut stream, &mut context).is_ready());
@@ -192,7 +202,12 @@ mod tests {
             let mut outbox = Outbox::default();
             let sent: Vec<Vec<u8>> = sizes.iter().map(|size| vec![size.to_le_bytes()[0]; *size]).collect();
             for frame in &sent {
-                outbox.put(|bytes| Ok(bytes.extend(frame))).unwrap();
+                outbox
+                    .put(|bytes| {
+                        bytes.extend(frame);
+                        Ok(())
+                    })
+                    .unwrap();
             }
             proptest::prop_assert_eq!(frames(&outbox.bytes, piece, 5_000).unwrap(), sent);
         }

@@ -1,7 +1,7 @@
 //! A Unix socket of which the event loop watches only what arrives.
 //!
 //! tokio's own socket is watched for room to write as well, and so its owner is woken once more for every frame
-//! that the peer takes: a fifth of a call, measured. Here room is waited for only once a write has found none.
+//! that the peer takes: a tenth of a call, measured. Here room is waited for only once a write has found none.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
