@@ -100,3 +100,17 @@ fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
     ]);
     assert!(!value.to_string().contains("CANARY-"));
 }
+
+#[test]
+fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() {
+    let host = Host::start();
+    let trust = |value: &Value| value["label"]["trust"].as_str().map(str::to_owned);
+    let fresh = host.json(&["chat", "--session", "s", "-m", "echo: x"]);
+    assert_eq!(trust(&fresh).as_deref(), Some("user"));
+    let _ = host.chat("s", "run: echo the sky is green");
+    host.kill_and_wait("router");
+    let after = host.json(&["chat", "--session", "s", "-m", "remember: the sky is green"]);
+    assert_eq!(trust(&after).as_deref(), Some("untrusted"));
+    let recalled = host.json(&["chat", "--session", "clean", "-m", "recall sky"]);
+    assert_eq!(trust(&recalled).as_deref(), Some("untrusted"), "a memory lost its label");
+}

@@ -69,3 +69,36 @@ impl TurnContext {
         sum.cache_write = sum.cache_write.saturating_add(usage.cache_write);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::tests::context;
+
+    #[test]
+    fn what_a_program_says_is_untrusted_and_what_a_file_says_is_what_the_workspace_holds() {
+        let mut context = context(vec![]);
+        context.workspace_label = Label::of(Trust::Verified, Class::Sensitive, "attached");
+        let label = |tool: &str, own: Option<&Label>| context.result_label(tool, Class::Internal, own);
+        assert_eq!(label("bash", None).trust, Trust::Untrusted);
+        assert_eq!(
+            (label("read", None).trust, label("read", None).class),
+            (Trust::Verified, Class::Sensitive)
+        );
+        let own = Label::of(Trust::Untrusted, Class::Secret, "web");
+        let memory = label("memory_query", Some(&own));
+        assert_eq!((memory.trust, memory.class), (Trust::Untrusted, Class::Secret));
+        assert!(memory.sources.iter().any(|source| source.as_str() == "tool:memory_query"));
+    }
+
+    #[test]
+    fn a_session_knows_what_it_read_and_a_workspace_what_was_written_with_that_knowledge() {
+        let mut context = context(vec![]);
+        let untrusted = Label::of(Trust::Untrusted, Class::Internal, "web");
+        context.raise("memory_query", &untrusted);
+        assert!(untrusted.within(&context.session_label));
+        assert_eq!(context.workspace_label, Label::bottom());
+        context.raise("write", &Label::bottom());
+        assert!(untrusted.within(&context.workspace_label));
+    }
+}

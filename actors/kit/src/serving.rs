@@ -54,7 +54,7 @@ where
                 continue;
             }
             // All that can go on does so before an answer is written, so that answers share a write: one write for
-            // each answer halves the calls a second (`make bench`).
+            // each answer nearly halves the calls a second (`make bench`).
             let mut answered = false;
             while let Poll::Ready(Some(())) = served.poll_next_unpin(context) {
                 answered = true;
