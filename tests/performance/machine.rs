@@ -14,10 +14,7 @@ pub(crate) fn lines() -> Vec<(&'static str, String)> {
         ("kernel", said("uname", &["-sr"])),
         ("processor", processor()),
         ("memory", memory()),
-        (
-            "state on",
-            said("stat", &["--file-system", "--format=%T", &std::env::temp_dir().to_string_lossy()]),
-        ),
+        ("state on", file_system()),
         ("load at the end, over 1 minute", load()),
         ("other hosts on this machine", others().to_string()),
     ]
@@ -49,6 +46,12 @@ fn memory() -> String {
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// What the state directories of the hosts are on.
+fn file_system() -> String {
+    let told = said("df", &["--output=fstype", &std::env::temp_dir().to_string_lossy()]);
+    told.lines().last().unwrap_or_default().to_owned()
 }
 
 /// Hosts of the same programs would share their pages with the one that is weighed.
