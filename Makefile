@@ -3,9 +3,9 @@ SHELL := /bin/bash
 CARGO ?= cargo
 PREFIX ?= /usr
 DESTDIR ?=
-PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory model router gate control runner
+PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory web model router gate control runner
 
-.PHONY: build release check fmt test test-confined demo run bench install uninstall deny
+.PHONY: build release check test test-confined demo run bench eval install uninstall deny
 
 build:
 	$(CARGO) build --workspace --bins
@@ -44,6 +44,11 @@ run: release
 
 bench: release
 	$(CARGO) run --release --quiet -p tests --bin bench
+
+eval: release ## how well the judges judge: the scanner on its corpora, the policies on AgentDojo's plans
+	$(CARGO) run --release --quiet -p scanner --example eval
+	$(CARGO) run --release --quiet -p scanner --example fit
+	$(CARGO) run --release --quiet -p policy --example agentdojo
 
 install: release
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/cordon $(DESTDIR)/etc/cordon

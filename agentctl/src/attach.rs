@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::link::{self, PATIENCE, Trouble};
 use ipc_proto::ids::WorkspaceId;
+use ipc_proto::label::{Class, Trust};
 use manifest::Process;
 use manifest::command::Answer;
 use nix::fcntl::{OFlag, open};
@@ -14,14 +15,90 @@ use nix::sys::stat::Mode;
 use std::io::{self, IoSlice, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wire::hello::{ATTACHED, Hello, Purpose};
+
+/// A directory to work in, and what its owner declares of it.
+#[derive(clap::Args)]
+pub(crate) struct Directory {
+    /// Work in this directory of yours
+    #[arg(long, short, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// How far you trust what is in it, the first time it is used; untrusted without a word
+    #[arg(long, value_name = "TRUST", requires = "workspace")]
+    workspace_trust: Option<Trusted>,
+    /// How confidential what is in it is; internal without a word
+    #[arg(long, value_name = "CLASS", requires = "workspace")]
+    workspace_class: Option<Classed>,
+}
+
+/// How far an owner may trust a directory: nothing in it is the host's own word.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Trusted {
+    /// All of it is yours
+    User,
+    /// All of it is from somebody known
+    Verified,
+    /// It may be from anywhere
+    Untrusted,
+}
+
+/// How confidential a directory is.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Classed {
+    /// Anybody may see it
+    Public,
+    /// The host's own
+    Internal,
+    /// Personal data
+    Sensitive,
+    /// Keys and passwords
+    Secret,
+}
+
+/// A directory that was handed over.
+#[derive(Clone, Copy)]
+pub(crate) struct Attached {
+    /// What control knows it by.
+    pub(crate) id: WorkspaceId,
+    /// What its owner declares of it.
+    pub(crate) label: Option<(Trust, Class)>,
+}
+
+impl Directory {
+    /// Hands it over, if one was named.
+    ///
+    /// # Errors
+    /// As [`attach`].
+    pub(crate) async fn attach(&self, app: &App) -> Result<Option<Attached>, Failure> {
+        let Some(directory) = &self.workspace else { return Ok(None) };
+        let id = attach(app, directory).await?;
+        Ok(Some(Attached { id, label: self.label() }))
+    }
+
+    /// What is declared; what is left out is as without a word.
+    fn label(&self) -> Option<(Trust, Class)> {
+        let trust = self.workspace_trust.map(|trust| match trust {
+            Trusted::User => Trust::User,
+            Trusted::Verified => Trust::Verified,
+            Trusted::Untrusted => Trust::Untrusted,
+        });
+        let class = self.workspace_class.map(|class| match class {
+            Classed::Public => Class::Public,
+            Classed::Internal => Class::Internal,
+            Classed::Sensitive => Class::Sensitive,
+            Classed::Secret => Class::Secret,
+        });
+        let declared = trust.is_some() || class.is_some();
+        declared.then(|| (trust.unwrap_or(Trust::Untrusted), class.unwrap_or(Class::Internal)))
+    }
+}
 
 /// Hands `directory` over and gives the id that control knows it by.
 ///
 /// # Errors
 /// Not a directory, not the caller's, too many attached, or the host is away.
-pub(crate) async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
+async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
     let opened = open_directory(directory)?;
     let answer = app.link.patiently(async || hand_over(app.link.path(), opened.as_fd())).await?;
     let [status, id @ ..] = answer;

@@ -1,15 +1,18 @@
 //! `agentctl audit`: the record, and whether it holds.
 //!
-//! Without a host (`verify --dir`) the audit process's own program reads the record, so that one code decides.
+//! What needs no host is done by the audit process's own program, so that one code decides.
+
+mod prove;
+mod query;
+mod verify;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{sibling, text, view};
-use ipc_proto::audit::{Record, Report, TAIL};
+use crate::{text, view};
+use ipc_proto::audit::{Record, TAIL};
 use ipc_proto::control::method;
-use serde_json::{Value, json};
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The audit process's program.
@@ -31,16 +34,60 @@ pub(crate) enum Audit {
         #[arg(long, value_name = "INDEX")]
         from: Option<u64>,
     },
-    /// Check every hash of the record
-    Verify {
-        /// Check the record in this folder, without a host
+    /// Show the entries that are asked for
+    Query(query::Query),
+    /// Check every hash of the record, and what was signed of it
+    Verify(verify::Verify),
+    /// Prove that an entry is in the record, and that the record only grew
+    Prove {
+        /// The entry
+        index: u64,
+        /// Prove that the record grew from the one of this checkpoint
+        #[arg(long, value_name = "FILE")]
+        checkpoint: Option<PathBuf>,
+        /// Of the record in this folder, without a host
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
+    /// Print the signed checkpoint of the record, to be kept elsewhere
+    Checkpoint,
+    /// Keep checkpoints elsewhere, and check the record against the last
+    Witness(verify::Witness),
+    /// Show how many of what is on the record
+    Stats {
+        /// Of the record in this folder, without a host
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Print entries for other programs
+    Export(query::Export),
+    /// Print the signed digest of a day
+    Digest {
+        /// The day, as YYYY-MM-DD (UTC)
+        day: String,
+    },
+    /// Sign the record with a new key from here on
+    RotateKey,
+}
+
+/// Does what was asked of the record.
+pub(crate) async fn run(app: &App, command: Audit) -> Outcome {
+    match command {
+        Audit::Tail { follow, from } => tail(app, follow, from).await,
+        Audit::Query(query) => query::query(app, query).await,
+        Audit::Verify(verify) => verify::verify(app, verify).await,
+        Audit::Prove { index, checkpoint, dir } => prove::prove(app, index, checkpoint, dir).await,
+        Audit::Checkpoint => prove::checkpoint(app).await,
+        Audit::Witness(witness) => verify::witness(app, witness).await,
+        Audit::Stats { dir } => query::stats(app, dir).await,
+        Audit::Export(export) => query::export(app, export).await,
+        Audit::Digest { day } => prove::digest(app, &day).await,
+        Audit::RotateKey => prove::rotate(app).await,
+    }
 }
 
 /// Shows entries.
-pub(crate) async fn tail(app: &App, follow: bool, from: Option<u64>) -> Outcome {
+async fn tail(app: &App, follow: bool, from: Option<u64>) -> Outcome {
     let mut from = match from {
         Some(from) => from,
         None => length(app).await?.saturating_sub(LATEST),
@@ -114,65 +161,4 @@ fn print(app: &App, records: &[Record], head: bool) -> std::io::Result<()> {
         ]
     });
     app.out.table(if head { &names } else { &[] }, rows.collect())
-}
-
-/// Has control verify the record.
-pub(crate) async fn verify(app: &App) -> Outcome {
-    let report = app.link.ask(&method::audit_verify, async |c, cx| c.audit_verify(cx).await).await?;
-    let mut document = view::report(&report);
-    if report.broken_at.is_none() && report.fault.is_none() {
-        return Ok(app.out.facts(document, &facts(&report))?);
-    }
-    let message = format!(
-        "the record does not hold{}: {}",
-        report.broken_at.map(|index| format!(" at entry {index}")).unwrap_or_default(),
-        report.fault.as_ref().map_or("no reason given", |fault| fault.as_str()),
-    );
-    if app.out.json {
-        if let Some(map) = document.as_object_mut() {
-            map.insert("ok".to_owned(), Value::Bool(false));
-            map.insert("error".to_owned(), json!({ "type": "broken", "message": message }));
-        }
-        app.out.json_line(&document)?;
-    } else {
-        app.out.complain("broken", &message);
-    }
-    Ok(ExitCode::FAILURE)
-}
-
-fn facts(report: &Report) -> [(&'static str, String); 3] {
-    [
-        ("record", "holds".to_owned()),
-        ("entries", report.entries.to_string()),
-        ("head", text::hex(&report.head)),
-    ]
-}
-
-/// Has the audit program verify a record without a host.
-pub(crate) fn verify_offline(app: &App, folder: &Path) -> Outcome {
-    let arguments = ["--offline", "verify", "--dir"].map(OsStr::new);
-    let arguments = [&arguments[..], &[folder.as_os_str(), OsStr::new("--json")]].concat();
-    let output = sibling::run(PROGRAM, &arguments)?;
-    let document: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Failure::Program { name: PROGRAM, why: text::begin(&said, 300) }
-    })?;
-    let holds = output.status.success();
-    if app.out.json {
-        app.out.json_line(&document)?;
-    } else if holds {
-        app.out.pairs(&lines(&document))?;
-    } else {
-        let message = document.pointer("/error/message").and_then(Value::as_str);
-        app.out.complain("broken", message.unwrap_or("the record does not hold"));
-    }
-    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// What the program found, as names and values.
-fn lines(document: &Value) -> Vec<(&'static str, String)> {
-    let text =
-        |key: &str| document.get(key).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
-    let known = ["entries", "head"].into_iter().filter_map(|key| Some((key, text(key)?)));
-    std::iter::once(("record", "holds".to_owned())).chain(known).collect()
 }

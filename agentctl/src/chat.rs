@@ -1,7 +1,7 @@
 //! `agentctl chat`: a message and its reply, or a conversation.
 
 use crate::app::{App, Outcome};
-use crate::attach::attach;
+use crate::attach::{Attached, Directory};
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::out::Out;
@@ -27,9 +27,8 @@ pub(crate) struct Chat {
     /// With which agent; an old session keeps its own
     #[arg(long, short, value_name = "NAME", value_parser = crate::cli::text::<64>)]
     agent: Option<Name>,
-    /// Work in this directory of yours
-    #[arg(long, short, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    directory: Directory,
     /// Say this, print the reply and end; `-` reads it from standard input
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
@@ -45,7 +44,7 @@ pub(crate) struct Chat {
 struct Talk {
     session: SessionName,
     agent: Option<Name>,
-    workspace: Option<WorkspaceId>,
+    workspace: Option<Attached>,
 }
 
 /// Says one message, or talks until the end of input.
@@ -76,11 +75,8 @@ pub(crate) async fn chat(app: &App, chat: Chat) -> Outcome {
 }
 
 async fn begin(app: &App, chat: &Chat) -> Result<Talk, Failure> {
-    let workspace = match &chat.workspace {
-        Some(directory) => Some(attach(app, directory).await?),
-        None => None,
-    };
-    let session = chat.session.clone().unwrap_or_else(|| default_session(workspace));
+    let workspace = chat.directory.attach(app).await?;
+    let session = chat.session.clone().unwrap_or_else(|| default_session(workspace.map(|it| it.id)));
     Ok(Talk { session, agent: chat.agent.clone(), workspace })
 }
 

@@ -2,7 +2,10 @@
 
 use crate::failure::USAGE;
 use crate::out::Out;
-use crate::{audit, chat, config, cred, listings, memory, message, sandbox, session, user, workspace};
+use crate::{
+    approvals, audit, chat, config, cred, listings, memory, message, policy, sandbox, scan, session, user,
+    web, workspace,
+};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use ipc_proto::bounded::TooLong;
@@ -107,6 +110,12 @@ pub(crate) enum Command {
     /// What the host remembers for you
     #[command(subcommand)]
     Memory(memory::Memory),
+    /// What agents may do, and why a call was decided on as it was
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    /// What waits for a person's answer
+    #[command(subcommand)]
+    Approvals(approvals::Approvals),
     /// The record of what was decided and done
     #[command(subcommand)]
     Audit(audit::Audit),
@@ -116,6 +125,11 @@ pub(crate) enum Command {
     /// Commands in a runner's jail
     #[command(subcommand)]
     Sandbox(sandbox::Sandbox),
+    /// Judge texts, JSON lines {"text":…} on standard input, without a host
+    Scan(scan::Scan),
+    /// Addresses of the web
+    #[command(subcommand)]
+    Web(web::Web),
     /// The configuration file
     #[command(subcommand)]
     Config(config::Config),
@@ -211,6 +225,10 @@ mod tests {
             "memory list --limit 101",
             "memory add text --area nowhere",
             "user add bob --role king",
+            "approvals approve",
+            "approvals deny not-an-id",
+            "chat --workspace-trust user -m x",
+            "chat --workspace d --workspace-trust system -m x",
             "sandbox run",
             "completions csh",
         ] {

@@ -3,18 +3,19 @@
 use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
-    attest, audit, chat, config, cred, events, inspect, listings, logs, memory, message, restart, rows,
-    sandbox, session, status, user, workspace,
+    approvals, attest, audit, chat, config, cred, events, inspect, listings, logs, memory, message, policy,
+    restart, rows, sandbox, scan, session, status, user, web, workspace,
 };
-use audit::Audit;
 use config::Config;
 use cred::Cred;
 use listings::{Agent, Model};
 use memory::Memory;
 use message::Message;
+use policy::Policy;
 use sandbox::Sandbox;
 use session::Session;
 use user::User;
+use web::Web;
 use workspace::Workspace;
 
 /// Does what was typed.
@@ -58,13 +59,21 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Memory(Memory::List { limit, offset, place }) => {
             memory::list(app, limit, offset, place).await
         }
-        Command::Audit(Audit::Tail { follow, from }) => audit::tail(app, follow, from).await,
-        Command::Audit(Audit::Verify { dir: None }) => audit::verify(app).await,
-        Command::Audit(Audit::Verify { dir: Some(dir) }) => audit::verify_offline(app, &dir),
+        Command::Policy(Policy::List) => policy::list(app).await,
+        Command::Policy(Policy::Set { name, file }) => policy::set(app, name, &file).await,
+        Command::Policy(Policy::Remove { name }) => policy::remove(app, name).await,
+        Command::Policy(Policy::Check { files }) => policy::check(app, &files),
+        Command::Policy(Policy::Show { name }) => policy::show(app, name.as_deref()),
+        Command::Policy(Policy::Explain { call, policies }) => policy::explain(app, &call, &policies).await,
+        Command::Policy(Policy::Simulate { policies }) => policy::simulate(app, &policies),
+        Command::Approvals(command) => approvals::run(app, command).await,
+        Command::Audit(command) => audit::run(app, command).await,
         Command::Cred(Cred::Set { name, hosts }) => cred::set(app, name, hosts).await,
         Command::Cred(Cred::List) => cred::list(app).await,
         Command::Cred(Cred::Remove { name }) => cred::remove(app, name).await,
         Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
+        Command::Scan(arguments) => scan::scan(&arguments),
+        Command::Web(Web::Check) => web::check(),
         Command::Config(Config::Check { file }) => config::check(app, &file),
         Command::Completions { shell } => listings::completions(app, shell),
     }

@@ -6,6 +6,7 @@ use ipc_proto::audit::AuditError;
 use ipc_proto::bounded::TooLong;
 use ipc_proto::control::ControlError;
 use ipc_proto::credproxy::CredError;
+use ipc_proto::gate::PolicyError;
 use ipc_proto::memory::MemoryError;
 use ipc_proto::router::RouterError;
 use std::io;
@@ -172,9 +173,10 @@ impl Failure {
             Self::SocketDenied { .. }
             | Self::NotYours(_)
             | Self::Refused(io::ErrorKind::PermissionDenied)
-            | Self::Control(ControlError::NotAllowed(_) | ControlError::Router(RouterError::NoUser)) => {
-                NOT_ALLOWED
-            }
+            | Self::Control(
+                ControlError::NotAllowed(_)
+                | ControlError::Router(RouterError::NoUser | RouterError::OwnerOnly),
+            ) => NOT_ALLOWED,
             Self::Interrupted => 130,
             _ => 1,
         }
@@ -191,8 +193,12 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Cred(error) => cred(*error),
         ControlError::Audit(AuditError::NotDurable) => "not_durable",
         ControlError::Audit(AuditError::Broken) => "broken",
+        ControlError::Audit(AuditError::NoEntry) => "no_entry",
+        ControlError::Audit(AuditError::Sealed) => "sealed",
+        ControlError::Audit(AuditError::NoDigest) => "no_digest",
         ControlError::Workspace(_) => "workspace",
         ControlError::NoModel(_) => "no_model",
+        ControlError::Policy(error) => policy(error),
     }
 }
 
@@ -213,6 +219,24 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::BadStep => "bad_step",
         RouterError::InUse => "in_use",
         RouterError::BadUser => "bad_user",
+        RouterError::NoApproval => "no_approval",
+        RouterError::NotPending(_) => "not_pending",
+        RouterError::WrongHash => "wrong_hash",
+        RouterError::TooManyApprovals { .. } => "too_many_approvals",
+        RouterError::OwnerOnly => "owner_only",
+        RouterError::NotGrantable => "not_grantable",
+        RouterError::NotApproved => "not_approved",
+        RouterError::NoCall => "no_call",
+    }
+}
+
+const fn policy(error: &PolicyError) -> &'static str {
+    match error {
+        PolicyError::Invalid { .. } => "invalid_policy",
+        PolicyError::BadName(_) => "bad_name",
+        PolicyError::NoPolicy(_) => "no_policy",
+        PolicyError::Full => "full",
+        PolicyError::NotDurable => "not_durable",
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The processes that can be inspected.
-const NAMES: &str = "audit, dialer, credproxy, scanner, memory, model, router, gate, control, runner";
+const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, control, runner";
 
 /// What a process said last.
 #[derive(Default)]

@@ -4,8 +4,10 @@
 //! went to the outbox, decides what was still unsaid.
 
 use crate::out::Out;
-use crate::text;
 use crate::turn::{Ended, sentence, word};
+use crate::{text, view};
+use ipc_proto::approval::State;
+use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::{End, TurnEvent};
 use ipc_proto::tool::Outcome;
 use serde_json::{Value, json};
@@ -21,6 +23,14 @@ struct Call {
     end: Option<(Outcome, u32)>,
 }
 
+/// A question to a person, as it was seen.
+struct Asked {
+    id: ApprovalId,
+    shown: Value,
+    state: State,
+    note: String,
+}
+
 /// A reply as it comes.
 pub(crate) struct Live {
     out: Out,
@@ -31,13 +41,22 @@ pub(crate) struct Live {
     /// The cursor is not at the beginning of a line.
     mid_line: bool,
     calls: Vec<Call>,
+    asked: Vec<Asked>,
     notices: Vec<String>,
 }
 
 impl Live {
     /// Shows text as it comes unless `out` prints JSON.
     pub(crate) const fn new(out: Out) -> Self {
-        Self { out, all: String::new(), mark: 0, mid_line: false, calls: Vec::new(), notices: Vec::new() }
+        Self {
+            out,
+            all: String::new(),
+            mark: 0,
+            mid_line: false,
+            calls: Vec::new(),
+            asked: Vec::new(),
+            notices: Vec::new(),
+        }
     }
 
     /// Takes one event.
@@ -75,6 +94,8 @@ impl Live {
                     end: None,
                 });
             }
+            TurnEvent::Approval { .. } => self.ask(event)?,
+            TurnEvent::Answered { id, state, note } => self.answered(*id, *state, note)?,
             TurnEvent::ToolProgress { line, .. } => {
                 self.remark(&format!("    {}", text::begin(line, 100)))?
             }
@@ -93,6 +114,41 @@ impl Live {
                 self.notices.push(notice.to_string());
             }
             TurnEvent::Done(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Keeps a question; one that is told again after a restart is one.
+    fn ask(&mut self, event: &TurnEvent) -> io::Result<()> {
+        let TurnEvent::Approval { id, call, tool, preview, action, hash, reason, grantable, expires_ms } =
+            event
+        else {
+            return Ok(());
+        };
+        if self.asked.iter().any(|seen| seen.id == *id) {
+            return Ok(());
+        }
+        self.remark(&format!("  ? {tool} {} ({})", text::exact(preview), text::exact(reason)))?;
+        let shown = json!({
+            "id": id.to_string(),
+            "call": call.to_string(),
+            "tool": tool,
+            "preview": preview,
+            "action": action,
+            "hash": text::hex(hash),
+            "reason": reason,
+            "grantable": grantable,
+            "expires_ms": expires_ms,
+        });
+        self.asked.push(Asked { id: *id, shown, state: State::Pending, note: String::new() });
+        Ok(())
+    }
+
+    fn answered(&mut self, id: ApprovalId, state: State, note: &str) -> io::Result<()> {
+        let space = if note.is_empty() { "" } else { ": " };
+        self.remark(&format!("  ? {}{space}{}", view::word(state), text::exact(note)))?;
+        if let Some(seen) = self.asked.iter_mut().rev().find(|seen| seen.id == id) {
+            (seen.state, seen.note) = (state, note.to_owned());
         }
         Ok(())
     }
@@ -152,6 +208,7 @@ impl Live {
             "reply": finished.text,
             "label": finished.label,
             "calls": self.calls.iter().map(call).collect::<Vec<_>>(),
+            "approvals": self.asked.iter().map(asked).collect::<Vec<_>>(),
             "notices": self.notices,
             "timings": { "first_text_ms": ended.first_text_ms, "total_ms": ended.total_ms },
             "attempts": finished.attempts,
@@ -166,6 +223,15 @@ impl Live {
         }
         document
     }
+}
+
+fn asked(asked: &Asked) -> Value {
+    let mut shown = asked.shown.clone();
+    if let Some(map) = shown.as_object_mut() {
+        map.insert("state".to_owned(), json!(asked.state));
+        map.insert("note".to_owned(), json!(asked.note));
+    }
+    shown
 }
 
 fn call(call: &Call) -> Value {

@@ -4,6 +4,8 @@
 //! (`cred set`). It must never send a secret unsealed, nor show text of the host without escaping it.
 
 mod app;
+mod approvals;
+mod asking;
 mod attach;
 mod attest;
 mod audit;
@@ -24,10 +26,12 @@ mod logs;
 mod memory;
 mod message;
 mod out;
+mod policy;
 mod prompt;
 mod restart;
 mod rows;
 mod sandbox;
+mod scan;
 mod session;
 mod sibling;
 mod status;
@@ -35,6 +39,7 @@ mod text;
 mod turn;
 mod user;
 mod view;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;

@@ -10,9 +10,21 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Words that mean a good, a doubtful and a bad state, wherever a whole cell says them.
-const GOOD: &[&str] = &["ready", "equal", "success", "active", "answered", "delivered", "run"];
-const DOUBTFUL: &[&str] = &["starting", "waiting", "degraded", "unreadable", "queued", "stopping", "unknown"];
-const BAD: &[&str] = &["held", "stopped", "different", "failed", "error", "blocked", "refused"];
+const GOOD: &[&str] =
+    &["ready", "equal", "success", "active", "answered", "delivered", "run", "approved", "claimed"];
+const DOUBTFUL: &[&str] = &[
+    "starting",
+    "waiting",
+    "degraded",
+    "unreadable",
+    "queued",
+    "stopping",
+    "unknown",
+    "pending",
+    "waiting_approval",
+];
+const BAD: &[&str] =
+    &["held", "stopped", "different", "failed", "error", "blocked", "refused", "denied", "expired", "void"];
 
 /// The least width at which wrapping the last column helps.
 const LAST_COLUMN: u16 = 20;
@@ -73,6 +85,12 @@ impl Out {
             // A remark that nobody can see is no reason to stop.
             let _ = writeln!(io::stderr().lock(), "{}", text::shown(remark));
         }
+    }
+
+    /// What the person has to do for this to go on, to standard error: with JSON as well, which has its own stream.
+    pub(crate) fn hint(self, hint: &str) {
+        // A hint that nobody can see is no reason to stop.
+        let _ = writeln!(io::stderr().lock(), "agentctl: {}", text::shown(hint));
     }
 
     /// A question to the person, on the line where they answer it.

@@ -2,7 +2,7 @@
 //! status becomes ours; 124 if it ran out of time, 125 if Cordon refused it.
 
 use crate::app::{App, Outcome};
-use crate::attach::attach;
+use crate::attach::Directory;
 use crate::failure::{Failure, UNREACHABLE};
 use crate::turn::{self, Ended};
 use crate::view;
@@ -10,7 +10,6 @@ use ipc_proto::control::method;
 use ipc_proto::router::{End, SessionName, Task, TurnEvent};
 use ipc_proto::{List, Text};
 use serde_json::json;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// It ran out of time.
@@ -30,9 +29,8 @@ pub(crate) enum Sandbox {
 /// The arguments of `sandbox run`.
 #[derive(clap::Args)]
 pub(crate) struct Run {
-    /// Run it in this directory of yours
-    #[arg(long, short, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    directory: Directory,
     /// Run it in this session's workspace
     #[arg(long, short, value_name = "NAME", value_parser = crate::cli::text::<128>)]
     session: Option<SessionName>,
@@ -58,10 +56,7 @@ pub(crate) async fn run(app: &App, run: Run) -> Outcome {
 
 async fn attempt(app: &App, run: Run) -> Outcome {
     let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the command: {why}")))?;
-    let workspace = match &run.workspace {
-        Some(directory) => Some(attach(app, directory).await?),
-        None => None,
-    };
+    let workspace = run.directory.attach(app).await?;
     let throw_away = run.session.is_none();
     let session = run.session.unwrap_or_else(|| Text::clip(&format!("run-{}", uuid::Uuid::new_v4())));
     let words = argv.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");

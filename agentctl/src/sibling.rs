@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 
 /// Runs `name` with these arguments to its end.
 ///
@@ -19,6 +19,24 @@ pub(crate) fn run(name: &'static str, arguments: &[&OsStr]) -> Result<Output, Fa
     let mut command = Command::new(program);
     let run = command.args(arguments).stdin(Stdio::null()).output();
     run.map_err(|error| Failure::Program { name, why: error.to_string() })
+}
+
+/// Runs `name` with these arguments to its end, with this process's own input and outputs, so that it reads and
+/// answers line by line. Gives its exit status.
+///
+/// # Errors
+/// It is not installed, or cannot be run, or was killed.
+pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCode, Failure> {
+    let program = find(name).ok_or(Failure::NoProgram { name })?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an operator's own program, run as the operator, outside the host"
+    )]
+    let mut command = Command::new(program);
+    let status = command.args(arguments).status();
+    let status = status.map_err(|error| Failure::Program { name, why: error.to_string() })?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
 }
 
 fn find(name: &str) -> Option<PathBuf> {

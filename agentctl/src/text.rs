@@ -17,6 +17,11 @@ pub(crate) fn line(text: &str) -> String {
     escape(text, steers)
 }
 
+/// The same on one line, with whatever a person cannot see escaped as well: for what they are to decide about.
+pub(crate) fn exact(text: &str) -> String {
+    escape(text, |c| steers(c) || hides(c))
+}
+
 fn escape(text: &str, bad: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -34,6 +39,20 @@ fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// Characters that show nothing, or look like a plain blank: soft hyphen, joiners, zero-width marks, fillers,
+/// variation selectors, and every blank but the plain one.
+fn hides(c: char) -> bool {
+    (c.is_whitespace() && c != ' ')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
+                ..='\u{180f}'
+        )
+        || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}')
+        || matches!(c, '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
+        || matches!(c, '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
 }
 
 /// A time of unix ms, in UTC; `-` for 0, which stands for never.
@@ -116,6 +135,16 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_seen_is_shown_where_somebody_decides() {
+        assert_eq!(
+            exact("a\u{200b}b\u{202e}c\u{feff}d\u{1b}[8m\n"),
+            "a\\u{200b}b\\u{202e}c\\u{feff}d\\u{1b}[8m\\n"
+        );
+        assert_eq!(exact("a\u{a0}b\u{3000}\u{3164}\u{fe0f}"), "a\\u{a0}b\\u{3000}\\u{3164}\\u{fe0f}");
+        assert_eq!(exact("pay 5 € to Zoë, 世界"), "pay 5 € to Zoë, 世界");
+    }
+
+    #[test]
     fn times_are_written_in_utc() {
         for (ms, text) in [
             (1, "1970-01-01 00:00:00Z"),
@@ -141,6 +170,7 @@ mod tests {
         #[test]
         fn any_text_at_all_comes_out_without_control_characters(text: String) {
             proptest::prop_assert!(!line(&text).chars().any(steers));
+            proptest::prop_assert!(!exact(&text).chars().any(|c| steers(c) || hides(c)));
             let _ = begin(&text, 5);
         }
 

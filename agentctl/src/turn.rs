@@ -1,16 +1,19 @@
-//! A turn from its message to its end: submit once, follow by turn id and event number, cancel on Ctrl-C.
+//! A turn from its message to its end: submit once, follow by turn id and event number, cancel on Ctrl-C, and ask
+//! the person what the turn waits for.
 //!
 //! Control and router may restart in between: the message has a key of its own, so asking again is not another
 //! message, and following goes on at the event it stood at.
 
 use crate::app::App;
+use crate::asking::Person;
+use crate::attach::Attached;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::status;
 use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, method};
-use ipc_proto::ids::{TurnId, WorkspaceId};
+use ipc_proto::ids::TurnId;
 use ipc_proto::router::{Accepted, End, Finished, Followed, SessionName, Task, TurnEvent};
 use ipc_proto::{Name, bounded::TooLong};
 use std::time::Instant;
@@ -38,13 +41,15 @@ pub(crate) fn ask(session: SessionName, agent: Option<Name>, content: Text<TEXT_
         content: Content::text(content),
         task,
         workspace: None,
+        workspace_label: None,
         key: Text::clip(&uuid::Uuid::new_v4().to_string()),
     }
 }
 
 /// The same in an attached directory.
-pub(crate) const fn within(mut ask: Ask, workspace: Option<WorkspaceId>) -> Ask {
-    ask.workspace = workspace;
+pub(crate) fn within(mut ask: Ask, workspace: Option<Attached>) -> Ask {
+    ask.workspace = workspace.map(|it| it.id);
+    ask.workspace_label = workspace.and_then(|it| it.label);
     ask
 }
 
@@ -70,6 +75,7 @@ pub(crate) async fn play(
     let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
     let mut first_text_ms = None;
     let mut from = 0;
+    let mut person = Person::new(app);
     let (mut pressed, mut waited) = (false, false);
     loop {
         let followed = tokio::select! {
@@ -82,8 +88,12 @@ pub(crate) async fn play(
                 cancel(app, accepted.turn).await;
                 continue;
             }
+            line = person.line(), if person.is_asked() => {
+                person.answer(app, line).await?;
+                continue;
+            }
         };
-        if followed.events.is_empty() && !waited {
+        if followed.events.is_empty() && !waited && !person.is_asked() {
             waited = true;
             app.out.remark(&waiting(app).await);
         }
@@ -92,6 +102,7 @@ pub(crate) async fn play(
                 first_text_ms.get_or_insert(elapsed(began));
             }
             hear(event)?;
+            person.hear(app, event).await?;
             if let TurnEvent::Done(finished) = event {
                 let total_ms = elapsed(began);
                 return Ok(Ended { accepted, finished: finished.clone(), first_text_ms, total_ms });

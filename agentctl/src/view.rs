@@ -3,6 +3,7 @@
 use crate::text::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant};
 use ipc_proto::audit::{Record, Report};
 use ipc_proto::control::ProcessStatus;
 use ipc_proto::credproxy::SecretInfo;
@@ -197,6 +198,55 @@ pub(crate) fn event(event: &NamedEvent) -> Value {
         "message": event.message.map(|id| id.to_string()),
         "subject": event.subject,
         "detail": event.detail,
+    })
+}
+
+/// An approval, listed.
+pub(crate) fn approval(info: &ApprovalInfo) -> Value {
+    json!({
+        "id": info.id.to_string(),
+        "state": info.state,
+        "turn": info.turn.to_string(),
+        "session": info.session,
+        "user": info.user,
+        "tool": info.tool,
+        "hash": hex(&info.hash),
+        "reason": info.reason,
+        "asked_ms": info.asked_ms,
+        "expires_ms": info.expires_ms,
+        "answered_by": info.answered_by,
+    })
+}
+
+/// The same in full.
+pub(crate) fn approval_view(view: &ApprovalView) -> Value {
+    let (mut shown, question) = (approval(&view.info), &view.question);
+    let more = json!({
+        "call": question.call.to_string(),
+        "action": question.action,
+        "scope": hex(&question.scope),
+        "preview": question.preview,
+        "policies": question.policies,
+        "label": question.label,
+        "declassifies": question.declassifies,
+        "grantable": question.grantable,
+        "owner_only": question.owner_only,
+    });
+    if let (Some(map), Value::Object(more)) = (shown.as_object_mut(), more) {
+        map.extend(more);
+    }
+    shown
+}
+
+/// A grant.
+pub(crate) fn grant(grant: &Grant) -> Value {
+    json!({
+        "id": grant.id.to_string(),
+        "session": grant.session.to_string(),
+        "tool": grant.tool,
+        "scope": hex(&grant.scope),
+        "given_by": grant.given_by,
+        "given_ms": grant.given_ms,
     })
 }
 

@@ -1,71 +1,14 @@
 //! Audit keeps the record. It never sees content: an event is a closed set of facts, sizes and hashes.
 
+pub use crate::action::{Action, Category, Severity};
 use crate::ids::{CallId, SessionId, TurnId};
 use crate::label::Label;
 use crate::service::service;
-use crate::{List, Name};
+use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What happened. Closed: there is no free-form payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// A message was accepted.
-    MessageAccepted,
-    /// The scanner's verdict on a message kept it from being answered.
-    MessageBlocked,
-    /// A turn was started.
-    TurnStarted,
-    /// A turn ended.
-    TurnEnded,
-    /// A runner ended before its turn did, and the turn is taken up again.
-    TurnRetried,
-    /// A model call was decided on; the effect follows.
-    ModelDecided,
-    /// A model call ended.
-    ModelEnded,
-    /// A tool call was decided on; the effect follows if it was released.
-    ToolDecided,
-    /// A tool call ended.
-    ToolEnded,
-    /// A session's label was raised.
-    LabelRaised,
-    /// An answer was released to its receiver.
-    AnswerReleased,
-    /// A canary was found in what was to leave.
-    CanaryLeaked,
-    /// A secret was found in what was to leave, and cut out.
-    SecretRedacted,
-    /// A secret was put into a request.
-    SecretUsed,
-    /// A secret was asked for a host it is not bound to.
-    SecretMisdirected,
-    /// A secret was stored or replaced.
-    SecretSet,
-    /// A secret was removed.
-    SecretRemoved,
-    /// A memory row was written.
-    MemoryWritten,
-    /// A memory row was deleted.
-    MemoryDeleted,
-    /// A user was added.
-    UserAdded,
-    /// A user was removed.
-    UserRemoved,
-    /// A session was ended by its user.
-    SessionEnded,
-    /// A workspace was attached.
-    WorkspaceAttached,
-    /// A workspace was removed.
-    WorkspaceRemoved,
-    /// An operator's command was refused for want of a role.
-    OperatorRefused,
-    /// A process was restarted, held or released, or the host stopped, by an operator.
-    OperatorCommand,
-}
-
 /// How it came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Result3 {
     /// Allowed, or done.
@@ -170,7 +113,7 @@ pub struct Record {
     pub serial: Serial,
     /// What happened.
     pub event: Event,
-    /// SHA-256 of this entry joined with the hash of the one before.
+    /// Its leaf hash in the Merkle tree (RFC 9162): SHA-256 of a zero byte and the entry as it is stored.
     pub hash: [u8; 32],
 }
 
@@ -190,8 +133,128 @@ pub struct Report {
     pub broken_at: Option<u64>,
     /// What is wrong there, in a fixed phrase.
     pub fault: Option<Name>,
-    /// Hash of the last entry that holds.
+    /// Root hash of the Merkle tree of the entries that hold.
     pub head: [u8; 32],
+}
+
+/// Bytes of one entry as it is stored. An event has no free-form part, so it is far shorter.
+pub const ENTRY: usize = 16 * 1024;
+/// Bytes of a signed note: a checkpoint or a digest.
+pub const NOTE: usize = 16 * 1024;
+/// Hashes in a proof: a tree of 2^64 entries has no more levels, and a consistency proof one more.
+pub const PROOF: usize = 65;
+
+/// Proof that an entry is in the record (RFC 9162, 2.1.3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The entry's index.
+    pub index: u64,
+    /// The entry as it is stored.
+    pub entry: Blob<ENTRY>,
+    /// Hashes from the leaf's sibling up.
+    pub inclusion: List<[u8; 32], PROOF>,
+    /// The signed note of the tree that the proof is for.
+    pub checkpoint: Text<NOTE>,
+    /// The log's key, as text of the note format.
+    pub key: Text<256>,
+}
+
+/// Proof that a record only grew (RFC 9162, 2.1.4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consistency {
+    /// Entries of the older tree.
+    pub from: u64,
+    /// The proof.
+    pub proof: List<[u8; 32], PROOF>,
+    /// The signed note of the newer tree.
+    pub checkpoint: Text<NOTE>,
+}
+
+/// How often something was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// What happened.
+    pub action: Action,
+    /// How it came out.
+    pub result: Result3,
+    /// How often, since the record was begun.
+    pub total: u64,
+    /// How often on the day (UTC) of the latest entry.
+    pub today: u64,
+}
+
+/// The record in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Entries, those removed by retention included.
+    pub entries: u64,
+    /// Entries that the latest checkpoint covers.
+    pub signed: u64,
+    /// The log's name: the first line of each of its checkpoints.
+    pub origin: Name,
+    /// What was recorded.
+    pub counts: List<Count, 256>,
+}
+
+/// Which entries are asked for; what is `None` is not looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// Of this action.
+    pub action: Option<Action>,
+    /// Of this category.
+    pub category: Option<Category>,
+    /// That came out so.
+    pub result: Option<Result3>,
+    /// That matter at least so much.
+    pub severity: Option<Severity>,
+    /// Of this witness.
+    pub witness: Option<Name>,
+    /// About this.
+    pub subject: Option<Name>,
+    /// Of this session.
+    pub session: Option<SessionId>,
+    /// Written at this time or later, unix ms.
+    pub since_ms: Option<u64>,
+    /// Written before this time, unix ms.
+    pub until_ms: Option<u64>,
+}
+
+impl Filter {
+    /// Whether a record is asked for.
+    #[must_use]
+    pub fn admits(&self, record: &Record) -> bool {
+        fn is<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
+            wanted.is_none_or(|wanted| found == Some(wanted))
+        }
+        let Event { action, result, .. } = record.event;
+        is(self.action.as_ref(), Some(&action))
+            && is(self.category.as_ref(), Some(&action.category()))
+            && is(self.result.as_ref(), Some(&result))
+            && self.severity.is_none_or(|least| action.severity(result) >= least)
+            && is(self.witness.as_ref(), Some(&record.witness))
+            && is(self.subject.as_ref(), record.event.subject.as_ref())
+            && is(self.session.as_ref(), record.event.session.as_ref())
+            && self.since_ms.is_none_or(|since| record.time_ms >= since)
+            && self.until_ms.is_none_or(|until| record.time_ms < until)
+    }
+}
+
+/// Some of the entries that were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// The entries.
+    pub records: List<Record, TAIL>,
+    /// Where to go on looking; `None` at the end.
+    pub next: Option<u64>,
+}
+
+/// Another key signs from here on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rotation {
+    /// The note that the old and the new key signed.
+    pub note: Text<NOTE>,
+    /// The new key, as text of the note format.
+    pub key: Text<256>,
 }
 
 /// Why an event could not be recorded. Its effect must not happen.
@@ -203,6 +266,15 @@ pub enum AuditError {
     /// The record on disk does not hold; nothing is appended to it.
     #[error("the record on disk does not verify; run `agentctl audit verify`")]
     Broken,
+    /// The record has no entry of this index, or not so many entries.
+    #[error("the record has no such entry")]
+    NoEntry,
+    /// The entry was removed by retention; its hash is still part of the record.
+    #[error("this entry is past its retention; its hash alone is kept")]
+    Sealed,
+    /// No digest of that day.
+    #[error("no digest of that day; a day's digest is made with the first entry of a later day")]
+    NoDigest,
 }
 
 /// Entries in one answer of `tail`.
@@ -220,5 +292,26 @@ service! {
         /// Reads the whole record and checks every hash.
         [idempotent, 4, 60]
         async fn verify() -> Result<Report, AuditError>;
+        /// An entry, with proof that it is in the record.
+        [idempotent, 64, 15]
+        async fn prove(index: u64) -> Result<Proof, AuditError>;
+        /// Proof that the record only grew since it had `from` entries, 1 at least.
+        [idempotent, 32, 15]
+        async fn consistency(from: u64) -> Result<Consistency, AuditError>;
+        /// The signed note of the record as it is now.
+        [idempotent, 32, 15]
+        async fn checkpoint() -> Result<Text<NOTE>, AuditError>;
+        /// The record in numbers.
+        [idempotent, 32, 15]
+        async fn stats() -> Result<Stats, AuditError>;
+        /// Entries from index `from` on that `filter` admits.
+        [idempotent, 256, 30]
+        async fn query(from: u64, filter: Filter) -> Result<Page, AuditError>;
+        /// The signed digest of a day, counted in days since 1970-01-01 (UTC).
+        [idempotent, 32, 15]
+        async fn digest(day: u32) -> Result<Text<NOTE>, AuditError>;
+        /// Signs with a new key from here on.
+        [once, 32, 15]
+        async fn rotate_key() -> Result<Rotation, AuditError>;
     }
 }

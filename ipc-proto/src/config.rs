@@ -49,6 +49,8 @@ pub struct Dialer {
     pub credproxy_hosts: Vec<String>,
     /// `host:port` on loopback that may be reached although not public: `[credproxy] plain_http`.
     pub loopback_hosts: Vec<String>,
+    /// `host:port` that web may reach although not public: `[web] private_hosts`.
+    pub web_private_hosts: Vec<String>,
 }
 
 /// `[credproxy]`.
@@ -57,6 +59,8 @@ pub struct Dialer {
 pub struct Credproxy {
     /// `host:port` to which plain HTTP is allowed; loopback only.
     pub plain_http: Vec<String>,
+    /// The secret that web may use: `[web.search] secret`.
+    pub web_secret: Option<String>,
 }
 
 /// `[scanner]`.
@@ -70,6 +74,58 @@ pub struct Scanner {}
 pub struct Memory {
     /// Most rows one owner may have.
     pub max_rows: u32,
+}
+
+/// `[web]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// `host:port` that may be reached although not public, by name or address.
+    pub private_hosts: Vec<String>,
+    /// `[web.search]`.
+    pub search: WebSearch,
+}
+
+/// `[web.search]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebSearch {
+    /// Who is asked.
+    pub provider: SearchProvider,
+    /// Base URL, for `searxng` or instead of the provider's own.
+    pub base_url: Option<String>,
+    /// The secret that holds the provider's key.
+    pub secret: Option<String>,
+}
+
+/// Who is asked for a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchProvider {
+    /// Nobody.
+    #[default]
+    None,
+    /// Brave.
+    Brave,
+    /// Tavily.
+    Tavily,
+    /// A SearXNG instance; it needs no key.
+    Searxng,
+}
+
+/// `[web]` as the gate is handed it: what `web_fetch` may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebReach {
+    /// How the lists are meant; `None`: by the agent's profile (paranoid: allowlist, standard: blocklist,
+    /// power-user: unrestricted).
+    pub mode: Option<crate::web::Mode>,
+    /// Host globs.
+    pub allow: Vec<String>,
+    /// Host globs.
+    pub block: Vec<String>,
+    /// `host:port` that may be reached although not public: `[web] private_hosts`.
+    pub private_hosts: Vec<String>,
 }
 
 /// `[model]` and every `[provider.NAME]`.
@@ -184,6 +240,37 @@ pub struct AgentLimits {
 pub struct Gate {
     /// `[agent.NAME]`, the built-in `default` included.
     pub agents: BTreeMap<String, Agent>,
+    /// `[web]`.
+    pub web: WebReach,
+    /// `[policy]`.
+    pub policy: Policy,
+    /// `[tool.NAME]`: what is declared of tools, in place of what they declare themselves.
+    pub tools: BTreeMap<String, crate::capability::Capability>,
+}
+
+/// `[policy]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Contacts, addresses and other values that the owner vouches for.
+    pub contacts: Vec<String>,
+    /// Seconds after which an approval that nobody answers is a no.
+    pub approval_seconds: u32,
+    /// `readonly`, `supervised` or `full`.
+    pub autonomy: Autonomy,
+}
+
+/// How much an agent may do by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Autonomy {
+    /// Everything but reads asks.
+    Readonly,
+    /// What executes, sends, pays or deletes asks.
+    Supervised,
+    /// What policy says.
+    #[default]
+    Full,
 }
 
 /// What `control` is handed.

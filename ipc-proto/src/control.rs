@@ -1,16 +1,19 @@
 //! What `agentctl` may ask. Who asks is known from the socket's peer credentials; each method names its least
 //! role in [`least_role`], and what is not named there is refused.
 
-use crate::audit::{AuditError, Record, Report};
+use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
+use crate::audit::{AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats};
 use crate::config::UserRole;
 use crate::content::Content;
 use crate::credproxy::{CredError, SecretInfo};
-use crate::ids::{MemoryId, MessageId, TurnId, WorkspaceId};
+use crate::gate::{POLICY_BOUND, PolicyError, PolicySet};
+use crate::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
+use crate::label::{Class, Trust};
 use crate::memory::{Area, Hit, MemoryError, Row};
 use crate::model::ModelInfo;
 use crate::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, RouterError, SessionInfo, SessionName,
-    SessionView, Task, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, Released, RouterError, SessionInfo,
+    SessionName, SessionView, Task, UserInfo, WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
@@ -83,6 +86,8 @@ pub struct Ask {
     pub task: Task,
     /// A directory that was attached over the attach connection.
     pub workspace: Option<WorkspaceId>,
+    /// What its owner declares of that directory.
+    pub workspace_label: Option<(Trust, Class)>,
     /// The same key twice is one message: lets `agentctl` ask again when control restarted.
     pub key: Text<256>,
 }
@@ -120,6 +125,9 @@ pub enum ControlError {
     /// Audit's reason.
     #[error("{0}")]
     Audit(AuditError),
+    /// The gate's reason.
+    #[error("{0}")]
+    Policy(PolicyError),
     /// The workspace is not a directory, not the caller's, or too many are attached.
     #[error("the workspace {0}")]
     Workspace(Name),
@@ -224,6 +232,27 @@ service! {
         /// Has audit verify the record.
         [idempotent, 4, 65]
         async fn audit_verify() -> Answer<Report>;
+        /// An entry of the record, with proof that it is in it.
+        [idempotent, 64, 20]
+        async fn audit_prove(index: u64) -> Answer<Proof>;
+        /// Proof that the record only grew since it had `from` entries.
+        [idempotent, 32, 20]
+        async fn audit_consistency(from: u64) -> Answer<Consistency>;
+        /// The signed note of the record as it is now.
+        [idempotent, 32, 20]
+        async fn audit_checkpoint() -> Answer<Text<NOTE>>;
+        /// The record in numbers.
+        [idempotent, 32, 20]
+        async fn audit_stats() -> Answer<Stats>;
+        /// Entries of the record from `from` on that `filter` admits.
+        [idempotent, 256, 35]
+        async fn audit_query(from: u64, filter: Filter) -> Answer<Page>;
+        /// The signed digest of a day, counted in days since 1970-01-01 (UTC).
+        [idempotent, 32, 20]
+        async fn audit_digest(day: u32) -> Answer<Text<NOTE>>;
+        /// Has audit sign with a new key; asked twice, there are two rotations, which is no harm.
+        [idempotent, 32, 20]
+        async fn audit_rotate_key() -> Answer<Rotation>;
         /// Stores a secret that was sealed to credproxy's public key.
         [idempotent, 32, 15]
         async fn cred_set(name: Name, hosts: List<Text<253>, 8>, sealed: Blob<16384>) -> Answer<()>;
@@ -233,6 +262,33 @@ service! {
         /// Forgets a secret.
         [idempotent, 4, 15]
         async fn cred_remove(name: Name) -> Answer<()>;
+        /// Approvals that wait, the caller's or, for the owner, everyone's; with `all` also those answered.
+        [idempotent, 512, 15]
+        async fn approvals(all: bool) -> Answer<List<ApprovalInfo, 256>>;
+        /// One approval in full.
+        [idempotent, 640, 15]
+        async fn approval(id: ApprovalId) -> Answer<ApprovalView>;
+        /// Answers one: `hash` is that of the action the caller was shown.
+        [idempotent, 4, 20]
+        async fn answer(id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo>;
+        /// Grants that hold.
+        [idempotent, 128, 15]
+        async fn grants() -> Answer<List<Grant, 256>>;
+        /// Takes a grant back.
+        [idempotent, 4, 15]
+        async fn revoke(id: ApprovalId) -> Answer<()>;
+        /// A call that was decided on, with what the decision rests on.
+        [idempotent, 640, 15]
+        async fn call(id: CallId) -> Answer<Released>;
+        /// Every policy file that holds.
+        [idempotent, 2700, 15]
+        async fn policies() -> Answer<PolicySet>;
+        /// Adds or replaces a policy file of the owner.
+        [idempotent, 128, 25]
+        async fn set_policy(name: Name, text: Text<POLICY_BOUND>) -> Answer<Name>;
+        /// Removes one.
+        [idempotent, 4, 25]
+        async fn remove_policy(name: Name) -> Answer<Name>;
     }
 }
 
@@ -242,11 +298,14 @@ pub fn least_role(method: &str) -> Option<UserRole> {
     use UserRole::{Guest, Owner, User};
     Some(match method {
         "whoami" | "submit" | "follow" | "cancel" => Guest,
+        "approvals" | "approval" | "answer" | "grants" | "revoke" | "call" => User,
         "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
         | "workspaces" | "remove_workspace" | "memory_add" | "memory_search" | "memory_show"
         | "memory_list" | "memory_delete" => User,
         "restart" | "hold" | "release" | "shutdown" | "logs" | "events" | "users" | "add_user"
-        | "remove_user" | "audit_tail" | "audit_verify" | "cred_set" | "cred_list" | "cred_remove" => Owner,
+        | "remove_user" | "audit_tail" | "audit_verify" | "audit_prove" | "audit_consistency"
+        | "audit_checkpoint" | "audit_stats" | "audit_query" | "audit_digest" | "audit_rotate_key"
+        | "cred_set" | "cred_list" | "cred_remove" | "policies" | "set_policy" | "remove_policy" => Owner,
         _ => return None,
     })
 }

@@ -153,6 +153,45 @@ pub enum CredError {
     BadBinding,
 }
 
+/// Bytes at the beginning of a secret by which a text is searched for it; a secret is never shorter.
+pub const WINDOW: usize = 8;
+
+/// By what the scanner finds a secret of the host in a text without knowing it: keyed, so that nobody without the
+/// key can try values, and new at each start of credproxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// Bytes of the whole secret.
+    pub length: u32,
+    /// [`window`] of its first bytes.
+    pub window: u32,
+    /// HMAC-SHA-256 of all of it.
+    pub whole: [u8; 32],
+}
+
+/// The keyed hash of eight bytes by which every offset of a text is looked at. It keeps 32 of 64 bits, so that
+/// whoever has the key as well still does not have the bytes.
+#[must_use]
+pub fn window(key: &[u8; 32], bytes: [u8; WINDOW]) -> u32 {
+    let word = |at: usize| {
+        let part = key.get(at..at + 8).and_then(|part| part.try_into().ok());
+        u64::from_le_bytes(part.unwrap_or_default())
+    };
+    let mixed = (u64::from_le_bytes(bytes) ^ word(0)).wrapping_mul(word(8) | 1);
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(word(16) | 1);
+    u32::try_from(mixed >> 32).unwrap_or_default()
+}
+
+/// Every fingerprint, with the key they are made with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprints {
+    /// Grows with every change.
+    pub version: u64,
+    /// The key of the HMAC.
+    pub key: [u8; 32],
+    /// One per secret.
+    pub prints: List<Fingerprint, 256>,
+}
+
 service! {
     /// The credential proxy.
     pub trait Credproxy {
@@ -174,6 +213,9 @@ service! {
         /// Forgets a secret.
         [idempotent, 4, 10]
         async fn remove(name: Name) -> Result<(), CredError>;
+        /// The fingerprints of every secret, once they are of another version than `known`; waits up to 20 s.
+        [idempotent, 32, 30]
+        async fn fingerprints(known: Option<u64>) -> Fingerprints;
     }
 }
 

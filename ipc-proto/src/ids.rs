@@ -66,4 +66,6 @@ id! {
     WorkspaceId,
     /// A row of the memory store.
     MemoryId,
+    /// A question to a person.
+    ApprovalId,
 }

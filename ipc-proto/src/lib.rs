@@ -3,8 +3,11 @@
 //! An interface says *what* can be asked; the manifest's table says *who* may ask. Everything here is data:
 //! nothing opens, reads or waits. Limits live in the types and hold while decoding.
 
+mod action;
+pub mod approval;
 pub mod audit;
 pub mod bounded;
+pub mod capability;
 pub mod config;
 pub mod content;
 pub mod control;
@@ -21,6 +24,7 @@ pub mod runner_gate;
 pub mod scanner;
 mod service;
 pub mod tool;
+pub mod web;
 
 pub use bounded::{Blob, List, Name, Text};
 pub use fault::Fault;
@@ -28,4 +32,4 @@ pub use service::Method;
 
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;

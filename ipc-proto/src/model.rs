@@ -62,11 +62,25 @@ impl Message {
     }
 }
 
+/// What a request is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// An answer.
+    #[default]
+    Answer,
+    /// The names of the tools that a turn will need, as a JSON array of strings; scripted models answer it from a
+    /// `plan` line of their own and never from a reply.
+    Plan,
+}
+
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Which model.
     pub model: ModelName,
+    /// What for.
+    pub purpose: Purpose,
     /// The conversation.
     pub messages: List<Message, MESSAGES>,
     /// The tools it may ask for.

@@ -1,10 +1,11 @@
 //! Router keeps users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and it
 //! asks agentd for the runner that answers it. It holds no model, no tool and no secret.
 
+use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
 use crate::content::Content;
-use crate::ids::{CallId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
-use crate::label::Label;
+use crate::ids::{ApprovalId, CallId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use crate::label::{Class, Label, Trust};
 use crate::model::{Message, Usage};
 use crate::service::service;
 use crate::tool::{OUTPUT_BOUND, Outcome, ToolCall, ToolResult};
@@ -61,6 +62,9 @@ pub struct Submission {
     pub task: Task,
     /// A directory attached for this session.
     pub workspace: Option<WorkspaceId>,
+    /// What its owner declares of that directory; untrusted and internal without it. It holds from the first
+    /// attachment on; a later one can only raise it.
+    pub workspace_label: Option<(Trust, Class)>,
 }
 
 /// A message that was accepted: it is durable.
@@ -112,6 +116,8 @@ pub struct Turn {
     pub session_label: Label,
     /// The workspace's label.
     pub workspace_label: Label,
+    /// Grants that hold in this session.
+    pub grants: List<Grant, { approval::GRANTS }>,
     /// 1 for the first attempt.
     pub attempt: u32,
 }
@@ -125,6 +131,22 @@ pub enum Step {
         text: Text<MESSAGE_TEXT>,
         /// What it asked for.
         calls: List<Released, 32>,
+    },
+    /// The tools that the turn will need were named from trusted texts alone; what is not among them asks once
+    /// something untrusted was read.
+    Plan {
+        /// Their names.
+        tools: List<Name, 64>,
+    },
+    /// A call that waited for a person was decided. With [`CallVerdict::Run`] its approval is claimed in the same
+    /// commit, once: a step that claims what is not approved is refused.
+    Decided {
+        /// Which call.
+        call: CallId,
+        /// How.
+        verdict: CallVerdict,
+        /// Index of the decision in the record.
+        record: u64,
     },
     /// A released call gave this back.
     Result {
@@ -147,6 +169,33 @@ pub struct Released {
     pub verdict: CallVerdict,
     /// Index of the decision in the record.
     pub record: u64,
+    /// What the verdict rests on; nothing in what an earlier release kept.
+    #[serde(default)]
+    pub why: Why,
+}
+
+/// What a verdict rests on: shown by `agentctl policy explain`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// The policies that determined it.
+    pub policies: List<Name, 16>,
+    /// Version of the policies.
+    pub version: Name,
+    /// The label of the context that asked.
+    pub label: Label,
+    /// The security-relevant arguments, and whether trusted texts vouch for each.
+    pub args: List<(Name, bool), 32>,
+    /// Whether the call is in the turn's plan; `None` where no plan was asked for.
+    pub planned: Option<bool>,
+    /// Tainted share of the context, in thousandths.
+    pub taint: u16,
+    /// Where a path among the arguments leads, if there is one.
+    pub path: Option<Text<1024>>,
+    /// The verdict on a command among them, if there is one: a fixed phrase.
+    pub command: Option<Name>,
+    /// When the question to a person ends by itself, unix ms; 0 if nobody is asked. With the rest of the call it
+    /// makes the very same question again after a crash.
+    pub expires_ms: u64,
 }
 
 /// The gate's verdict on a call.
@@ -156,6 +205,8 @@ pub enum CallVerdict {
     Run,
     /// It may not; the reason is told to the model and the person.
     Refused(Text<512>),
+    /// A person is asked.
+    Asking(ApprovalId),
 }
 
 /// What a follower of a turn sees, in order.
@@ -182,6 +233,36 @@ pub enum TurnEvent {
         refused: Option<Text<512>>,
         /// Index of the decision in the record.
         record: u64,
+    },
+    /// A person is asked whether a call may run; it waits.
+    Approval {
+        /// The question's id.
+        id: ApprovalId,
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: Name,
+        /// What it would do.
+        preview: Text<4096>,
+        /// The beginning of the canonical action, secrets cut out.
+        action: Text<8192>,
+        /// SHA-256 of the whole action: what an answer names.
+        hash: [u8; 32],
+        /// Why it is asked.
+        reason: Text<512>,
+        /// A grant for the session may be given.
+        grantable: bool,
+        /// When it ends by itself, unix ms.
+        expires_ms: u64,
+    },
+    /// A question was answered, or ended by itself.
+    Answered {
+        /// The question's id.
+        id: ApprovalId,
+        /// How.
+        state: approval::State,
+        /// What the person is told of it.
+        note: Text<512>,
     },
     /// How far a call is.
     ToolProgress {
@@ -316,6 +397,9 @@ pub enum MessageState {
     Cancelled,
     /// It could not be answered.
     Failed,
+    /// Shown for one that is running while a person is asked; a trace knows it only as running.
+    #[serde(rename = "waiting_approval")]
+    WaitingApproval,
 }
 
 /// A message, listed.
@@ -506,6 +590,33 @@ pub enum RouterError {
     /// The name is not printable, a uid or identity is somebody else's or reserved, or there are 256 users.
     #[error("no such user can be: the name is not printable, or a uid or identity is somebody else's")]
     BadUser,
+    /// No such approval, or not this person's to see.
+    #[error("no such approval")]
+    NoApproval,
+    /// It is not waiting any more.
+    #[error("this approval is {0} already; nothing was changed")]
+    NotPending(approval::State),
+    /// The answer names another action than the one that is asked.
+    #[error("the hash is not that of the action; show it again and answer what it shows now")]
+    WrongHash,
+    /// Too many approvals wait.
+    #[error("{waiting} approvals wait already; answer or let them expire first")]
+    TooManyApprovals {
+        /// How many.
+        waiting: u32,
+    },
+    /// Only the owner may answer this one.
+    #[error("only the owner may answer this one")]
+    OwnerOnly,
+    /// This one is given once only.
+    #[error("this action is approved each time; no grant for the session can be given")]
+    NotGrantable,
+    /// A call was to be released that no person approved.
+    #[error("the call has no approval that can be claimed")]
+    NotApproved,
+    /// No such call, or not this person's to see.
+    #[error("no such call")]
+    NoCall,
 }
 
 service! {
@@ -530,7 +641,34 @@ service! {
         [idempotent, 2560, 15]
         async fn finish(turn: TurnId, finished: Finished) -> Result<(), RouterError>;
 
+        /// Keeps a question to a person; durable when this returns. The same id twice is one question.
+        [idempotent, 640, 15]
+        async fn ask(turn: TurnId, question: Question) -> Result<(), RouterError>;
+        /// Where a question is; waits up to 20 s while it is pending.
+        [idempotent, 4, 30]
+        async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
+
         // Control's.
+        /// Approvals that wait, oldest first; with `all` also the last 256 that were answered.
+        [idempotent, 512, 10]
+        async fn approvals(user: Option<UserId>, all: bool) -> Result<List<ApprovalInfo, 256>, RouterError>;
+        /// One approval in full.
+        [idempotent, 640, 10]
+        async fn approval(user: Option<UserId>, id: ApprovalId) -> Result<ApprovalView, RouterError>;
+        /// A person's answer to the action with this hash; one answer wins. `by` is who answers, `user` whose
+        /// sessions they may answer for: the owner's is `None`.
+        [idempotent, 4, 15]
+        async fn answer(user: Option<UserId>, by: Name, id: ApprovalId, hash: [u8; 32], reply: approval::Reply)
+            -> Result<ApprovalInfo, RouterError>;
+        /// Grants that hold.
+        [idempotent, 128, 10]
+        async fn grants(user: Option<UserId>) -> Result<List<Grant, 256>, RouterError>;
+        /// Takes a grant back.
+        [idempotent, 4, 10]
+        async fn revoke(user: Option<UserId>, by: Name, id: ApprovalId) -> Result<(), RouterError>;
+        /// A call that was decided on, with what the decision rests on.
+        [idempotent, 640, 10]
+        async fn call(user: Option<UserId>, id: CallId) -> Result<Released, RouterError>;
         /// Who this uid is.
         [idempotent, 16, 10]
         async fn identify(uid: u32) -> Result<UserInfo, RouterError>;

@@ -5,8 +5,8 @@ use crate::ids::CallId;
 use crate::model::{Finish, Message, ModelError};
 use crate::router::{Released, Task};
 use crate::service::service;
-use crate::tool::{ToolList, ToolResult};
-use crate::{Blob, List, Text};
+use crate::tool::{TOOLS, ToolList, ToolResult};
+use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
 /// What a runner is to do.
@@ -24,8 +24,10 @@ pub struct Work {
     pub tool_calls: u32,
     /// Failures in a row of one tool after which it is refused.
     pub tool_failures: u32,
-    /// Wall clock left, ms.
+    /// Wall clock left, ms; time in which a person is asked does not count.
     pub wall_ms: u32,
+    /// Milliseconds after which a call of a tool is stopped, for tools that declare it.
+    pub tool_ms: List<(Name, u32), TOOLS>,
 }
 
 /// What a runner hears of a model's answer. Text is not among it: the gate has it and gives it to the person.
@@ -33,6 +35,8 @@ pub struct Work {
 pub enum Heard {
     /// Still coming.
     Waiting,
+    /// A person is asked whether a call may run: the time until they answer does not count for the turn.
+    Asking,
     /// The whole answer: what it said, and the calls it asks for with the gate's verdict on each.
     Reply {
         /// The assistant's message as it stands in the conversation from now on.
@@ -75,16 +79,19 @@ pub enum GateError {
     #[error("{what}: the quota of {limit} is used up")]
     Quota {
         /// Which.
-        what: crate::Name,
+        what: Name,
         /// How many there were.
         limit: u32,
     },
+    /// What the session has read may not go to a model; the policies are named.
+    #[error("what this session has read may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
+    Policy(List<Name, 16>),
     /// The model failed.
     #[error("{0}")]
     Model(ModelError),
     /// A process that every effect needs is not there: nothing leaves.
     #[error("{0} is not there; nothing leaves without it")]
-    Down(crate::Name),
+    Down(Name),
 }
 
 service! {
@@ -96,7 +103,7 @@ service! {
         /// Asks the model to go on with this conversation.
         [once, 8192, 60]
         async fn think(system: Text<131072>, messages: List<Message, 1024>) -> Result<(), GateError>;
-        /// Waits up to 20 s for the answer.
+        /// Waits up to 20 s for the answer; calls that wait for a person are part of it.
         [idempotent, 4096, 60]
         async fn hear() -> Result<Heard, GateError>;
         /// Has the gate run a released call of one of its own tools.

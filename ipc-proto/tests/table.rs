@@ -11,6 +11,7 @@ fn interfaces() -> Vec<(Process, Vec<&'static [Method]>)> {
         (Process::Credproxy, vec![ipc_proto::credproxy::METHODS]),
         (Process::Scanner, vec![ipc_proto::scanner::METHODS]),
         (Process::Memory, vec![ipc_proto::memory::METHODS]),
+        (Process::Web, vec![ipc_proto::web::METHODS]),
         (Process::Model, vec![ipc_proto::model::METHODS]),
         (Process::Router, vec![ipc_proto::router::METHODS]),
         (Process::Gate, vec![ipc_proto::gate::METHODS, ipc_proto::runner_gate::METHODS]),

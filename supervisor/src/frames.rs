@@ -36,6 +36,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Failing, _) => failing(host, from, frame),
         (Kind::Launch, Name::Router) => runners::launch(host, frame),
         (Kind::Kill, Name::Router | Name::Gate) => host.runners.kill(frame.id(0)),
+        (Kind::Wall, Name::Router) => host.runners.give(frame.id(0), frame.words[2]),
         (Kind::Attach, Name::Control) => attach(host, frame, descriptors),
         (Kind::Restart, Name::Control) => answer(host, frame, restart),
         (Kind::Hold, Name::Control) => answer(host, frame, hold),

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How much longer a runner lives than its turn may take: the turn's own end comes first and says more.
 const GRACE: Duration = Duration::from_secs(2);
+/// The longest that a runner may be given at once: a day for a person to answer, and an hour for its turn.
+const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 /// A live runner.
 #[derive(Debug)]
@@ -52,6 +54,14 @@ impl Runners {
         for runner in self.live.iter_mut().filter(|runner| !runner.timed_out && runner.deadline <= now) {
             runner.timed_out = true;
             end(runner);
+        }
+    }
+
+    /// Gives the runner of this turn `ms` from now on, up to [`LONGEST`]; one whose time has run out stays ended.
+    pub(crate) fn give(&mut self, turn: [u8; 16], ms: u64) {
+        let deadline = Instant::now() + Duration::from_millis(ms).min(LONGEST) + GRACE;
+        for runner in self.live.iter_mut().filter(|runner| runner.turn == turn && !runner.timed_out) {
+            runner.deadline = deadline;
         }
     }
 

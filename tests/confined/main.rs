@@ -28,3 +28,39 @@ fn in_mode_flat_as_root_the_same_turns_work_and_what_is_given_up_is_said() {
     assert!(host.log().contains("gives up"));
     assert!(host.ctl(&["attest", "--json"]).status.success());
 }
+
+/// A question is its session's user's, and the owner's; nobody else sees it or has a say in it.
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn a_question_is_seen_and_answered_by_its_user_and_the_owner_alone() {
+    use std::os::unix::process::CommandExt;
+    assert!(tests::is_root(), "make test-confined needs root");
+    let config = "[policy]\nautonomy = \"supervised\"\n\
+        [[user]]\nname = \"ines\"\nrole = \"user\"\nuids = [64201]\n\
+        [[user]]\nname = \"omar\"\nrole = \"user\"\nuids = [64202]\n\
+        [[user]]\nname = \"gus\"\nrole = \"guest\"\nuids = [64203]\n";
+    let host = tests::Setup::default().config(config).start();
+    let by = |uid: u32, words: &[&str]| -> serde_json::Value {
+        let output = host.command(words).arg("--json").uid(uid).gid(uid).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut chat = host.command(&["chat", "--session", "s", "-m", "run: echo done", "--json"]);
+    let chat = chat.uid(64201).gid(64201).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let id = host.question();
+    for uid in [64202, 64203, 64204] {
+        let listed = by(uid, &["approvals", "list"]);
+        assert!(!listed.to_string().contains(&id), "{uid}: {listed}");
+        for words in [
+            &["approvals", "show", &id][..],
+            &["approvals", "approve", &id, "--yes"],
+            &["approvals", "deny", &id],
+        ] {
+            assert_eq!(by(uid, words)["ok"], false, "{uid}: {words:?}");
+        }
+    }
+    assert_eq!(host.approval(&id)["state"], "pending");
+    assert_eq!(by(64201, &["approvals", "approve", &id, "--yes"])["ok"], true);
+    let output = chat.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("done"));
+    assert_eq!(host.approval(&id)["answered_by"], "ines");
+}

@@ -91,13 +91,10 @@ fn a_message_can_be_traced_through_every_state() {
 fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
     let host = Host::start();
     let _ = host.chat("s", "remember: tea is at five");
-    let value = host.json(&[
-        "chat",
-        "--session",
-        "s",
-        "-m",
-        "run: env; cat /proc/self/environ; ls -la /proc/self/fd",
-    ]);
+    let turn = host.say("s", "run: env; cat /proc/self/environ; ls -la /proc/self/fd");
+    host.approve(&host.question());
+    let value = turn.ended();
+    assert_eq!(value["ok"], true, "{value}");
     assert!(!value.to_string().contains("CANARY-"));
 }
 
@@ -109,7 +106,9 @@ fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() 
     assert_eq!(trust(&fresh).as_deref(), Some("user"));
     let _ = host.chat("s", "run: echo the sky is green");
     host.kill_and_wait("router");
-    let after = host.json(&["chat", "--session", "s", "-m", "remember: the sky is green"]);
+    let turn = host.say("s", "remember: the sky is green");
+    host.approve(&host.question());
+    let after = turn.ended();
     assert_eq!(trust(&after).as_deref(), Some("untrusted"));
     let recalled = host.json(&["chat", "--session", "clean", "-m", "recall sky"]);
     assert_eq!(trust(&recalled).as_deref(), Some("untrusted"), "a memory lost its label");

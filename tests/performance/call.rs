@@ -7,8 +7,10 @@ use crate::floors::{DEPTH, MESSAGE, PingPong};
 use crate::role::{self, Cores, Peer, Role};
 use crate::spread::Samples;
 use futures::StreamExt;
-use ipc_proto::scanner::{self, Direction, Release, SCAN_BOUND, Scanner, ScannerClient, Verdict, method};
-use ipc_proto::{Name, Text};
+use ipc_proto::scanner::{
+    self, Judgement, Release, SCAN_BOUND, Scanner, ScannerClient, Subject, Verdict, method,
+};
+use ipc_proto::{List, Name, Text};
 use kit::Link;
 use manifest::Process;
 use std::io;
@@ -28,11 +30,19 @@ const DEEP_CALLS: usize = 64_000;
 struct Mirror;
 
 impl Scanner for Mirror {
-    async fn scan(self, _: Context, _: Direction, _: Text<SCAN_BOUND>, _: Option<Name>) -> Verdict {
-        let class = ipc_proto::label::Class::Public;
-        let rules = ipc_proto::List::default();
-        let judgement = scanner::Judgement::Pass;
-        Verdict { judgement, score: 0, rules, canary_leaked: false, class, redacted: None }
+    async fn scan(self, _: Context, subject: Subject, _: Text<SCAN_BOUND>) -> Verdict {
+        Verdict {
+            judgement: Judgement::Pass,
+            score: 0,
+            rules: List::default(),
+            canary_leaked: false,
+            class: ipc_proto::label::Class::Public,
+            redacted: None,
+            threats: List::default(),
+            spans: List::default(),
+            held_secret: false,
+            conversation: subject.conversation,
+        }
     }
 
     async fn hold_back(self, _: Context, pending: Text<SCAN_BOUND>, _: bool, _: Option<Name>) -> Release {

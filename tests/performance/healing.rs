@@ -24,12 +24,13 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// How long one may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What is killed, and what is asked for then.
-const VICTIMS: [(Process, &str); 9] = [
+const VICTIMS: [(Process, &str); 10] = [
     (Process::Audit, "control reads the record"),
     (Process::Dialer, "a turn whose model is dialled for"),
     (Process::Credproxy, "control lists secrets"),
     (Process::Scanner, "memory has a row scanned"),
     (Process::Memory, "control lists memories"),
+    (Process::Web, "a turn that fetches a page"),
     (Process::Model, "gate asks for the models"),
     (Process::Router, "control lists sessions"),
     (Process::Gate, "control asks for the models"),
@@ -49,12 +50,12 @@ async fn figures() -> io::Result<Vec<Figure>> {
     for _ in 0..ROUNDS {
         tokio::time::sleep(QUIET).await;
         for ((victim, _), samples) in &mut each {
-            let took = kill(&host, *victim).await?;
+            let took = kill(&host, *victim, provider.fetch()).await?;
             samples.add_millis(took);
             all.add_millis(took);
         }
         let began = Instant::now();
-        asked(&Person::connect(&host.socket()).await?, Process::Dialer).await?;
+        asked(&Person::connect(&host.socket()).await?, Process::Dialer, provider.fetch()).await?;
         dialled.add_millis(began.elapsed());
         floor.append(floors::spawn(VICTIMS.len())?);
     }
@@ -69,17 +70,17 @@ async fn figures() -> io::Result<Vec<Figure>> {
     Ok([all].into_iter().chain(each.iter().map(one)).chain([usual]).collect())
 }
 
-/// Kills a process and asks for what needs it until it is there.
-async fn kill(host: &Host, victim: Process) -> io::Result<Duration> {
+/// Kills a process and asks for what needs it until it is there; `fetch` is what has a page fetched.
+async fn kill(host: &Host, victim: Process, fetch: &str) -> io::Result<Duration> {
     let mut person = Person::connect(&host.socket()).await?;
-    asked(&person, victim).await?;
+    asked(&person, victim, fetch).await?;
     let before = pid(&person, victim).await?;
     let began = Instant::now();
     tests::kill(before);
     let took = loop {
         let answer = match victim {
             Process::Control => again(host, &mut person).await,
-            _ => asked(&person, victim).await,
+            _ => asked(&person, victim, fetch).await,
         };
         match answer {
             Ok(()) => break began.elapsed(),
@@ -100,11 +101,11 @@ async fn pid(person: &Person, of: Process) -> io::Result<i32> {
 
 async fn again(host: &Host, person: &mut Person) -> io::Result<()> {
     *person = Person::connect(&host.socket()).await?;
-    asked(person, Process::Control).await
+    asked(person, Process::Control, "").await
 }
 
 /// Asks for something that this process has to do with.
-async fn asked(person: &Person, process: Process) -> io::Result<()> {
+async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()> {
     match process {
         Process::Audit => {
             person.ask(&method::audit_tail, async |c, cx| c.audit_tail(cx, 0, 1, 0).await).await.map(drop)
@@ -131,6 +132,12 @@ async fn asked(person: &Person, process: Process) -> io::Result<()> {
         }
         Process::Router => person.ask(&method::sessions, async |c, cx| c.sessions(cx).await).await.map(drop),
         Process::Control => person.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await.map(drop),
+        Process::Web => {
+            // In a session of its own: this model does the same thing once in each.
+            let session = format!("fetch-{}", MemoryId::random());
+            let answer = person.say(&session, Some(provider::FETCHER), fetch).await?;
+            if answer.contains(provider::WORD) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+        }
         Process::Dialer => {
             let answer = person.say("dialled", Some(provider::AGENT), "good morning").await?;
             if answer.contains(provider::WORD) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }

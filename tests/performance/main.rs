@@ -9,6 +9,7 @@ mod figure;
 mod floors;
 mod healing;
 mod idle;
+mod judging;
 mod machine;
 mod person;
 mod provider;
@@ -29,6 +30,7 @@ const SETS: &[Set] = &[
     ("call", call::measure),
     ("ready", ready::measure),
     ("idle", idle::measure),
+    ("judging", judging::measure),
     ("turn", turn::measure),
     ("healing", healing::measure),
 ];

@@ -60,6 +60,7 @@ impl Person {
             content: Content::text(Text::clip(text)),
             task: Task::Chat,
             workspace: None,
+            workspace_label: None,
             key: Text::clip(&ipc_proto::ids::TurnId::random().to_string()),
         };
         let accepted =

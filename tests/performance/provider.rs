@@ -1,4 +1,5 @@
-//! A provider of one model on loopback, which always says the same. Only a host that dials can reach it.
+//! A provider of one model on loopback, which always says the same, whoever asks for whatever: it is a page of the web
+//! as well. Only a host that dials can reach it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,11 +7,16 @@ use std::thread;
 
 /// The agent that uses its model.
 pub(crate) const AGENT: &str = "dialled";
+/// The agent that fetches its page.
+pub(crate) const FETCHER: &str = "fetcher";
 /// What it says.
 pub(crate) const WORD: &str = "ahoy";
 
 /// A provider; it serves until the program ends.
-pub(crate) struct Provider(String);
+pub(crate) struct Provider {
+    config: String,
+    fetch: String,
+}
 
 impl Provider {
     pub(crate) fn start() -> io::Result<Self> {
@@ -21,17 +27,25 @@ impl Provider {
                 drop(answer(&stream));
             }
         });
-        Ok(Self(format!(
+        let config = format!(
             "[credproxy]\nplain_http = [\"{at}\"]\n\
              [provider.near]\nbase_url = \"http://{at}/v1\"\n\
              [provider.near.models.one]\ncontext = 32768\noutput = 1024\n\
-             [agent.{AGENT}]\nmodel = \"near/one\"\n"
-        )))
+             [agent.{AGENT}]\nmodel = \"near/one\"\n\
+             [web]\nmode = \"unrestricted\"\nprivate_hosts = [\"{at}\"]\n\
+             [agent.{FETCHER}]\nmodel = \"offline/hijackable\"\nprofile = \"power-user\"\ntools = [\"web_fetch\"]\n"
+        );
+        Ok(Self { config, fetch: format!("echo: !!CALL web_fetch {{\"url\":\"http://{at}/\"}}!!") })
     }
 
     /// The configuration of a host that may reach it.
     pub(crate) fn config(&self) -> &str {
-        &self.0
+        &self.config
+    }
+
+    /// What is said to [`FETCHER`] to have its page fetched and shown.
+    pub(crate) fn fetch(&self) -> &str {
+        &self.fetch
     }
 }
 

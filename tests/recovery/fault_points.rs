@@ -58,3 +58,81 @@ fn a_death_at_any_step_loses_no_message_and_repeats_no_effect() {
         assert!(host.json(&["audit", "verify"])["ok"] == true, "{point}");
     }
 }
+
+/// Every step of a question to a person, and of the plan before it: process and point.
+const ASKING: &[&str] = &[
+    "gate:gate.plan.kept",
+    "gate:gate.decided",
+    "gate:gate.reply.kept",
+    "router:router.step.committed",
+    "router:router.ask.committed",
+    "gate:gate.asked",
+    "router:router.answer.committed",
+    "gate:gate.approval.claimed",
+    "gate:gate.result.kept",
+];
+
+/// Every command asks, in a profile that plans.
+const SUPERVISED: &str = "[agent.default]\nprofile = \"standard\"\n[policy]\nautonomy = \"supervised\"\n";
+
+#[test]
+fn a_death_at_any_step_of_a_question_asks_once_and_acts_once() {
+    for point in ASKING {
+        let (name, _) = point.split_once(':').unwrap();
+        let host = Setup::default().config(SUPERVISED).arguments(&["--fault", point]).start();
+        let turn = host.say("s", "run: echo done >> ledger; cat ledger");
+        let id = host.question();
+        let answer = host.ask(&["approvals", "approve", &id, "--yes"]);
+        // A router that died once the answer was kept is asked again by control, and says that it has one.
+        assert!(answer["ok"] == true || answer["error"]["type"] == "not_pending", "{point}: {answer}");
+        let ended = turn.ended();
+        assert!(died_once(&host, name), "{point} was never reached: {ended}");
+        assert_eq!(ended["end"], "answered", "{point}: {ended}");
+        let listed = host.json(&["approvals", "list", "--all"]);
+        assert_eq!(listed["approvals"].as_array().map(Vec::len), Some(1), "{point}: {listed}");
+        assert_eq!(host.approval(&id)["state"], "claimed", "{point}");
+        let asked = host.recorded("approval_answered").len();
+        assert!((1..=2).contains(&asked), "{point}: {asked} answers on the record");
+        let reply = ended["reply"].as_str().unwrap_or_default();
+        let ledger = host.json(&["chat", "--session", "s", "-m", "read ledger"]).to_string();
+        assert!(ledger.matches("done").count() <= 1, "{point}: it ran twice: {ledger}");
+        assert!(reply.contains("done") || reply.contains("not known"), "{point}: {reply}");
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
+    }
+}
+
+#[test]
+fn a_death_as_a_question_ends_unanswered_leaves_it_a_no() {
+    let config = format!("{SUPERVISED}approval_seconds = 10\n");
+    let host =
+        Setup::default().config(&config).arguments(&["--fault", "router:router.approval.expired"]).start();
+    let turn = host.say("s", "run: echo done");
+    let id = host.question();
+    let ended = turn.ended();
+    assert!(died_once(&host, "router"), "{ended}");
+    assert_eq!(
+        (ended["calls"][0]["verdict"].as_str(), ended["end"].as_str()),
+        (Some("refused"), Some("answered"))
+    );
+    let state = host.approval(&id)["state"].clone();
+    assert!(state == "expired" || state == "void", "{state}");
+}
+
+#[test]
+fn a_death_as_a_grant_is_taken_back_leaves_it_taken_back() {
+    let config = "[tool.bash]\neffect = \"write\"\nrelevant_args = [\"command\", \"cwd\"]\n\
+        [tool.bash.approval]\nlevel = \"ask\"\ntrust_after_approval = true\n\
+        [tool.bash.execution]\nsandbox = \"container\"\n";
+    let host = Setup::default().config(config).arguments(&["--fault", "router:router.grant.revoked"]).start();
+    let turn = host.say("s", "run: echo same");
+    let id = host.question();
+    let _ = host.json(&["approvals", "approve", &id, "--session", "--yes"]);
+    let _ = turn.ended();
+    // The one who asked may hear that there is no such grant any more: it was taken back before the answer.
+    let _ = host.ask(&["approvals", "revoke", &id]);
+    host.wait_for("the router is back", || died_once(&host, "router"));
+    assert_eq!(host.json(&["approvals", "grants"])["grants"].as_array().map(Vec::len), Some(0));
+    let turn = host.say("s", "run: echo same");
+    host.deny(&host.question());
+    assert_eq!(turn.ended()["calls"][0]["verdict"], "refused");
+}

@@ -2,7 +2,7 @@
 //! through, what it does not say is refused, and where it has no edge no descriptor came.
 
 use crate::probed::{Probed, actors, launch};
-use ipc_proto::{Method, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner};
+use ipc_proto::{Method, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner, web};
 use manifest::Process;
 use std::collections::BTreeSet;
 use tests::Host;
@@ -15,6 +15,7 @@ fn methods(callee: Process) -> &'static [Method] {
         Process::Credproxy => credproxy::METHODS,
         Process::Scanner => scanner::METHODS,
         Process::Memory => memory::METHODS,
+        Process::Web => web::METHODS,
         Process::Model => model::METHODS,
         Process::Router => router::METHODS,
         Process::Gate => gate::METHODS,
@@ -79,8 +80,9 @@ laws! {
     audit_holds_the_edges_of_the_table_and_calls_nobody: Audit;
     dialer_holds_the_edges_of_the_table_and_calls_nobody: Dialer;
     credproxy_may_call_what_the_table_says_and_nothing_else: Credproxy;
-    scanner_holds_the_edges_of_the_table_and_calls_nobody: Scanner;
+    scanner_may_call_what_the_table_says_and_nothing_else: Scanner;
     memory_may_call_what_the_table_says_and_nothing_else: Memory;
+    web_may_call_what_the_table_says_and_nothing_else: Web;
     model_may_call_what_the_table_says_and_nothing_else: Model;
     router_may_call_what_the_table_says_and_nothing_else: Router;
     gate_may_call_what_the_table_says_and_nothing_else: Gate;

@@ -192,7 +192,7 @@ fn what_a_process_lists_and_reads_before_the_seal_is_there_for_its_uid() {
 #[test]
 fn a_process_that_keeps_no_files_dies_by_opening_one_after_the_seal() {
     let without: Vec<Process> = actors().filter(|process| !has_files(*process)).collect();
-    assert!(without.contains(&Process::Scanner) && without.contains(&Process::Gate));
+    assert!(without.contains(&Process::Scanner) && without.contains(&Process::Web));
     let tasks: Vec<(Process, &str)> = without.iter().map(|process| (*process, "acts\nopenat")).collect();
     let probed = launch("", &tasks);
     for process in without {

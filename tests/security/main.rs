@@ -11,9 +11,13 @@
 
 mod attest;
 mod callers;
+mod crossings;
+mod denials;
 mod files;
+mod hijack;
 mod hostile_client;
 mod hostile_peer;
+mod incidents;
 mod jail;
 mod privileges;
 mod probed;

@@ -14,7 +14,7 @@ const NO_KIND: u16 = 99;
 const fn may(process: Process, kind: Kind) -> bool {
     match kind {
         Kind::Ready | Kind::Beat | Kind::Failing => true,
-        Kind::Launch => matches!(process, Process::Router),
+        Kind::Launch | Kind::Wall => matches!(process, Process::Router),
         Kind::Kill => matches!(process, Process::Router | Process::Gate),
         Kind::Attach | Kind::Restart | Kind::Hold | Kind::Release | Kind::Shutdown => {
             matches!(process, Process::Control)

@@ -9,6 +9,12 @@
 )]
 #![expect(clippy::disallowed_methods, reason = "tests start the real programs")]
 
+mod chatting;
+mod upstream;
+
+pub use chatting::{Chatting, text};
+pub use upstream::Upstream;
+
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,282 +1,363 @@
-//! The record as a file: appended to, made durable, read again. A torn last write is cut off at opening, and said;
-//! anything else that does not hold leaves the record closed to appending.
+//! The log: appended to and made durable, its tree kept, its checkpoints signed. Durable are the entries; a tile, a
+//! checkpoint or a count that is lost is made again from them.
 
-use crate::line::{self, Body, GENESIS, Hash, LineFault};
+use crate::counts::{self, Closed, Counts};
+use crate::digest;
+use crate::entry::{self, NoEntry};
+use crate::folder::Folder;
+use crate::hash::{self, Hash};
+use crate::keys::{KeyFault, Keys};
+use crate::note::{self, Checkpoint};
+use crate::serials::Serials;
+use crate::tail::Tail;
+use crate::tile::{self, WIDTH};
+use crate::tiles::Tiles;
 use ipc_proto::Name;
-use ipc_proto::audit::{Record, Report, Serial};
-use std::collections::{HashMap, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use ipc_proto::audit::{Action, Event, Record, Result3, Serial};
+use std::io;
 
-/// The record's file in the audit folder.
-pub(crate) const FILE: &str = "record.jsonl";
-/// Serials remembered per witness: a repeat comes at once or not at all.
-const REMEMBERED: usize = 512;
-/// One offset is kept for each so many entries.
-const STRIDE: u64 = 256;
+/// The checkpoint's file.
+pub(crate) const CHECKPOINT: &str = "checkpoint";
+/// A checkpoint is signed at the latest when so many entries came since the last.
+pub(crate) const SIGN_EVERY: u64 = 256;
 
-/// The open record.
-#[derive(Debug)]
+/// The open log.
 pub(crate) struct Log {
-    file: File,
-    /// Entries in it.
-    pub(crate) entries: u64,
-    head: Hash,
-    /// Bytes of it that are durable and hold.
-    length: u64,
-    offsets: Vec<u64>,
-    recent: HashMap<Name, VecDeque<(Serial, u64)>>,
-    /// It did not hold at opening.
-    pub(crate) broken: bool,
+    pub(crate) folder: Folder,
+    pub(crate) keys: Keys,
+    pub(crate) tiles: Tiles,
+    pub(crate) tail: Tail,
+    pub(crate) serials: Serials,
+    pub(crate) counts: Counts,
+    /// Days whose digest is due.
+    pub(crate) days: Vec<Closed>,
+    /// Entries that the checkpoint on disk covers.
+    pub(crate) signed: u64,
+    /// Audit's own witness count.
+    pub(crate) own: Serial,
 }
 
 /// Entries that are on their way to the disk.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    text: String,
-    added: Vec<(Name, Serial, u64, u64)>,
-    head: Option<Hash>,
+    coming: Vec<(Record, Vec<u8>)>,
 }
 
 impl Log {
-    /// Opens the record of this folder, or begins one.
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(FILE);
-        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-        let mut log = Self {
-            file,
-            entries: 0,
-            head: GENESIS,
-            length: 0,
-            offsets: Vec::new(),
-            recent: HashMap::new(),
-            broken: false,
-        };
-        log.recover()?;
-        Ok(log)
+    /// Entries that are durable.
+    pub(crate) fn entries(&self) -> u64 {
+        self.tiles.size()
     }
 
-    /// Reads what is there. Only a last line without its break can be torn; it never was acknowledged.
-    fn recover(&mut self) -> io::Result<()> {
-        let mut reader = BufReader::new(self.file.try_clone()?);
-        reader.seek(SeekFrom::Start(0))?;
-        let mut text = String::new();
-        loop {
-            text.clear();
-            if reader.read_line(&mut text)? == 0 {
-                return Ok(());
-            }
-            let Some(line) = text.strip_suffix('\n') else {
-                tracing::warn!(index = self.entries, bytes = text.len(), "a torn last write was cut off");
-                self.file.set_len(self.length)?;
-                return self.file.sync_data();
-            };
-            match line::read(&self.head, self.entries, line) {
-                Ok((body, hash)) => self.keep(&body.witness, body.serial, text.len() as u64, hash),
-                Err(fault) => {
-                    tracing::error!(index = self.entries, %fault, "the record does not hold; nothing is appended");
-                    self.broken = true;
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn keep(&mut self, witness: &Name, serial: Serial, bytes: u64, hash: Hash) {
-        if self.entries.is_multiple_of(STRIDE) {
-            self.offsets.push(self.length);
-        }
-        let recent = self.recent.entry(witness.clone()).or_default();
-        recent.push_back((serial, self.entries));
-        if recent.len() > REMEMBERED {
-            recent.pop_front();
-        }
-        self.entries += 1;
-        self.length += bytes;
-        self.head = hash;
-    }
-
-    /// The index of an entry that is there already.
+    /// The index of an entry that is there, or on its way, already.
     pub(crate) fn known(&self, witness: &Name, serial: Serial, batch: &Batch) -> Option<u64> {
-        let durable = self.recent.get(witness)?.iter().rev().find(|(known, _)| *known == serial);
-        let coming = batch.added.iter().find(|(name, known, ..)| name == witness && *known == serial);
-        durable.map(|(_, index)| *index).or(coming.map(|(_, _, index, _)| *index))
+        let coming = batch.coming.iter().map(|(record, _)| record);
+        let coming = coming.rev().find(|record| record.serial == serial && record.witness == *witness);
+        self.serials.index(witness, serial).or(coming.map(|record| record.index))
     }
 
     /// Adds an entry to a batch; it is not durable yet.
-    pub(crate) fn add(&self, batch: &mut Batch, mut body: Body) -> Result<u64, LineFault> {
-        body.index = self.entries + batch.added.len() as u64;
-        let (text, hash) = line::write(&batch.head.unwrap_or(self.head), &body)?;
-        batch.added.push((body.witness, body.serial, body.index, text.len() as u64));
-        batch.text.push_str(&text);
-        batch.head = Some(hash);
-        Ok(body.index)
+    pub(crate) fn add(
+        &self,
+        batch: &mut Batch,
+        time_ms: u64,
+        witness: Name,
+        serial: Serial,
+        event: Event,
+    ) -> Result<u64, NoEntry> {
+        let index = self.entries() + batch.coming.len() as u64;
+        let mut record = Record { index, time_ms, witness, serial, event, hash: [0; 32] };
+        let entry = entry::encode(&record)?;
+        record.hash = hash::leaf(&entry);
+        batch.coming.push((record, entry));
+        Ok(index)
     }
 
-    /// Makes a batch durable, or leaves the record as it was.
-    pub(crate) fn commit(&mut self, batch: &Batch) -> io::Result<()> {
-        let written = self.file.write_all(batch.text.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
-            // What was written in part is no entry: nobody has been told of it.
-            self.file.set_len(self.length)?;
-            return Err(error);
+    /// Makes a batch durable, bundle by bundle; gives the records that are. Those that could not be made so leave
+    /// no trace.
+    pub(crate) fn commit(&mut self, batch: Batch) -> (Vec<Record>, io::Result<()>) {
+        let mut coming = batch.coming.into_iter().peekable();
+        let mut durable = Vec::new();
+        while coming.peek().is_some() {
+            let room = WIDTH.saturating_sub(self.tiles.leaves().len() as u64);
+            let some: Vec<_> = coming.by_ref().take(usize::try_from(room).unwrap_or(0)).collect();
+            let written = if some.is_empty() { self.close() } else { self.write(&some) };
+            if written.is_err() {
+                return (durable, written);
+            }
+            for (record, _) in some {
+                self.keep(&record);
+                durable.push(record);
+            }
         }
-        let mut hashes = HashesOf::new(self.head, &batch.text);
-        for (witness, serial, _, bytes) in &batch.added {
-            let hash = hashes.next().unwrap_or(self.head);
-            self.keep(witness, *serial, *bytes, hash);
+        (durable, Ok(()))
+    }
+
+    fn write(&mut self, some: &[(Record, Vec<u8>)]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(some.iter().map(|(_, entry)| entry.len() + 2).sum());
+        some.iter().for_each(|(_, entry)| tile::push(&mut bytes, entry));
+        self.tail.append(&bytes)
+    }
+
+    fn keep(&mut self, record: &Record) {
+        self.tiles.push(record.hash);
+        self.serials.keep(&record.witness, record.serial, record.index);
+        self.days.extend(self.counts.add(record));
+    }
+
+    /// Puts audit's own event on the record: durable when this returns.
+    pub(crate) fn append_own(&mut self, event: Event) -> io::Result<()> {
+        self.own.number += 1;
+        let mut batch = Batch::default();
+        let witness = Name::clip(manifest::Process::Audit.name());
+        self.add(&mut batch, kit::now_ms(), witness, self.own, event).map_err(io::Error::other)?;
+        self.commit(batch).1
+    }
+
+    /// Closes the bundle that is full: its tile first, then its name.
+    fn close(&mut self) -> io::Result<()> {
+        if !self.tiles.is_full() {
+            return Ok(());
         }
-        if let Some(head) = batch.head {
-            self.head = head;
+        self.tail.mend()?;
+        self.tiles.write_full()?;
+        let index = self.tiles.closed;
+        let (from, to) = (self.folder.at(&tile::tail_path(index)), self.folder.at(&tile::bundle_path(index)));
+        if !to.exists() {
+            std::fs::rename(from, to)?;
+        }
+        self.tail = Tail::open(&self.folder, index + 1)?;
+        self.tiles.close();
+        Ok(())
+    }
+
+    /// Whether a checkpoint is due by number.
+    pub(crate) fn is_due(&self) -> bool {
+        self.tiles.is_full() || self.entries() - self.signed >= SIGN_EVERY
+    }
+
+    /// Signs the tree as it is, unless it has been, with all that readers of a checkpoint look for.
+    pub(crate) fn sign(&mut self) -> io::Result<()> {
+        self.close()?;
+        let size = self.entries();
+        if size != self.signed || !self.folder.has(CHECKPOINT) {
+            self.write_partials()?;
+            let note = self.checkpoint()?;
+            self.folder.write(CHECKPOINT, note.as_bytes(), true)?;
+            self.drop_partials(self.signed)?;
+            self.signed = size;
+            self.folder.write(counts::FILE, self.counts.note(&self.keys.secret).as_bytes(), false)?;
+        }
+        while let Some(day) = self.days.first() {
+            let root = self.tiles.root(day.size)?;
+            let (file, note) = digest::of(day, &root, &self.keys.secret);
+            self.folder.write(&file, note.as_bytes(), true)?;
+            self.days.remove(0);
         }
         Ok(())
     }
 
-    /// Entries from `from` on, at most `max`.
-    pub(crate) fn read(&self, from: u64, max: usize) -> io::Result<Vec<Record>> {
-        if from >= self.entries {
-            return Ok(Vec::new());
-        }
-        let block = usize::try_from(from / STRIDE).unwrap_or(usize::MAX);
-        let offset = self.offsets.get(block).copied().unwrap_or(self.length);
-        let reader = BufReader::new(At { file: &self.file, at: offset, end: self.length });
-        let skip = usize::try_from(from % STRIDE).unwrap_or(0);
-        let mut records = Vec::new();
-        for line in reader.lines().skip(skip).take(max) {
-            records.extend(line::show(&line?));
-        }
-        Ok(records)
+    /// The signed note of the tree as it is.
+    pub(crate) fn checkpoint(&self) -> io::Result<String> {
+        let (size, secret) = (self.entries(), &self.keys.secret);
+        let root = self.tiles.root(size)?;
+        let checkpoint = Checkpoint { origin: secret.public.name.clone(), size, root };
+        Ok(note::sign(&checkpoint.text(), &[secret]))
     }
 
-    /// Reads everything and checks every hash.
-    pub(crate) fn verify(&self) -> io::Result<Report> {
-        verify(BufReader::new(At { file: &self.file, at: 0, end: u64::MAX }))
-    }
-}
-
-/// Checks a record from its first line to its last.
-pub(crate) fn verify(mut reader: impl BufRead) -> io::Result<Report> {
-    let mut report = Report { entries: 0, broken_at: None, fault: None, head: GENESIS };
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let mut bounded = io::Read::take(&mut reader, line::BOUND as u64 + 1);
-        if bounded.read_until(b'\n', &mut bytes)? == 0 {
-            return Ok(report);
+    fn write_partials(&self) -> io::Result<()> {
+        for (level, hashes) in self.tiles.edge.iter().enumerate().filter(|(_, hashes)| !hashes.is_empty()) {
+            let path = tile::path(level, self.tiles.closed >> (8 * level));
+            self.folder.write(&tile::partial_path(&path, hashes.len()), &tile::encode(hashes), false)?;
         }
-        let text = std::str::from_utf8(&bytes).ok().and_then(|text| text.strip_suffix('\n'));
-        let checked = match text {
-            Some(text) => line::read(&report.head, report.entries, text).map_err(|fault| fault.to_string()),
-            None => Err("a torn last write, or not a line".to_owned()),
-        };
-        match checked {
-            Ok((_, hash)) => (report.entries, report.head) = (report.entries + 1, hash),
-            Err(fault) => {
-                report.broken_at = Some(report.entries);
-                report.fault = Some(Name::clip(&fault));
-                return Ok(report);
+        let width = self.tiles.leaves().len();
+        if width == 0 {
+            return Ok(());
+        }
+        let path = tile::bundle_path(self.tiles.closed);
+        self.folder.write(&tile::partial_path(&path, width), &self.tail.read()?, false)
+    }
+
+    /// Removes partial tiles that neither this checkpoint nor the one before, of `before` entries, needs.
+    fn drop_partials(&self, before: u64) -> io::Result<()> {
+        let size = self.entries();
+        for level in 0..self.tiles.edge.len() {
+            let span = 8 * level;
+            for index in ((before / WIDTH) >> span)..=(self.tiles.closed >> span) {
+                let widths =
+                    [before, size].map(|size| size >> span).map(|hashes| (hashes / WIDTH, hashes % WIDTH));
+                let kept =
+                    widths.iter().filter(|(tile, _)| *tile == index && index == self.tiles.closed >> span);
+                let kept: Vec<String> = kept.map(|(_, width)| width.to_string()).collect();
+                self.folder.keep_only(&tile::partial_folder(&tile::path(level, index)), &kept)?;
+                if level == 0 {
+                    self.folder.keep_only(&tile::partial_folder(&tile::bundle_path(index)), &kept)?;
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Signs with a new key from here on: the note that binds it to the old one, then the record, then the key.
+    pub(crate) fn rotate(&mut self) -> Result<String, KeyFault> {
+        let note = self.keys.prepare(&self.folder)?;
+        self.finish_rotation(hash::of(note.as_bytes()), true)?;
+        Ok(note)
+    }
+
+    /// Brings a rotation to its end that is prepared.
+    pub(crate) fn finish_rotation(&mut self, note: Hash, record: bool) -> Result<(), KeyFault> {
+        let failed = |cause| KeyFault::File { file: "the record of the rotation", cause };
+        if record {
+            let mut event = Event::new(Action::KeyRotated, Result3::Success);
+            event.hash = Some(note);
+            self.append_own(event).map_err(failed)?;
+        }
+        self.keys.install(&self.folder)?;
+        self.sign().map_err(failed)
     }
 }
 
-/// The hash that each line of a text of whole lines carries.
-struct HashesOf<'a>(std::str::Lines<'a>, Hash);
-
-impl<'a> HashesOf<'a> {
-    fn new(head: Hash, text: &'a str) -> Self {
-        Self(text.lines(), head)
-    }
-}
-
-impl Iterator for HashesOf<'_> {
-    type Item = Hash;
-    fn next(&mut self) -> Option<Hash> {
-        self.1 = line::show(self.0.next()?)?.hash;
-        Some(self.1)
-    }
-}
-
-/// Reads a file from a place of its own, so that appending is not disturbed.
-struct At<'a> {
-    file: &'a File,
-    at: u64,
-    end: u64,
-}
-
-impl io::Read for At<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let most = buffer.len().min(left);
-        let length = self.file.read_at(buffer.get_mut(..most).unwrap_or_default(), self.at)?;
-        self.at += length as u64;
-        Ok(length)
+/// At a stop what is not signed yet is: the last chance is when the writer is dropped. A killed process leaves it to
+/// the next start.
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Err(error) = self.sign() {
+            tracing::error!(%error, "no checkpoint at the stop; the next start signs one");
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::audit::{Action, Event, Result3};
+    use crate::open::{self, Opened};
+    use std::path::Path;
+
+    fn opened(folder: &Path) -> Log {
+        match open::open(folder).unwrap() {
+            Opened::Whole(log) => *log,
+            Opened::Broken(fault) => panic!("{fault}"),
+        }
+    }
 
     fn append(log: &mut Log, count: u64) {
         let mut batch = Batch::default();
-        for number in 0..count {
-            let serial = Serial { life: log.entries, number };
+        let life = log.entries();
+        for number in 1..=count {
             let event = Event::new(Action::TurnStarted, Result3::Success);
-            let body = Body { index: 0, time_ms: 1, witness: Name::clip("router"), serial, event };
-            log.add(&mut batch, body).unwrap();
+            log.add(&mut batch, 1, Name::clip("router"), Serial { life, number }, event).unwrap();
         }
-        log.commit(&batch).unwrap();
+        log.commit(batch).1.unwrap();
     }
 
     #[test]
     fn what_was_appended_is_there_after_reopening_and_verifies() {
         let folder = tempfile::tempdir().unwrap();
-        let mut log = Log::open(folder.path()).unwrap();
+        let mut log = opened(folder.path());
         append(&mut log, 300);
         append(&mut log, 300);
-        let reopened = Log::open(folder.path()).unwrap();
-        assert_eq!((reopened.entries, reopened.head, reopened.broken), (600, log.head, false));
+        let root = log.tiles.root(600).unwrap();
+        drop(log);
+        let reopened = opened(folder.path());
+        assert_eq!(
+            (reopened.entries(), reopened.tiles.root(600).unwrap(), reopened.signed),
+            (600, root, 600)
+        );
         let indices: Vec<u64> = reopened.read(250, 20).unwrap().iter().map(|record| record.index).collect();
         assert_eq!(indices, (250..270).collect::<Vec<_>>());
-        assert_eq!(reopened.verify().unwrap().entries, 600);
         assert!(reopened.read(600, 5).unwrap().is_empty());
+        let findings = crate::check::run(folder.path(), None, None).unwrap();
+        assert_eq!((findings.entries, findings.faults.number, findings.head), (600, 0, root));
     }
 
     #[test]
-    fn a_torn_last_write_is_cut_off_and_an_edit_is_placed() {
+    fn a_write_torn_at_any_byte_of_the_last_two_entries_is_cut_off_at_the_start_and_is_on_the_record() {
         let folder = tempfile::tempdir().unwrap();
-        append(&mut Log::open(folder.path()).unwrap(), 5);
-        let path = folder.path().join(FILE);
-        let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &whole[..whole.len() - 10]).unwrap();
-        let log = Log::open(folder.path()).unwrap();
-        assert_eq!((log.entries, log.broken), (4, false));
-        let text = String::from_utf8(whole).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        for (edited, at) in [
-            (text.replacen("router", "runner", 1), 0),
-            ([lines[0], lines[2], lines[3]].join("\n") + "\n", 1),
-            ([lines[0], lines[2], lines[1]].join("\n") + "\n", 1),
-        ] {
-            std::fs::write(&path, edited).unwrap();
-            let log = Log::open(folder.path()).unwrap();
-            assert!(log.broken);
-            assert_eq!(log.verify().unwrap().broken_at, Some(at));
+        let mut log = opened(folder.path());
+        append(&mut log, 3);
+        log.sign().unwrap();
+        let tail = folder.path().join(tile::tail_path(0));
+        let signed = std::fs::read(&tail).unwrap().len();
+        append(&mut log, 2);
+        let whole = std::fs::read(&tail).unwrap();
+        // As a kill leaves it: without the checkpoint of the stop.
+        std::mem::forget(log);
+        let kept: Vec<(std::path::PathBuf, Vec<u8>)> = ["checkpoint", "counts"]
+            .map(|file| (folder.path().join(file), std::fs::read(folder.path().join(file)).unwrap()))
+            .into();
+        for length in signed..=whole.len() {
+            std::fs::write(&tail, &whole[..length]).unwrap();
+            for (file, bytes) in &kept {
+                std::fs::write(file, bytes).unwrap();
+            }
+            let entries = tile::entries(&whole[..length]).count() as u64;
+            let torn = tile::entries(&whole[..length]).last().unwrap().end != length;
+            let log = opened(folder.path());
+            assert_eq!(log.entries(), entries + u64::from(torn), "{length} bytes");
+            if torn {
+                let last = log.read(entries, 1).unwrap().into_vec().remove(0);
+                assert_eq!(last.event.action, Action::RecordRepaired);
+            }
+            drop(log);
+            assert_eq!(
+                crate::check::run(folder.path(), None, None).unwrap().faults.number,
+                0,
+                "{length} bytes"
+            );
         }
     }
 
     #[test]
     fn the_same_serial_is_one_entry_also_after_reopening() {
         let folder = tempfile::tempdir().unwrap();
-        let mut log = Log::open(folder.path()).unwrap();
-        append(&mut log, 3);
-        let log = Log::open(folder.path()).unwrap();
-        let serial = Serial { life: 0, number: 1 };
+        append(&mut opened(folder.path()), 3);
+        let log = opened(folder.path());
+        let serial = Serial { life: 0, number: 2 };
         assert_eq!(log.known(&Name::clip("router"), serial, &Batch::default()), Some(1));
         assert_eq!(log.known(&Name::clip("gate"), serial, &Batch::default()), None);
+    }
+
+    #[test]
+    fn a_key_is_followed_by_another_and_a_reader_of_the_old_one_trusts_both() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = opened(folder.path());
+        append(&mut log, 3);
+        let old = log.keys.secret.public.text();
+        for _ in 0..2 {
+            log.rotate().unwrap();
+            append(&mut log, 3);
+        }
+        drop(log);
+        let new = std::fs::read_to_string(folder.path().join("key.pub")).unwrap();
+        assert_ne!(old, new.trim_end());
+        for key in [old, new] {
+            let findings = crate::check::run(folder.path(), Some(&key), None).unwrap();
+            assert_eq!((findings.faults.listed, findings.vouched), (vec![], 11));
+        }
+    }
+
+    #[test]
+    fn a_rotation_that_a_kill_interrupted_is_brought_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = opened(folder.path());
+        append(&mut log, 3);
+        let note = log.keys.prepare(&log.folder).unwrap();
+        std::mem::forget(log);
+        let log = opened(folder.path());
+        assert!(note.contains(&log.keys.secret.public.text()));
+        assert!(log.read(0, 9).unwrap().iter().any(|record| record.event.action == Action::KeyRotated));
+        drop(log);
+        assert_eq!(crate::check::run(folder.path(), None, None).unwrap().faults.listed, vec![]);
+    }
+
+    #[test]
+    fn memory_of_the_tree_does_not_grow_with_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = opened(folder.path());
+        for _ in 0..20 {
+            append(&mut log, 500);
+        }
+        assert!(log.tiles.edge.iter().map(Vec::len).sum::<usize>() <= 2 * 256);
     }
 }

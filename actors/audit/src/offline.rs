@@ -1,55 +1,87 @@
-//! `audit --offline verify --dir DIR [--json]`: checks a copy of the record with no host. `agentctl audit verify
-//! --dir` executes this.
+//! `audit --offline …`: what can be done with a log's folder and no host. `agentctl audit … --dir` executes this. It
+//! reads the folder it is told, and writes nothing but the file of a witness.
 
-use crate::line;
-use crate::log::{self, FILE};
-use serde_json::json;
-use std::fs::File;
-use std::io::{BufReader, Write};
-use std::path::PathBuf;
+mod entries;
+mod export;
+mod prove;
+mod show;
+mod verify;
+mod words;
+
+use crate::counts::value;
+use ipc_proto::Name;
+use ipc_proto::audit::Filter;
+use std::io::Write;
 use std::process::ExitCode;
+use words::Words;
 
 const USAGE: u8 = 64;
+const HELP: &str = "usage: audit --offline COMMAND --dir DIR [--json]
+  verify  [--key FILE] [--checkpoint FILE] [--against DIR]
+  witness --file FILE [--key FILE]
+  prove   INDEX [--checkpoint FILE]
+  query   [--from INDEX] [--action A] [--category C] [--result R] [--severity S] [--witness W]
+          [--subject NAME] [--session ID] [--since MS] [--until MS]
+  export  [--format jsonl|ocsf|syslog] [--from INDEX] [--follow]
+  stats";
+
+/// Why a command came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OfflineFault {
+    #[error("{0}")]
+    Usage(String),
+    #[error("{file}: {cause}")]
+    File { file: String, cause: std::io::Error },
+    #[error("{0}")]
+    Log(String),
+    #[error("standard output: {0}")]
+    Output(#[from] std::io::Error),
+}
 
 /// Runs offline.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
-    let words: Vec<String> = words.collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["verify", "--dir", folder] => verify(&PathBuf::from(folder), false),
-        ["verify", "--dir", folder, "--json"] => verify(&PathBuf::from(folder), true),
-        _ => {
-            say(&mut std::io::stderr(), "usage: audit --offline verify --dir DIR [--json]");
-            ExitCode::from(USAGE)
+    let done = Words::read(words).and_then(|words| match words.command.as_str() {
+        "verify" => verify::verify(&words),
+        "witness" => verify::witness(&words),
+        "prove" => prove::prove(&words),
+        "query" => show::query(&words),
+        "stats" => show::stats(&words),
+        "export" => export::export(&words),
+        other => Err(OfflineFault::Usage(format!("no command {other}\n{HELP}"))),
+    });
+    match done {
+        Ok(code) => code,
+        Err(OfflineFault::Output(cause)) if cause.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(fault) => {
+            drop(writeln!(std::io::stderr(), "audit: {fault}"));
+            ExitCode::from(if matches!(fault, OfflineFault::Usage(_)) { USAGE } else { 1 })
         }
     }
 }
 
-fn verify(folder: &std::path::Path, as_json: bool) -> ExitCode {
-    let path = folder.join(FILE);
-    let report = File::open(&path).and_then(|file| log::verify(BufReader::new(file)));
-    let (ok, document, text) = match report {
-        Err(error) => {
-            let message = format!("{}: {error}", path.display());
-            (false, json!({"ok": false, "error": {"type": "unreadable", "message": message}}), message)
-        }
-        Ok(report) => match (report.broken_at, &report.fault) {
-            (None, _) => {
-                let text = format!("{} entries hold; head {}", report.entries, line::hex(&report.head));
-                (true, json!({"ok": true, "entries": report.entries, "head": line::hex(&report.head)}), text)
-            }
-            (Some(at), fault) => {
-                let fault = fault.as_ref().map_or("", |fault| fault.as_str());
-                let message = format!("entry {at} does not hold: {fault}; the {at} before it do");
-                let error = json!({"type": "broken", "message": message, "index": at});
-                (false, json!({"ok": false, "entries": report.entries, "error": error}), message)
-            }
-        },
-    };
-    say(&mut std::io::stdout(), &if as_json { document.to_string() } else { text });
-    ExitCode::from(u8::from(!ok))
-}
-
-fn say(out: &mut impl Write, line: &str) {
-    drop(writeln!(out, "{line}"));
+/// The filter that the words state.
+fn filter(words: &Words) -> Result<Filter, OfflineFault> {
+    fn closed<T: serde::de::DeserializeOwned>(
+        words: &Words,
+        option: &str,
+    ) -> Result<Option<T>, OfflineFault> {
+        let found = words.get(option);
+        let read =
+            |word: &str| value(word).ok_or_else(|| OfflineFault::Usage(format!("--{option}: no {word}")));
+        found.map(read).transpose()
+    }
+    let session = words.get("session").map(str::parse).transpose();
+    Ok(Filter {
+        action: closed(words, "action")?,
+        category: closed(words, "category")?,
+        result: closed(words, "result")?,
+        severity: closed(words, "severity")?,
+        witness: words.get("witness").map(Name::clip),
+        subject: words.get("subject").map(Name::clip),
+        session: session.map_err(|cause| OfflineFault::Usage(format!("--session: {cause}")))?,
+        since_ms: words.number("since")?,
+        until_ms: words.number("until")?,
+    })
 }

@@ -1,19 +1,24 @@
 //! The interface: each method is a message to the writer.
 
+use crate::check::Check;
+use crate::digest;
 use crate::log::Log;
+use crate::open::{self, Opened};
 use crate::writer::{Message, Writer};
-use ipc_proto::audit::{Audit, AuditError, Event, FRAME_BOUND, Receipt, Record, Report, Serial, TAIL};
+use ipc_proto::audit::{
+    Audit, AuditError, Consistency, Event, FRAME_BOUND, Filter, NOTE, Page, Proof, Receipt, Record, Report,
+    Rotation, Serial, Stats, TAIL,
+};
 use ipc_proto::config::Nothing;
-use ipc_proto::{List, Name};
+use ipc_proto::{List, Name, Text};
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
 use ractor::{ActorRef, RpcReplyPort};
+use std::path::PathBuf;
 use std::time::Duration;
 use tarpc::context::Context;
 use tokio::sync::watch;
 
-/// Bytes of records in one answer: leaves room in the frame.
-const ANSWER: usize = 200 * 1024;
 /// The longest that a tail waits, ms.
 const WAIT: u32 = 20_000;
 
@@ -21,30 +26,44 @@ const WAIT: u32 = 20_000;
 pub(crate) struct Auditor {
     writer: ActorRef<Message>,
     entries: watch::Receiver<u64>,
+    folder: PathBuf,
 }
 
 impl Actor for Auditor {
     const PROCESS: Process = Process::Audit;
     type Config = Nothing;
-    type Opened = Log;
+    type Opened = (Opened, PathBuf);
 
-    fn open(_: Nothing, place: &Place) -> Result<Log, OpenFault> {
-        Log::open(&place.own()).map_err(|error| OpenFault::new("the record in the audit folder", error))
+    fn open(_: Nothing, place: &Place) -> Result<(Opened, PathBuf), OpenFault> {
+        let folder = place.own();
+        let opened =
+            open::open(&folder).map_err(|fault| OpenFault::new("the record in the audit folder", fault))?;
+        Ok((opened, folder))
     }
 
-    async fn start(log: Log, _: Host) -> Self {
-        let (sender, entries) = watch::channel(0);
-        match ractor::Actor::spawn(None, Writer, (log, sender)).await {
-            Ok((writer, _)) => Self { writer, entries },
-            // Its start only moves values: there is nothing that could fail but memory.
-            Err(_) => std::process::abort(),
-        }
+    async fn start((opened, folder): (Opened, PathBuf), _: Host) -> Self {
+        Self::begin(opened, folder).await
     }
 
     async fn serve(&self, edge: Edge) {
-        let witness = Name::clip(edge.caller().name());
-        let server = Server { witness, writer: self.writer.clone(), entries: self.entries.clone() };
+        let server = Server {
+            witness: Name::clip(edge.caller().name()),
+            writer: self.writer.clone(),
+            entries: self.entries.clone(),
+            folder: self.folder.clone(),
+        };
         edge.serve(FRAME_BOUND, server.serve()).await;
+    }
+}
+
+impl Auditor {
+    async fn begin(opened: Opened, folder: PathBuf) -> Self {
+        let (sender, entries) = watch::channel(0);
+        match ractor::Actor::spawn(None, Writer, (opened, sender)).await {
+            Ok((writer, _)) => Self { writer, entries, folder },
+            // Its start only moves values: there is nothing that could fail but memory.
+            Err(_) => std::process::abort(),
+        }
     }
 }
 
@@ -53,6 +72,7 @@ struct Server {
     witness: Name,
     writer: ActorRef<Message>,
     entries: watch::Receiver<u64>,
+    folder: PathBuf,
 }
 
 impl Server {
@@ -63,6 +83,19 @@ impl Server {
         let (reply, answer) = ractor::concurrency::oneshot();
         self.writer.cast(message(reply.into())).map_err(|_| AuditError::NotDurable)?;
         answer.await.map_err(|_| AuditError::NotDurable)?
+    }
+
+    /// Has the writer do something with the log, unless the record does not hold.
+    async fn with<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Log) -> Result<T, AuditError> + Send + 'static,
+    ) -> Result<T, AuditError> {
+        self.ask(|reply| {
+            Message::With(Box::new(move |log| {
+                let _ = reply.send(log.map_or(Err(AuditError::Broken), act));
+            }))
+        })
+        .await
     }
 }
 
@@ -82,22 +115,145 @@ impl Audit for Server {
         let wait = Duration::from_millis(wait_ms.min(WAIT).into());
         // That none came in time is an empty answer.
         let _ = tokio::time::timeout(wait, self.entries.wait_for(|entries| *entries > from)).await;
-        let max = usize::from(max).min(TAIL);
-        let records = self.ask(|reply| Message::Read(from, max, reply)).await?;
-        Ok(List::clip(fitting(records)))
+        self.with(move |log| log.read(from, usize::from(max))).await
     }
 
     async fn verify(self, _: Context) -> Result<Report, AuditError> {
-        self.ask(Message::Verify).await
+        let mut check = match Check::begin(&self.folder, None, None) {
+            Ok(check) => check,
+            Err(fault) => return Ok(broken(0, [0; 32], &fault.message)),
+        };
+        while check.step() {
+            // Appends go on meanwhile.
+            tokio::task::yield_now().await;
+        }
+        let found = check.end();
+        Ok(match found.faults.first() {
+            Some(fault) => broken(fault.index.unwrap_or(found.entries), found.head, &fault.message),
+            None => Report { entries: found.entries, broken_at: None, fault: None, head: found.head },
+        })
+    }
+
+    async fn prove(self, _: Context, index: u64) -> Result<Proof, AuditError> {
+        self.with(move |log| log.prove(index)).await
+    }
+
+    async fn consistency(self, _: Context, from: u64) -> Result<Consistency, AuditError> {
+        self.with(move |log| log.consistency(from)).await
+    }
+
+    async fn checkpoint(self, _: Context) -> Result<Text<NOTE>, AuditError> {
+        self.with(|log| log.checkpoint().map(|note| Text::clip(&note)).map_err(|_| AuditError::Broken)).await
+    }
+
+    async fn stats(self, _: Context) -> Result<Stats, AuditError> {
+        self.with(|log| Ok(log.stats())).await
+    }
+
+    async fn query(self, _: Context, from: u64, filter: Filter) -> Result<Page, AuditError> {
+        self.with(move |log| log.query(from, &filter)).await
+    }
+
+    async fn digest(self, _: Context, day: u32) -> Result<Text<NOTE>, AuditError> {
+        self.with(move |log| {
+            let note = log.folder.read_text(&digest::file(day), NOTE).map_err(|_| AuditError::Broken)?;
+            note.map(|note| Text::clip(&note)).ok_or(AuditError::NoDigest)
+        })
+        .await
+    }
+
+    async fn rotate_key(self, _: Context) -> Result<Rotation, AuditError> {
+        self.with(|log| match log.rotate() {
+            Ok(note) => {
+                Ok(Rotation { note: Text::clip(&note), key: Text::clip(&log.keys.secret.public.text()) })
+            }
+            Err(fault) => {
+                tracing::error!(%fault, "the key could not be rotated");
+                Err(AuditError::NotDurable)
+            }
+        })
+        .await
     }
 }
 
-/// As many records as fit one answer, estimated generously.
-fn fitting(records: Vec<Record>) -> impl Iterator<Item = Record> {
-    let mut bytes = 0;
-    records.into_iter().take_while(move |record| {
-        let label = record.event.label.as_ref().map_or(0, |label| label.sources.len() * 72);
-        bytes += 600 + label;
-        bytes <= ANSWER
-    })
+fn broken(index: u64, head: [u8; 32], why: &str) -> Report {
+    Report { entries: index, broken_at: Some(index), fault: Some(Name::clip(why)), head }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::audit::{Action, AuditClient, Result3, method};
+    use kit::Link;
+    use std::path::Path;
+    use std::rc::Rc;
+    use tokio::net::UnixStream;
+
+    /// A link to audit over the log of this folder, as control's: it may call every method.
+    async fn linked(folder: &Path) -> Link<AuditClient> {
+        let opened = open::open(folder).unwrap();
+        let auditor = Rc::new(Auditor::begin(opened, folder.to_owned()).await);
+        let (near, far) = UnixStream::pair().unwrap();
+        tokio::task::spawn_local(async move {
+            auditor.serve(kit::bench::edge(near, Process::Audit, Process::Control)).await;
+        });
+        kit::bench::link(far, Process::Control)
+    }
+
+    async fn append(audit: &Link<AuditClient>, number: u64) -> Result<Receipt, AuditError> {
+        let (serial, event) = (Serial { life: 9, number }, Event::new(Action::ToolDecided, Result3::Success));
+        let ask = |audit: AuditClient, cx| {
+            let event = event.clone();
+            async move { audit.append(cx, serial, event).await }
+        };
+        audit.call(&method::append, ask).await.unwrap()
+    }
+
+    #[test]
+    fn what_is_appended_at_once_is_each_one_entry_and_is_proved_counted_found_and_verified() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let served = kit::bench::run(async move {
+            let audit = linked(&path).await;
+            let together = futures::future::join_all((1..=700).map(|number| append(&audit, number))).await;
+            let mut indices: Vec<u64> = together.into_iter().map(|receipt| receipt.unwrap().index).collect();
+            // They are served in any order; a repeat is looked for among the latest.
+            let last = (1..).zip(&indices).find(|(_, index)| **index == 699).unwrap().0;
+            assert_eq!(append(&audit, last).await.unwrap().index, 699);
+            indices.sort_unstable();
+            assert_eq!(indices, (0..700).collect::<Vec<_>>());
+            let ask = |audit: AuditClient, cx| async move { audit.verify(cx).await };
+            let report = audit.call(&method::verify, ask).await.unwrap().unwrap();
+            assert_eq!((report.entries, report.fault), (700, None));
+            let ask = |audit: AuditClient, cx| async move { audit.prove(cx, 699).await };
+            let proof = audit.call(&method::prove, ask).await.unwrap().unwrap();
+            assert!(proof.entry.starts_with(b"{\"index\":699,") && proof.checkpoint.contains("\n700\n"));
+            let ask = |audit: AuditClient, cx| async move { audit.stats(cx).await };
+            let stats = audit.call(&method::stats, ask).await.unwrap().unwrap();
+            assert_eq!((stats.entries, stats.counts[0].total), (700, 700));
+            let ask = |audit: AuditClient, cx| async move { audit.query(cx, 698, Filter::default()).await };
+            let page = audit.call(&method::query, ask).await.unwrap().unwrap();
+            assert_eq!((page.records.len(), page.next), (2, None));
+            let ask = |audit: AuditClient, cx| async move { audit.prove(cx, 700).await };
+            assert_eq!(audit.call(&method::prove, ask).await.unwrap(), Err(AuditError::NoEntry));
+        });
+        served.unwrap();
+        let found = crate::check::run(folder.path(), None, None).unwrap();
+        assert_eq!((found.faults.listed, found.vouched), (vec![], 700));
+    }
+
+    #[test]
+    fn a_record_that_does_not_hold_is_not_appended_to_and_can_be_verified() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(open::open(folder.path()).unwrap());
+        std::fs::write(folder.path().join("checkpoint"), "another\n").unwrap();
+        let path = folder.path().to_owned();
+        let served = kit::bench::run(async move {
+            let audit = linked(&path).await;
+            assert_eq!(append(&audit, 1).await, Err(AuditError::Broken));
+            let ask = |audit: AuditClient, cx| async move { audit.verify(cx).await };
+            assert!(audit.call(&method::verify, ask).await.unwrap().unwrap().fault.is_some());
+        });
+        served.unwrap();
+    }
 }

@@ -97,7 +97,9 @@ macro_rules! refusals {
 refusals! {
     Whoami Status Restart Hold Release Shutdown Logs Events Submit Follow Cancel Sessions Session EndSession
     Messages Trace Users AddUser RemoveUser Agents Models Workspaces RemoveWorkspace MemoryAdd MemorySearch
-    MemoryShow MemoryList MemoryDelete AuditTail AuditVerify CredSet CredList CredRemove
+    MemoryShow MemoryList MemoryDelete AuditTail AuditVerify AuditProve AuditConsistency
+    AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey CredSet CredList CredRemove Approvals Approval Answer
+    Grants Revoke Call Policies SetPolicy RemovePolicy
 }
 
 #[cfg(test)]
@@ -118,6 +120,15 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_sees_and_answers_no_approval() {
+        for method in ["approvals", "approval", "answer", "grants", "revoke", "call"] {
+            assert!(
+                !reaches(UserRole::Guest, least_role(method)) && reaches(UserRole::User, least_role(method))
+            );
+        }
+    }
+
+    #[test]
     fn a_user_reaches_everything_but_what_operates_the_host_or_shows_others() {
         let all = reached(UserRole::Owner);
         assert_eq!(all.len(), METHODS.len());
@@ -135,9 +146,19 @@ mod tests {
             "remove_user",
             "audit_tail",
             "audit_verify",
+            "audit_prove",
+            "audit_consistency",
+            "audit_checkpoint",
+            "audit_stats",
+            "audit_query",
+            "audit_digest",
+            "audit_rotate_key",
             "cred_set",
             "cred_list",
             "cred_remove",
+            "policies",
+            "set_policy",
+            "remove_policy",
         ];
         assert_eq!(beyond, owners);
     }
@@ -151,8 +172,15 @@ mod tests {
 
     fn submit(task: Task, workspace: Option<WorkspaceId>) -> ControlRequest {
         let content = Content::text(Text::clip("hello"));
-        let ask =
-            Ask { session: Text::clip("s"), agent: None, content, task, workspace, key: Text::clip("k") };
+        let ask = Ask {
+            session: Text::clip("s"),
+            agent: None,
+            content,
+            task,
+            workspace,
+            workspace_label: None,
+            key: Text::clip("k"),
+        };
         ControlRequest::Submit { ask }
     }
 

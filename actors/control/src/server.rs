@@ -1,23 +1,27 @@
 //! The interface: each method says who answers it. It holds no logic; roles were looked at before.
 
+mod approvals;
 mod creds;
 mod memory;
 mod operations;
 mod people;
+mod policies;
 mod records;
 mod sessions;
 
 use crate::caller::Caller;
-use ipc_proto::audit::{Record, Report};
+use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
+use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk};
 use ipc_proto::credproxy::SecretInfo;
-use ipc_proto::ids::{MemoryId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::gate::{POLICY_BOUND, PolicySet};
+use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
 use ipc_proto::memory::{Area, Hit, Row};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, SessionInfo, SessionName, SessionView,
-    UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, Released, SessionInfo, SessionName,
+    SessionView, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
@@ -164,6 +168,34 @@ impl Control for Caller {
         self.verify_record().await
     }
 
+    async fn audit_prove(self, _: Context, index: u64) -> Answer<Proof> {
+        self.prove_entry(index).await
+    }
+
+    async fn audit_consistency(self, _: Context, from: u64) -> Answer<Consistency> {
+        self.prove_growth(from).await
+    }
+
+    async fn audit_checkpoint(self, _: Context) -> Answer<Text<NOTE>> {
+        self.record_checkpoint().await
+    }
+
+    async fn audit_stats(self, _: Context) -> Answer<Stats> {
+        self.record_stats().await
+    }
+
+    async fn audit_query(self, _: Context, from: u64, filter: Filter) -> Answer<Page> {
+        self.query_record(from, filter).await
+    }
+
+    async fn audit_digest(self, _: Context, day: u32) -> Answer<Text<NOTE>> {
+        self.record_digest(day).await
+    }
+
+    async fn audit_rotate_key(self, _: Context) -> Answer<Rotation> {
+        self.rotate_record_key().await
+    }
+
     async fn cred_set(
         self,
         _: Context,
@@ -180,5 +212,41 @@ impl Control for Caller {
 
     async fn cred_remove(self, _: Context, name: Name) -> Answer<()> {
         self.forget_secret(name).await
+    }
+
+    async fn approvals(self, _: Context, all: bool) -> Answer<List<ApprovalInfo, 256>> {
+        self.list_approvals(all).await
+    }
+
+    async fn approval(self, _: Context, id: ApprovalId) -> Answer<ApprovalView> {
+        self.show_approval(id).await
+    }
+
+    async fn answer(self, _: Context, id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo> {
+        self.answer_approval(id, hash, reply).await
+    }
+
+    async fn grants(self, _: Context) -> Answer<List<Grant, 256>> {
+        self.list_grants().await
+    }
+
+    async fn revoke(self, _: Context, id: ApprovalId) -> Answer<()> {
+        self.take_back(id).await
+    }
+
+    async fn call(self, _: Context, id: CallId) -> Answer<Released> {
+        self.show_call(id).await
+    }
+
+    async fn policies(self, _: Context) -> Answer<PolicySet> {
+        self.list_policies().await
+    }
+
+    async fn set_policy(self, _: Context, name: Name, text: Text<POLICY_BOUND>) -> Answer<Name> {
+        self.put_policy(name, text).await
+    }
+
+    async fn remove_policy(self, _: Context, name: Name) -> Answer<Name> {
+        self.lose_policy(name).await
     }
 }

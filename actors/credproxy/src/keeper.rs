@@ -2,10 +2,11 @@
 //! touches the own folder after the start.
 
 use crate::needles::Needles;
+use crate::prints::Printer;
 use crate::secret::Secret;
 use crate::uses::Counts;
 use crate::vault::{Fresh, Vault, VaultFault};
-use ipc_proto::credproxy::{CredError, SecretInfo};
+use ipc_proto::credproxy::{CredError, Fingerprints, SecretInfo};
 use ipc_proto::dialer::HostPort;
 use ipc_proto::{Blob, List, Name, Text};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
@@ -23,7 +24,7 @@ pub(crate) struct Keeper;
 pub(crate) struct Kept {
     vault: Vault,
     counts: Counts,
-    needles: watch::Sender<Arc<Needles>>,
+    live: Live,
     /// Whether a `Save` is on its way.
     saving: bool,
 }
@@ -55,18 +56,48 @@ pub(crate) enum Ask {
 pub(crate) struct Start {
     vault: Vault,
     counts: Counts,
+    live: Live,
+}
+
+/// What shows the live secrets without giving one away.
+struct Live {
+    printer: Printer,
     needles: watch::Sender<Arc<Needles>>,
+    fingerprints: watch::Sender<Arc<Fingerprints>>,
+}
+
+/// Its other ends, which always show the secrets as they are.
+pub(crate) struct Views {
+    /// What replies are searched for.
+    pub(crate) needles: watch::Receiver<Arc<Needles>>,
+    /// What the scanner searches texts for.
+    pub(crate) fingerprints: watch::Receiver<Arc<Fingerprints>>,
+}
+
+impl Live {
+    fn new(secrets: &[Secret]) -> Result<(Self, Views), VaultFault> {
+        let mut printer = Printer::new().map_err(VaultFault::Random)?;
+        let (needles, searched) = watch::channel(Arc::new(Needles::new(secrets)));
+        let (fingerprints, told) = watch::channel(Arc::new(printer.print(secrets)));
+        let views = Views { needles: searched, fingerprints: told };
+        Ok((Self { printer, needles, fingerprints }, views))
+    }
+
+    fn show(&mut self, secrets: &[Secret]) {
+        self.needles.send_replace(Arc::new(Needles::new(secrets)));
+        self.fingerprints.send_replace(Arc::new(self.printer.print(secrets)));
+    }
 }
 
 impl Start {
-    /// Opens counts and builds what replies are searched for. The receiver always shows the live secrets.
-    pub(crate) fn new(vault: Vault) -> Result<(Self, watch::Receiver<Arc<Needles>>), VaultFault> {
+    /// Opens counts and builds what the live secrets are recognised by.
+    pub(crate) fn new(vault: Vault) -> Result<(Self, Views), VaultFault> {
         // An actor that ends looks for its process groups, and the first look asks the kernel for the number of
         // processors, which is not allowed after the seal: the look is taken here.
         drop(ractor::pg::which_groups());
         let counts = Counts::open(vault.store());
-        let (needles, live) = watch::channel(Arc::new(Needles::new(&vault.values()?)));
-        Ok((Self { vault, counts, needles }, live))
+        let (live, views) = Live::new(&vault.values()?)?;
+        Ok((Self { vault, counts, live }, views))
     }
 }
 
@@ -76,8 +107,8 @@ impl Actor for Keeper {
     type Arguments = Start;
 
     async fn pre_start(&self, _: ActorRef<Ask>, start: Start) -> Result<Kept, ActorProcessingErr> {
-        let Start { vault, counts, needles } = start;
-        Ok(Kept { vault, counts, needles, saving: false })
+        let Start { vault, counts, live } = start;
+        Ok(Kept { vault, counts, live, saving: false })
     }
 
     async fn handle(&self, me: ActorRef<Ask>, ask: Ask, kept: &mut Kept) -> Result<(), ActorProcessingErr> {
@@ -119,14 +150,14 @@ impl Kept {
         self.changed(removed)
     }
 
-    /// From here on replies are searched for what is live now.
+    /// From here on replies and texts are searched for what is live now.
     fn changed(&mut self, done: Result<(), VaultFault>) -> Result<(), CredError> {
         let values = done.and_then(|()| self.vault.values());
         let values = values.map_err(|fault| {
             tracing::error!(%fault, "the vault could not be changed");
             CredError::Vault
         })?;
-        self.needles.send_replace(Arc::new(Needles::new(&values)));
+        self.live.show(&values);
         Ok(())
     }
 

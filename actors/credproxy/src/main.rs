@@ -9,6 +9,7 @@ mod format;
 mod headers;
 mod keeper;
 mod needles;
+mod prints;
 mod proxy;
 mod redact;
 mod replies;

@@ -15,6 +15,7 @@ use ipc_proto::credproxy::{
 };
 use ipc_proto::dialer::HostPort;
 use ipc_proto::{Blob, List, Name, Text};
+use manifest::Process;
 use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
 use rustls::ClientConfig;
@@ -47,6 +48,8 @@ pub(crate) struct Proxy<O> {
     pub(crate) tls: Arc<ClientConfig>,
     /// Where plain HTTP may go.
     pub(crate) plain_http: BTreeSet<HostPort>,
+    /// The one secret that web may have put into its requests.
+    pub(crate) web_secret: Option<Name>,
     /// Room for replies.
     pub(crate) slots: Arc<Semaphore>,
     /// What upstreams may take.
@@ -54,6 +57,19 @@ pub(crate) struct Proxy<O> {
 }
 
 impl<O: Outside> Proxy<O> {
+    /// Whether this caller may have this request sent. Web, which reads hostile bytes all day, searches with the key of
+    /// its provider and has nothing else of the vault; what needs no secret it sends by itself.
+    pub(crate) async fn admit(&self, caller: Process, request: &Request) -> Result<(), CredError> {
+        let secret = request.secret.as_ref().map(|placement| &placement.secret);
+        if caller != Process::Web || secret.is_some() && secret == self.web_secret.as_ref() {
+            return Ok(());
+        }
+        tracing::warn!("refused: web asked for a secret that is not its own");
+        let event = Event::new(Action::SecretMisdirected, Result3::Blocked).because("not the secret of web");
+        self.note(Event { subject: secret.cloned(), hash: Some(hash(request)), ..event }).await;
+        Err(CredError::NotBound)
+    }
+
     /// Sends a request and keeps its reply among `replies`.
     pub(crate) async fn request(&self, replies: &Replies, request: Request) -> Result<Head, CredError> {
         let address = Address::parse(&request.url)?;

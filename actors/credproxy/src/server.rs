@@ -1,6 +1,6 @@
 //! Credproxy's methods: each hands on to the proxy. The record and the dialler are reached from here.
 
-use crate::keeper::{Keeper, Start};
+use crate::keeper::{Keeper, Start, Views};
 use crate::proxy::{AT_ONCE, Outside, Proxy};
 use crate::replies::Replies;
 use crate::store::Store;
@@ -9,7 +9,8 @@ use crate::upstream::Limits;
 use crate::vault::Vault;
 use ipc_proto::audit::Event;
 use ipc_proto::credproxy::{
-    Chunk, CredError, Credproxy as _, FRAME_BOUND, Head, Reply, Request, SECRET_BOUND, SecretInfo,
+    Chunk, CredError, Credproxy as _, FRAME_BOUND, Fingerprints, Head, Reply, Request, SECRET_BOUND,
+    SecretInfo,
 };
 use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
 use ipc_proto::{Blob, Fault, List, Name, Text, config};
@@ -20,18 +21,26 @@ use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tarpc::context::Context;
 use tokio::sync::{Semaphore, watch};
 
 /// The process.
-pub(crate) struct Credproxy(Rc<Proxy<Peers>>);
+pub(crate) struct Credproxy {
+    proxy: Rc<Proxy<Peers>>,
+    fingerprints: watch::Receiver<Arc<Fingerprints>>,
+}
+
+/// How long a look for new fingerprints waits.
+const WATCHED: Duration = Duration::from_secs(20);
 
 /// What it opened.
 pub(crate) struct Opened {
     start: Start,
-    needles: watch::Receiver<Arc<crate::needles::Needles>>,
+    views: Views,
     tls: Arc<ClientConfig>,
     plain_http: BTreeSet<HostPort>,
+    web_secret: Option<Name>,
 }
 
 impl kit::Actor for Credproxy {
@@ -44,14 +53,17 @@ impl kit::Actor for Credproxy {
         let tls =
             tls::client(&store).map_err(|fault| OpenFault::new("the certificate authorities", fault))?;
         let vault = Vault::open(store).map_err(|fault| OpenFault::new("the vault", fault))?;
-        let (start, needles) = Start::new(vault).map_err(|fault| OpenFault::new("the vault", fault))?;
+        let (start, views) = Start::new(vault).map_err(|fault| OpenFault::new("the vault", fault))?;
         let plain_http = config.plain_http.iter().map(|text| text.parse()).collect::<Result<_, NoHost>>();
         let plain_http = plain_http.map_err(|fault| OpenFault::new("[credproxy] plain_http", fault))?;
-        Ok(Opened { start, needles, tls, plain_http })
+        let web_secret = config.web_secret.map(Name::new).transpose();
+        let web_secret = web_secret.map_err(|fault| OpenFault::new("[web.search] secret", fault))?;
+        Ok(Opened { start, views, tls, plain_http, web_secret })
     }
 
     async fn start(opened: Opened, host: Host) -> Self {
-        let Opened { start, needles, tls, plain_http } = opened;
+        let Opened { start, views, tls, plain_http, web_secret } = opened;
+        let Views { needles, fingerprints } = views;
         // An actor fails to start when its name is taken or its own start fails; this one has neither.
         let keeper = match ractor::Actor::spawn(None, Keeper, start).await {
             Ok((keeper, _)) => keeper,
@@ -63,16 +75,23 @@ impl kit::Actor for Credproxy {
             descriptors: host.descriptors(Process::Dialer),
         };
         let slots = Arc::new(Semaphore::new(AT_ONCE));
-        Self(Rc::new(Proxy { outside, keeper, needles, tls, plain_http, slots, limits: Limits::USUAL }))
+        let limits = Limits::USUAL;
+        let proxy = Proxy { outside, keeper, needles, tls, plain_http, web_secret, slots, limits };
+        Self { proxy: Rc::new(proxy), fingerprints }
     }
 
     async fn serve(&self, edge: Edge) {
-        let server = CredproxyServer { proxy: Rc::clone(&self.0), replies: Replies::default() };
+        let server = CredproxyServer {
+            caller: edge.caller(),
+            proxy: Rc::clone(&self.proxy),
+            replies: Replies::default(),
+            fingerprints: self.fingerprints.clone(),
+        };
         edge.serve(FRAME_BOUND, server.serve()).await;
     }
 
     fn queue_depth(&self) -> u64 {
-        u64::try_from(AT_ONCE.saturating_sub(self.0.slots.available_permits())).unwrap_or(0)
+        u64::try_from(AT_ONCE.saturating_sub(self.proxy.slots.available_permits())).unwrap_or(0)
     }
 }
 
@@ -110,12 +129,15 @@ const fn missed(fault: Fault) -> DialError {
 /// One caller's view: its replies are its own.
 #[derive(Clone)]
 struct CredproxyServer {
+    caller: Process,
     proxy: Rc<Proxy<Peers>>,
     replies: Replies,
+    fingerprints: watch::Receiver<Arc<Fingerprints>>,
 }
 
 impl ipc_proto::credproxy::Credproxy for CredproxyServer {
     async fn request(self, _: Context, request: Request) -> Result<Head, CredError> {
+        self.proxy.admit(self.caller, &request).await?;
         self.proxy.request(&self.replies, request).await
     }
 
@@ -143,5 +165,50 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
 
     async fn remove(self, _: Context, name: Name) -> Result<(), CredError> {
         self.proxy.remove(name).await
+    }
+    async fn fingerprints(mut self, _: Context, known: Option<u64>) -> Fingerprints {
+        newer(&mut self.fingerprints, known, WATCHED).await
+    }
+}
+
+/// The fingerprints once they are others than `known`, or as they are when that has taken `patience`.
+async fn newer(
+    fingerprints: &mut watch::Receiver<Arc<Fingerprints>>,
+    known: Option<u64>,
+    patience: Duration,
+) -> Fingerprints {
+    let fresh = fingerprints.wait_for(|now| Some(now.version) != known);
+    if let Ok(Ok(fresh)) = tokio::time::timeout(patience, fresh).await {
+        return Fingerprints::clone(&fresh);
+    }
+    Fingerprints::clone(&fingerprints.borrow())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(version: u64) -> Arc<Fingerprints> {
+        Arc::new(Fingerprints { version, key: [0; 32], prints: List::default() })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_knows_the_fingerprints_waits_for_others_or_for_the_end_of_patience() {
+        let (sender, mut live) = watch::channel(version(1));
+        assert_eq!(newer(&mut live, None, WATCHED).await.version, 1);
+        assert_eq!(
+            newer(&mut live, Some(9), WATCHED).await.version,
+            1,
+            "another life's version is no reason to wait"
+        );
+        let before = tokio::time::Instant::now();
+        assert_eq!(newer(&mut live, Some(1), WATCHED).await.version, 1);
+        assert_eq!(before.elapsed(), WATCHED);
+        let change = async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            sender.send_replace(version(2));
+        };
+        let (found, ()) = tokio::join!(newer(&mut live, Some(1), WATCHED), change);
+        assert_eq!(found.version, 2);
     }
 }

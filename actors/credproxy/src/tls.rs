@@ -2,9 +2,7 @@
 //! folder if an owner put it there (a private authority, or a test's). Read before the seal.
 
 use crate::store::Store;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use std::io;
 use std::sync::Arc;
 
@@ -19,30 +17,15 @@ pub(crate) enum TlsFault {
     /// The file cannot be read.
     #[error("extra-roots.pem: {0}")]
     File(#[source] io::Error),
-    /// The file holds something that is no certificate.
-    #[error("extra-roots.pem: not certificates in PEM: {0}")]
-    Pem(rustls::pki_types::pem::Error),
-    /// A certificate cannot stand for an authority.
+    /// The file holds something that stands for no authority.
     #[error("extra-roots.pem: {0}")]
-    Root(rustls::Error),
-    /// The library refuses its own defaults.
-    #[error("TLS: {0}")]
-    Setup(rustls::Error),
+    Roots(::upstream::TlsFault),
 }
 
-/// The client's side of TLS 1.2 and 1.3, HTTP/1.1 only.
+/// The client's side of TLS, with the authorities of the file.
 pub(crate) fn client(store: &Store) -> Result<Arc<ClientConfig>, TlsFault> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(file) = store.read(EXTRA_FILE, BOUND).map_err(TlsFault::File)? {
-        for certificate in CertificateDer::pem_slice_iter(&file.bytes) {
-            roots.add(certificate.map_err(TlsFault::Pem)?).map_err(TlsFault::Root)?;
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let mut config = builder.map_err(TlsFault::Setup)?.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    let file = store.read(EXTRA_FILE, BOUND).map_err(TlsFault::File)?;
+    ::upstream::client(&file.map(|file| file.bytes).unwrap_or_default()).map_err(TlsFault::Roots)
 }
 
 #[cfg(test)]

@@ -2,27 +2,20 @@
 //! not followed, upgrades and compressed replies are refused. It makes no socket and sets no option of one.
 
 use crate::address::Address;
+use ::upstream::{Bytewise, Fault};
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, RETRY_AFTER};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use ipc_proto::credproxy::CredError;
-use ipc_proto::dialer::{DialError, Host};
+use ipc_proto::dialer::DialError;
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
-/// The largest head of a reply, bytes.
-const HEAD_BOUND: usize = 64 * 1024;
+pub(crate) use ::upstream::Driver;
 
 /// How long an upstream may take, and how much it may send.
 #[derive(Clone, Copy, Debug)]
@@ -51,19 +44,6 @@ impl Limits {
     };
 }
 
-/// What a connection is to HTTP: a stream of bytes, encrypted or not.
-pub(crate) trait Bytewise: AsyncRead + AsyncWrite + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Unpin> Bytewise for T {}
-
-/// The task that drives a connection; dropping it closes the connection.
-pub(crate) struct Driver(JoinHandle<()>);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// Makes a dialled descriptor into a stream to the address, with TLS where it says so.
 pub(crate) async fn open(
     descriptor: OwnedFd,
@@ -71,36 +51,26 @@ pub(crate) async fn open(
     tls: &Arc<ClientConfig>,
     limits: Limits,
 ) -> Result<Box<dyn Bytewise>, CredError> {
-    let stream = adopt(descriptor).map_err(|_| CredError::Dial(DialError::Down))?;
-    if !address.tls {
-        return plain(stream);
-    }
-    let name = server_name(&address.target.host)?;
-    let connector = tokio_rustls::TlsConnector::from(Arc::clone(tls));
-    match timeout(limits.handshake, connector.connect(name, stream)).await {
-        Ok(Ok(stream)) => Ok(Box::new(stream)),
-        Ok(Err(_)) | Err(_) => Err(CredError::Tls),
-    }
-}
-
-fn adopt(descriptor: OwnedFd) -> std::io::Result<TcpStream> {
     let stream = std::net::TcpStream::from(descriptor);
-    stream.set_nonblocking(true)?;
-    TcpStream::from_std(stream)
+    if !address.tls && !is_own(&stream) {
+        return Err(CredError::Dial(DialError::NotAllowed));
+    }
+    let tls = address.tls.then_some(tls);
+    ::upstream::open(stream.into(), &address.target.host, tls, limits.handshake).await.map_err(broken)
 }
 
 /// Without TLS the only proof of who is at the other end is the kernel's, that it is this machine.
-fn plain(stream: TcpStream) -> Result<Box<dyn Bytewise>, CredError> {
-    match stream.peer_addr() {
-        Ok(peer) if peer.ip().is_loopback() => Ok(Box::new(stream)),
-        _ => Err(CredError::Dial(DialError::NotAllowed)),
-    }
+fn is_own(stream: &std::net::TcpStream) -> bool {
+    stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback())
 }
 
-fn server_name(host: &Host) -> Result<ServerName<'static>, CredError> {
-    match host {
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| CredError::BadUrl),
-        Host::Address(address) => Ok(ServerName::IpAddress((*address).into())),
+const fn broken(fault: Fault) -> CredError {
+    match fault {
+        Fault::Descriptor => CredError::Dial(DialError::Down),
+        Fault::Name => CredError::BadUrl,
+        Fault::Tls => CredError::Tls,
+        Fault::Protocol => CredError::Upstream,
+        Fault::Stalled => CredError::Stalled,
     }
 }
 
@@ -118,34 +88,14 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// Sends it and waits for the head of the reply. The body follows while the driver lives.
+/// Sends it and waits for the head of the reply. The body follows while the driver lives. A compressed reply is
+/// refused: no secret could be found in it.
 pub(crate) async fn send(
     stream: Box<dyn Bytewise>,
     request: Request<Full<Bytes>>,
     limits: Limits,
 ) -> Result<(Response<Incoming>, Driver), CredError> {
-    let built = http1::Builder::new().max_buf_size(HEAD_BOUND).handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = built.map_err(|_| CredError::Upstream)?;
-    let driver = Driver(tokio::task::spawn_local(async move {
-        // What ends the connection is told to whoever reads the body.
-        drop(connection.await);
-    }));
-    let reply = match timeout(limits.head, sender.send_request(request)).await {
-        Ok(Ok(reply)) => reply,
-        Ok(Err(_)) => return Err(CredError::Upstream),
-        Err(_) => return Err(CredError::Stalled),
-    };
-    if is_opaque(&reply) {
-        return Err(CredError::Upstream);
-    }
-    Ok((reply, driver))
-}
-
-/// Whether the body would not be the plain bytes in which a secret can be found.
-fn is_opaque(reply: &Response<Incoming>) -> bool {
-    let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    reply.status() == StatusCode::SWITCHING_PROTOCOLS
-        || !reply.headers().get_all(CONTENT_ENCODING).iter().all(plain)
+    ::upstream::send(stream, request, limits.head).await.map_err(broken)
 }
 
 /// `Retry-After` in seconds; a date is left out, since the clocks of two machines differ.

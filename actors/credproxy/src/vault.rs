@@ -54,6 +54,9 @@ pub(crate) enum VaultFault {
     /// Randomness or sealing failed.
     #[error("sealing: {0}")]
     Envelope(EnvelopeFault),
+    /// There is no randomness for the key of the fingerprints.
+    #[error("randomness: {0}")]
+    Random(getrandom::Error),
 }
 
 /// What the vault holds, as it stands in the sealed body.

@@ -4,7 +4,6 @@
 
 mod connect;
 mod names;
-mod ranges;
 mod rule;
 mod server;
 

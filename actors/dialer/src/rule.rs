@@ -2,7 +2,7 @@
 //!
 //! A name is decided on before it is resolved (a DNS question alone can carry data out), and its addresses after.
 
-use crate::ranges::is_public;
+use address::Unfit;
 use ipc_proto::config;
 use ipc_proto::dialer::{DialError, Host, HostPort, NoHost};
 use manifest::Process;
@@ -15,23 +15,34 @@ pub(crate) struct Rules {
     bound: BTreeSet<HostPort>,
     /// Hosts on this machine's loopback that credproxy may reach; their addresses must be loopback.
     loopback: BTreeSet<HostPort>,
+    /// Hosts that web may reach wherever they are; every other one at public addresses alone.
+    private: BTreeSet<HostPort>,
 }
 
 /// An entry of the configuration is not `host:port`.
 #[derive(Debug, thiserror::Error)]
-#[error("[credproxy] hosts, plain_http or a provider's base_url: `{0}` is not host:port")]
+#[error("[credproxy] hosts, plain_http, [web] private_hosts or a base_url: `{0}` is not host:port")]
 pub(crate) struct BadEntry(String);
 
 impl Rules {
     /// The rules of the configuration.
     pub(crate) fn new(config: &config::Dialer) -> Result<Self, BadEntry> {
-        Ok(Self { bound: entries(&config.credproxy_hosts)?, loopback: entries(&config.loopback_hosts)? })
+        Ok(Self {
+            bound: entries(&config.credproxy_hosts)?,
+            loopback: entries(&config.loopback_hosts)?,
+            private: entries(&config.web_private_hosts)?,
+        })
     }
 
-    /// Whether `caller` may ask for this host at all, before anything is resolved.
+    /// Whether `caller` may ask for this host at all, before anything is resolved. Web may ask for any: it holds no
+    /// secret, and which names a fetch may go to was decided where its content was known.
     pub(crate) fn may_ask(&self, caller: Process, target: &HostPort) -> Result<(), DialError> {
-        let named = self.bound.contains(target) || self.loopback.contains(target);
-        if caller == Process::Credproxy && named { Ok(()) } else { Err(DialError::NotAllowed) }
+        let may = match caller {
+            Process::Credproxy => self.bound.contains(target) || self.loopback.contains(target),
+            Process::Web => true,
+            _ => false,
+        };
+        if may { Ok(()) } else { Err(DialError::NotAllowed) }
     }
 
     /// Whether `caller` may be connected to this host at these addresses. One bad address spoils them all: who
@@ -43,13 +54,23 @@ impl Rules {
         addresses: &[IpAddr],
     ) -> Result<(), DialError> {
         self.may_ask(caller, target)?;
-        let fits: fn(&IpAddr) -> bool =
-            if self.loopback.contains(target) { IpAddr::is_loopback } else { |address| is_public(*address) };
+        let fits: fn(&IpAddr) -> bool = match caller {
+            Process::Web if self.private.contains(target) => |_| true,
+            Process::Credproxy if self.loopback.contains(target) => IpAddr::is_loopback,
+            _ => return address::may_connect(addresses).map_err(refusal),
+        };
         match addresses {
             [] => Err(DialError::Unresolved),
             _ if addresses.iter().all(fits) => Ok(()),
             _ => Err(DialError::NotPublic),
         }
+    }
+}
+
+const fn refusal(unfit: Unfit) -> DialError {
+    match unfit {
+        Unfit::Unresolved => DialError::Unresolved,
+        _ => DialError::NotPublic,
     }
 }
 
@@ -79,6 +100,7 @@ mod tests {
                 "9.9.9.9:443",
             ]),
             loopback_hosts: list(&["localhost:8080", "127.0.0.1:11434", "[::1]:11434"]),
+            web_private_hosts: list(&["localhost:8888", "wiki.test:443"]),
         })
         .unwrap()
     }
@@ -126,9 +148,38 @@ mod tests {
         }
     }
 
+    /// Host, port, what it resolves to, and what comes of it.
+    type Case<'a> = (&'a str, u16, &'a [&'a str], Result<(), DialError>);
+
     #[test]
-    fn no_process_but_credproxy_is_connected_to_anything() {
-        for row in manifest::TABLE.iter().filter(|row| row.process != Process::Credproxy) {
+    fn web_reaches_any_host_at_public_addresses_and_those_of_the_owner_wherever_they_are() {
+        let cases: [Case<'_>; 15] = [
+            ("any.example.org", 443, &[PUBLIC], Ok(())),
+            ("any.example.org", 8080, &[PUBLIC, "2a00:1450::1"], Ok(())),
+            ("93.184.216.34", 80, &[PUBLIC], Ok(())),
+            ("any.example.org", 80, &["10.0.0.1"], Err(DialError::NotPublic)),
+            ("any.example.org", 80, &[PUBLIC, "127.0.0.1"], Err(DialError::NotPublic)),
+            ("any.example.org", 80, &[PUBLIC, "::ffff:93.184.216.34"], Err(DialError::NotPublic)),
+            ("169.254.169.254", 80, &["169.254.169.254"], Err(DialError::NotPublic)),
+            ("[::1]", 80, &["::1"], Err(DialError::NotPublic)),
+            ("localhost", 8080, &["127.0.0.1"], Err(DialError::NotPublic)),
+            ("127.0.0.1", 11434, &["127.0.0.1"], Err(DialError::NotPublic)),
+            ("localhost", 8888, &["127.0.0.1", "::1"], Ok(())),
+            ("WIKI.test.", 443, &["10.0.0.9"], Ok(())),
+            ("wiki.test", 80, &["10.0.0.9"], Err(DialError::NotPublic)),
+            ("any.example.org", 443, &[], Err(DialError::Unresolved)),
+            ("2130706433", 80, &[PUBLIC], Err(DialError::NotAllowed)),
+        ];
+        for (host, port, addresses, want) in cases {
+            assert_eq!(ask(Process::Web, host, port, addresses), want, "{host}:{port} {addresses:?}");
+        }
+        assert_eq!(ask(Process::Credproxy, "localhost", 8888, &["127.0.0.1"]), Err(DialError::NotAllowed));
+    }
+
+    #[test]
+    fn no_process_but_credproxy_and_web_is_connected_to_anything() {
+        let others = |process| !matches!(process, Process::Credproxy | Process::Web);
+        for row in manifest::TABLE.iter().filter(|row| others(row.process)) {
             let answer = ask(row.process, "api.example.com", 443, &[PUBLIC]);
             assert_eq!(answer, Err(DialError::NotAllowed), "{}", row.process.name());
         }
@@ -164,7 +215,13 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_not_host_and_port_is_told_by_its_text() {
-        let config = config::Dialer { credproxy_hosts: vec!["api.example.com".into()], ..Default::default() };
-        assert!(Rules::new(&config).err().unwrap().to_string().contains("`api.example.com`"));
+        let bad = || vec!["api.example.com".to_owned()];
+        for config in [
+            config::Dialer { credproxy_hosts: bad(), ..Default::default() },
+            config::Dialer { loopback_hosts: bad(), ..Default::default() },
+            config::Dialer { web_private_hosts: bad(), ..Default::default() },
+        ] {
+            assert!(Rules::new(&config).err().unwrap().to_string().contains("`api.example.com`"));
+        }
     }
 }

@@ -1,27 +1,22 @@
 //! One runner's connection: an actor that takes its requests one after the other. Whose work it is is known from the
 //! descriptor; what it may do next follows from what it was told before.
 
+use crate::answer::Given;
+use crate::asking::{self, Settling};
 use crate::context::TurnContext;
-use crate::decide;
-use crate::host::{Shared, down, refused};
+use crate::host::{Replaced, Shared, down};
+use crate::plan::{self, Planning};
 use crate::tell::Teller;
 use crate::thinking::{Reply, Thinking};
-use crate::{answer, effects, replay};
-use ipc_proto::audit::{Action, Event, Result3};
+use crate::{answer, decide, effects, replay, showing, taking, thinking};
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::{Message as ModelMessage, Request, Role};
-use ipc_proto::router::{self, CallVerdict, End, Released, Step, Task, Turn, TurnEvent};
+use ipc_proto::model::Message as ModelMessage;
+use ipc_proto::router::{CallVerdict, End, Released, Step, Task, TurnEvent};
 use ipc_proto::runner_gate::{Ending, GateError, Heard, Work};
-use ipc_proto::tool::{ToolList, ToolResult, ToolSpec};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::tool::ToolResult;
+use ipc_proto::{Blob, List, Text};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use std::collections::HashMap;
 use std::time::Instant;
-
-/// History that is asked for, bytes, before the model's own window is known.
-const HISTORY: u32 = 512 * 1024;
-/// Bytes of text that a token stands for, generously.
-const BYTES_PER_TOKEN: u32 = 3;
 
 type Port<T> = RpcReplyPort<Result<T, GateError>>;
 
@@ -43,28 +38,43 @@ pub(crate) struct Connection;
 pub(crate) struct State {
     shared: Shared,
     turn: TurnId,
+    replaced: Replaced,
     /// There once the work was asked for.
     active: Option<Active>,
 }
 
-struct Active {
-    context: TurnContext,
-    teller: Teller,
-    thinking: Option<Thinking>,
+/// A turn that is under way.
+pub(crate) struct Active {
+    pub(crate) context: TurnContext,
+    pub(crate) teller: Teller,
+    pub(crate) replaced: Replaced,
+    stage: Option<Stage>,
+    /// The runner has asked for an answer before.
+    has_thought: bool,
     over: bool,
+}
+
+/// What a runner that has asked the model to go on waits for.
+enum Stage {
+    /// The plan; the request that follows it is ready.
+    Planning(Planning, thinking::Asked),
+    /// The model's answer.
+    Thinking(Thinking),
+    /// People's answers.
+    Settling(Settling),
 }
 
 impl Actor for Connection {
     type Msg = Message;
     type State = State;
-    type Arguments = (Shared, TurnId);
+    type Arguments = (Shared, TurnId, Replaced);
 
     async fn pre_start(
         &self,
         _: ActorRef<Message>,
-        (shared, turn): Self::Arguments,
+        (shared, turn, replaced): Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
-        Ok(State { shared, turn, active: None })
+        Ok(State { shared, turn, replaced, active: None })
     }
 
     async fn handle(
@@ -87,8 +97,10 @@ impl Actor for Connection {
     }
 
     async fn post_stop(&self, _: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if let Some(thinking) = state.active.take().and_then(|active| active.thinking) {
-            thinking.cancel(&state.shared).await;
+        match state.active.take().and_then(|active| active.stage) {
+            Some(Stage::Planning(mut planning, _)) => planning.cancel(&state.shared).await,
+            Some(Stage::Thinking(thinking)) => thinking.cancel(&state.shared).await,
+            Some(Stage::Settling(_)) | None => {}
         }
         Ok(())
     }
@@ -106,33 +118,45 @@ impl State {
     /// Takes the turn up.
     async fn work(&mut self) -> Result<Work, GateError> {
         let shared = self.shared.clone();
-        let mut context = take(&shared, self.turn).await?;
+        let mut context = taking::take(&shared, self.turn).await?;
         let mut teller = Teller::begin(&shared, self.turn).await?;
         teller.tell(&shared, [TurnEvent::Started { attempt: context.turn.attempt }]).await?;
-        let replayed = replay::replay(&mut context);
+        let replayed = replay::replay(&shared.catalogue, &mut context);
         for released in &replayed.unknown {
-            answer::take(&shared, &mut context, released, replay::unknown(released), None).await?;
+            answer::take(&shared, &mut context, released, Given::plain(replay::unknown(released))).await?;
         }
-        let mut active = Active { context, teller, thinking: None, over: false };
+        let replaced = self.replaced.clone();
+        let mut active = Active { context, teller, replaced, stage: None, has_thought: false, over: false };
         if replayed.answered {
             answer::finish(&shared, &active.context, Ending::Answered).await?;
             active.over = true;
             self.active = Some(active);
             return Err(GateError::Over);
         }
-        permit_command(&shared, &mut active.context).await?;
-        let work = work_of(&active.context, replayed.messages);
+        taking::permit_command(&shared, &active.context).await?;
+        let mut again = 0;
+        if let Some(mut settling) = replayed.settling {
+            again = u32::try_from(settling.calls.len()).unwrap_or(u32::MAX);
+            asking::ask_again(&shared, &mut active, &mut settling).await?;
+            active.stage = Some(Stage::Settling(settling));
+        }
+        let work = taking::work_of(&shared, &active.context, replayed.messages, again);
         self.active = Some(active);
         Ok(work)
     }
 
     async fn think(&mut self, system: &str, messages: Vec<ModelMessage>) -> Result<(), GateError> {
         let (shared, active) = self.active()?;
-        if active.thinking.is_some() || active.context.turn.task != Task::Chat {
+        if matches!(active.stage, Some(Stage::Settling(_))) && !active.has_thought {
+            // What an earlier attempt's model asked for waits for a person: that reply comes first.
+            active.has_thought = true;
+            return Ok(());
+        }
+        if active.stage.is_some() || active.context.turn.task != Task::Chat {
             return Err(GateError::OutOfTurn);
         }
-        match begin(shared, &active.context, system, messages).await {
-            Ok(thinking) => active.thinking = Some(thinking),
+        match think(shared, active, system, messages).await {
+            Ok(stage) => active.stage = Some(stage),
             Err(error) => {
                 fail(shared, active, &error).await;
                 return Err(error);
@@ -143,18 +167,16 @@ impl State {
 
     async fn hear(&mut self) -> Result<Heard, GateError> {
         let (shared, active) = self.active()?;
-        let Some(mut thinking) = active.thinking.take() else { return Err(GateError::OutOfTurn) };
-        match thinking.go_on(shared, &mut active.context, &mut active.teller).await {
-            Ok(None) => {
-                active.thinking = Some(thinking);
-                Ok(Heard::Waiting)
-            }
-            Ok(Some(reply)) => heard(shared, active, reply).await,
-            Err(error) => {
-                fail(shared, active, &error).await;
-                Err(error)
-            }
+        let Some(stage) = active.stage.take() else { return Err(GateError::OutOfTurn) };
+        let heard = match stage {
+            Stage::Planning(planning, asked) => planned(shared, active, planning, asked).await,
+            Stage::Thinking(thinking) => thought(shared, active, thinking).await,
+            Stage::Settling(settling) => settled(shared, active, settling).await,
+        };
+        if let Err(error) = &heard {
+            fail(shared, active, error).await;
         }
+        heard
     }
 
     async fn effect(&mut self, call: CallId) -> Result<ToolResult, GateError> {
@@ -164,19 +186,20 @@ impl State {
             Pending::Done(result) => return Ok(result),
         };
         let begun = Instant::now();
-        let effect = effects::run(shared, &active.context, &released.call).await?;
+        let effect = effects::run(shared, &mut active.context, &released.call).await?;
         kit::fault_point!("gate.effect.done");
         let duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
         let output = Text::clip(&effect.output);
         let result = ToolResult { call, outcome: effect.outcome, output, duration_ms, snapshot: None };
-        take_result(shared, active, &released, result, effect.label.as_ref()).await
+        let given = Given { result, own: effect.label, crossing: effect.crossing, from: effect.from };
+        take_result(shared, active, &released, given).await
     }
 
     async fn result(&mut self, result: ToolResult) -> Result<ToolResult, GateError> {
         let (shared, active) = self.active()?;
         match pending(active, result.call)? {
             Pending::Done(known) => Ok(known),
-            Pending::Open(released) => take_result(shared, active, &released, result, None).await,
+            Pending::Open(released) => take_result(shared, active, &released, Given::plain(result)).await,
         }
     }
 
@@ -202,158 +225,105 @@ impl State {
     }
 }
 
-/// Gets the turn from router, with as much history as the agent's model takes in.
-async fn take(shared: &Shared, id: TurnId) -> Result<TurnContext, GateError> {
-    let mut turn = ask_turn(shared, id, HISTORY).await?;
-    let agent = shared.agents.get(turn.agent.as_str()).cloned().ok_or(GateError::Over)?;
-    let models = shared.models().await?;
-    let window =
-        models.iter().find(|model| model.name.as_str() == agent.model).map_or(0, |model| model.context);
-    let budget = window.saturating_sub(agent.limits.output_tokens).saturating_mul(BYTES_PER_TOKEN);
-    if window > 0 && budget < HISTORY {
-        turn = ask_turn(shared, id, budget).await?;
-    }
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|_| down("randomness"))?;
-    let canary = random.iter().fold(String::from("CANARY-"), |text, byte| text + &format!("{byte:02x}"));
-    let (session_label, workspace_label) = (turn.session_label.clone(), turn.workspace_label.clone());
-    // CONTEXT.md and the skills are read into the prompt, so what the workspace holds is known from the start.
-    let session_label = session_label.join(&workspace_label);
-    Ok(TurnContext {
-        turn,
-        agent,
-        canary,
-        session_label,
-        workspace_label,
-        calls: HashMap::new(),
-        asked: 0,
-        failures: HashMap::new(),
-        next_step: 0,
-        last_text: String::new(),
-        usage: ipc_proto::model::Usage::default(),
-    })
-}
-
-async fn ask_turn(shared: &Shared, id: TurnId, budget: u32) -> Result<Turn, GateError> {
-    let turn = shared
-        .router
-        .call(&router::method::take, |router, rpc| async move { router.take(rpc, id, budget).await });
-    turn.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
-}
-
-/// A person's own command, put or get: on the record before it runs.
-async fn permit_command(shared: &Shared, context: &mut TurnContext) -> Result<(), GateError> {
-    let subject = match &context.turn.task {
-        Task::Chat => return Ok(()),
-        Task::Command { .. } => "sandbox run",
-        Task::Put { .. } => "workspace put",
-        Task::Get { .. } => "workspace get",
-    };
-    let event = Event::new(Action::ToolDecided, Result3::Success).about(subject);
-    let mut event = event.in_turn(context.turn.session, context.turn.id).because("a person's own command");
-    event.label = Some(context.session_label.clone());
-    shared.record(event).await.map(drop)
-}
-
-fn work_of(context: &TurnContext, replayed: Vec<ModelMessage>) -> Work {
-    let limits = &context.agent.limits;
-    let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
-    let message = ModelMessage::text(Role::User, &context.turn.content.plain());
-    Work {
-        task: context.turn.task.clone(),
-        prompt: Text::clip(&format!("{}\n\n{}\n", context.agent.prompt, context.canary)),
-        messages: List::clip(history.chain([message]).chain(replayed)),
-        tools: tools(context),
-        tool_calls: limits.tool_calls.saturating_sub(context.asked),
-        tool_failures: limits.tool_failures,
-        wall_ms: limits.seconds.saturating_mul(1000),
-    }
-}
-
-/// The tools that this agent has.
-fn tools(context: &TurnContext) -> ToolList {
-    let specs =
-        toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
-    List::clip(specs.map(|spec| ToolSpec {
-        name: Name::clip(spec.name),
-        description: Text::clip(spec.description),
-        schema: Text::clip(&spec.schema.to_string()),
-        in_jail: spec.in_jail,
-    }))
-}
-
-fn request(context: &TurnContext, system: &str, messages: Vec<ModelMessage>) -> Request {
-    let system = ModelMessage::text(Role::System, system);
-    Request {
-        model: Text::clip(&context.agent.model),
-        messages: List::clip(std::iter::once(system).chain(messages)),
-        tools: tools(context),
-        max_output: context.agent.limits.output_tokens,
-        temperature: None,
-    }
-}
-
-/// A model call: within the session's quota, on the record, and only then begun.
-async fn begin(
+/// Begins what the model is asked for: the plan first where one is needed.
+async fn think(
     shared: &Shared,
-    context: &TurnContext,
+    active: &mut Active,
     system: &str,
     messages: Vec<ModelMessage>,
-) -> Result<Thinking, GateError> {
-    let limit = context.agent.limits.model_calls_per_hour;
-    let room =
-        shared.quotas.lock().is_ok_and(|mut quotas| quotas.take(context.turn.session, limit, Instant::now()));
-    if !room {
-        return Err(GateError::Quota { what: Name::clip("model calls an hour"), limit });
+) -> Result<Stage, GateError> {
+    active.has_thought = true;
+    let context = &mut active.context;
+    for message in &messages {
+        context.meet(&message.text);
     }
-    let request = request(context, system, messages);
-    let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
-    let mut event = event.in_turn(context.turn.session, context.turn.id);
-    event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
-    event.label = Some(context.session_label.clone());
-    shared.record(event).await?;
-    kit::fault_point!("gate.think.recorded");
-    Thinking::begin(shared, request).await
+    if plan::is_needed(shared, context) {
+        thinking::take_quota(shared, context)?;
+        let asked = thinking::Asked { system: system.to_owned(), messages };
+        return Ok(Stage::Planning(Planning::begin(shared, context).await?, asked));
+    }
+    thinking::begin(shared, context, thinking::Asked { system: system.to_owned(), messages })
+        .await
+        .map(Stage::Thinking)
 }
 
-/// A whole reply: its calls decided on, kept, and only then shown.
+/// Works on the plan; once it is locked, the answer is begun.
+async fn planned(
+    shared: &Shared,
+    active: &mut Active,
+    mut planning: Planning,
+    asked: thinking::Asked,
+) -> Result<Heard, GateError> {
+    match planning.go_on(shared, &mut active.context).await? {
+        None => active.stage = Some(Stage::Planning(planning, asked)),
+        Some(tools) => {
+            plan::lock(shared, &mut active.context, tools).await?;
+            let thinking = thinking::begin(shared, &active.context, asked).await?;
+            active.stage = Some(Stage::Thinking(thinking));
+        }
+    }
+    Ok(Heard::Waiting)
+}
+
+async fn thought(shared: &Shared, active: &mut Active, mut thinking: Thinking) -> Result<Heard, GateError> {
+    let Some(reply) = thinking.go_on(shared, &mut active.context, &mut active.teller).await? else {
+        active.stage = Some(Stage::Thinking(thinking));
+        return Ok(Heard::Waiting);
+    };
+    heard(shared, active, reply).await
+}
+
+/// The reply is given out by a hearing of its own: one in which a person was waited for is not the turn's time.
+async fn settled(shared: &Shared, active: &mut Active, mut settling: Settling) -> Result<Heard, GateError> {
+    if settling.waiting.is_empty() {
+        return Ok(asking::reply(settling));
+    }
+    asking::settle(shared, active, &mut settling).await?;
+    active.stage = Some(Stage::Settling(settling));
+    Ok(Heard::Asking)
+}
+
+/// A whole reply: its calls decided on, kept, and only then shown; what asks is asked.
 async fn heard(shared: &Shared, active: &mut Active, reply: Reply) -> Result<Heard, GateError> {
+    if *active.replaced.borrow() {
+        return Err(down("runner"));
+    }
     let context = &mut active.context;
-    let mut calls = Vec::new();
-    for call in reply.calls {
-        calls.push(decide::decide(shared, context, call).await?);
+    let text = answer::release(shared, context, reply.text.clone()).await?;
+    if text != reply.text {
+        let again = std::iter::once(TurnEvent::Again).chain(thinking::text_events(&text));
+        active.teller.tell(shared, again).await?;
+    }
+    let (mut calls, mut waiting) = (Vec::new(), Vec::new());
+    // What comes with a text that must not leave is the attacker's as well.
+    let asked = if text == thinking::WITHHELD { Vec::new() } else { reply.calls };
+    for call in asked {
+        let decided = decide::decide(shared, context, call).await?;
+        calls.push(decided.released);
+        waiting.extend(decided.question);
     }
     kit::fault_point!("gate.decided");
-    context.last_text.clone_from(&reply.text);
-    let kept: List<Released, 32> = List::clip(calls);
-    answer::keep(shared, context, Step::Reply { text: Text::clip(&reply.text), calls: kept.clone() }).await?;
+    context.said(&text);
+    context.last_text.clone_from(&text);
+    let kept: List<Released, 32> = List::clip(calls.clone());
+    answer::keep(shared, context, Step::Reply { text: Text::clip(&text), calls: kept }).await?;
     kit::fault_point!("gate.reply.kept");
     let mut events = Vec::new();
-    for released in &kept {
+    for released in &calls {
         context.calls.insert(released.call.id, (released.clone(), None));
-        events.push(shown(shared, released).await?);
+        if !matches!(released.verdict, CallVerdict::Asking(_)) {
+            events.push(showing::start(shared, context, released).await?);
+        }
     }
     active.teller.tell(shared, events).await?;
-    let message = replay::assistant(&reply.text, &kept);
-    Ok(Heard::Reply { message, calls: kept, finish: reply.finish })
-}
-
-/// The beginning of a call's arguments, secrets cut out, for whoever follows the turn.
-async fn shown(shared: &Shared, released: &Released) -> Result<TurnEvent, GateError> {
-    use ipc_proto::scanner::{Direction, method};
-    let beginning = Text::<512>::clip(&released.call.args);
-    let scanned = shared.scanner.call(&method::scan, |scanner, rpc| {
-        let text = Text::clip(&beginning);
-        async move { scanner.scan(rpc, Direction::Output, text, None).await }
-    });
-    let verdict = scanned.await.map_err(|_| down("scanner"))?;
-    let args = verdict.redacted.map_or(beginning, |clean| Text::clip(&clean));
-    let refused = match &released.verdict {
-        CallVerdict::Run => None,
-        CallVerdict::Refused(reason) => Some(reason.clone()),
-    };
-    let (call, tool) = (released.call.id, released.call.tool.clone());
-    Ok(TurnEvent::ToolStart { call, tool, args, refused, record: released.record })
+    let mut settling = Settling { text, calls, finish: reply.finish, waiting };
+    asking::ask(shared, active, &mut settling).await?;
+    if settling.waiting.is_empty() {
+        return Ok(asking::reply(settling));
+    }
+    // What has passed by now was the model's.
+    active.stage = Some(Stage::Settling(settling));
+    Ok(Heard::Waiting)
 }
 
 enum Pending {
@@ -375,10 +345,9 @@ async fn take_result(
     shared: &Shared,
     active: &mut Active,
     released: &Released,
-    result: ToolResult,
-    own: Option<&ipc_proto::label::Label>,
+    given: Given,
 ) -> Result<ToolResult, GateError> {
-    let result = answer::take(shared, &mut active.context, released, result, own).await?;
+    let result = answer::take(shared, &mut active.context, released, given).await?;
     kit::fault_point!("gate.result.kept");
     let event =
         TurnEvent::ToolEnd { call: result.call, outcome: result.outcome, duration_ms: result.duration_ms };

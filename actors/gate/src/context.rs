@@ -1,24 +1,27 @@
-//! What the gate keeps of one turn: its work, its labels, its calls. Labels only ever rise.
+//! What the gate keeps of one turn: its work, what a decision goes by, its calls. Labels only ever rise.
 
+use crate::host::Shared;
+use ipc_proto::approval::Grant;
 use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::Usage;
+use ipc_proto::model::{Role, Usage};
 use ipc_proto::router::{Released, Turn};
 use ipc_proto::tool::ToolResult;
-use std::collections::HashMap;
+use policy::{Catalogue, Session};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 /// Tools that change the workspace: what ran with this session's knowledge may have put it there.
 const CHANGES: &[&str] = &["write", "edit", "bash"];
 
 /// One turn.
-#[derive(Debug)]
 pub(crate) struct TurnContext {
     pub(crate) turn: Turn,
     pub(crate) agent: Agent,
-    /// What no text may ever show.
-    pub(crate) canary: String,
-    pub(crate) session_label: Label,
+    /// What a decision goes by: the texts that vouch, the plan, the taint, and the label of everything the model has
+    /// seen, which is the session's.
+    pub(crate) session: Session,
     pub(crate) workspace_label: Label,
     /// Released calls, and their results once they are in.
     pub(crate) calls: HashMap<CallId, (Released, Option<ToolResult>)>,
@@ -31,26 +34,116 @@ pub(crate) struct TurnContext {
     /// What the last reply said, as it was released.
     pub(crate) last_text: String,
     pub(crate) usage: Usage,
+    /// Texts of the conversation whose label is known.
+    pub(crate) known: Known,
+}
+
+/// Which texts were labelled already. Only their hashes are kept.
+#[derive(Default)]
+pub(crate) struct Known {
+    hashes: HashSet<u64>,
+    state: RandomState,
+}
+
+impl Known {
+    /// Adds a text; whether it is new.
+    pub(crate) fn add(&mut self, text: &str) -> bool {
+        self.hashes.insert(self.state.hash_one(text))
+    }
 }
 
 impl TurnContext {
-    /// The label of what `tool` gives back, given what else is known of it.
-    pub(crate) fn result_label(&self, tool: &str, class: Class, own: Option<&Label>) -> Label {
-        let source = format!("tool:{tool}");
-        let (trust, base) = match tool {
-            // What a program says may be anything; what a file says is what the workspace is known to hold.
-            "bash" => (Trust::Untrusted, Label::bottom()),
-            _ => (Trust::System, self.workspace_label.clone()),
+    /// Takes a turn up, its history and its words with their labels. Words of the session's own user vouch, and so
+    /// do the agent's prompt and the contacts that the owner confirmed; nothing else does.
+    pub(crate) fn new(shared: &Shared, turn: Turn, agent: Agent, canary: String) -> Self {
+        let mut session = Session::new(&turn.session.to_string(), agent.profile.parse().unwrap_or_default());
+        session.autonomy = shared.settings.policy.autonomy;
+        session.agent = turn.agent.to_string();
+        session.user = turn.user_name.to_string();
+        session.web = shared.settings.web.clone();
+        session.canary = canary;
+        session.setting(&agent.prompt);
+        for contact in &shared.settings.policy.contacts {
+            session.setting(contact);
+        }
+        let workspace_label = turn.workspace_label.clone();
+        // CONTEXT.md and the skills are read into the prompt, so what the workspace holds is known from the start.
+        session.label = turn.session_label.join(&workspace_label);
+        let mut context = Self {
+            turn,
+            agent,
+            session,
+            workspace_label,
+            calls: HashMap::new(),
+            asked: 0,
+            failures: HashMap::new(),
+            next_step: 0,
+            last_text: String::new(),
+            usage: Usage::default(),
+            known: Known::default(),
         };
-        let label = base.join(&Label::of(trust, class, &source));
-        own.map_or(label.clone(), |own| own.join(&Label::of(Trust::System, class, &source)))
+        context.read_history();
+        context.grant(context.turn.grants.clone().iter());
+        context
     }
 
-    /// Takes a result's label up: the session knows it now, and so does the workspace once it was written to.
-    pub(crate) fn raise(&mut self, tool: &str, label: &Label) {
-        self.session_label = self.session_label.join(label);
+    fn read_history(&mut self) {
+        for labelled in &self.turn.history {
+            let (message, label) = (&labelled.message, &labelled.label);
+            hear(&mut self.session, message.role == Role::User, label, &message.text);
+            self.known.add(&message.text);
+        }
+        let words = self.turn.content.plain();
+        hear(&mut self.session, true, &self.turn.label, &words);
+        self.known.add(&words);
+    }
+
+    /// The grants that hold from now on, and no others.
+    pub(crate) fn grant<'a>(&mut self, grants: impl Iterator<Item = &'a Grant>) {
+        self.session.grants = grants.map(|grant| grant.scope).collect();
+    }
+
+    /// What the model said: it knows what the session knows, so it is labelled as that is.
+    pub(crate) fn said(&mut self, text: &str) {
+        let label = self.session.label.clone();
+        self.session.content(&label, text);
+        self.known.add(text);
+    }
+
+    /// Takes up what a runner puts into the conversation by itself: CONTEXT.md and skills. A runner that invents
+    /// texts can only raise the taint by it.
+    pub(crate) fn meet(&mut self, text: &str) {
+        if self.known.add(text) {
+            let label = self.workspace_label.clone();
+            self.session.content(&label, text);
+        }
+    }
+
+    /// The label of what `tool` gives back: what it declares, the class that was found, and what was known before:
+    /// `own` of a memory's row or a page, the workspace's of whatever a tool in the jail says.
+    pub(crate) fn result_label(
+        &self,
+        catalogue: &Catalogue,
+        tool: &str,
+        class: Class,
+        own: Option<&Label>,
+    ) -> Label {
+        let jailed = toolset::jail_tools::NAMES.contains(&tool);
+        let own = if jailed { Some(&self.workspace_label) } else { own };
+        match catalogue.get(tool) {
+            Some(capability) => policy::result_label(tool, capability, class, own),
+            // Nothing is declared of it, so nothing is known of what it says.
+            None => Label::of(Trust::Untrusted, class.max(Class::Internal), "tool:undeclared")
+                .join(&self.session.label),
+        }
+    }
+
+    /// Takes a result up: the session knows it now, and so does the workspace once it was written to.
+    pub(crate) fn raise(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
+        self.session.output(catalogue, tool, label, output);
+        self.known.add(output);
         if CHANGES.contains(&tool) {
-            self.workspace_label = self.workspace_label.join(&self.session_label);
+            self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
 
@@ -70,16 +163,26 @@ impl TurnContext {
     }
 }
 
+/// A text of the conversation. A person's words vouch only if they are the session's own user's: what came by a
+/// channel from somebody else has another label.
+fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
+    if person && label.trust <= Trust::User {
+        session.trusted.add(text);
+    }
+    session.content(label, text);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::tests::context;
+    use crate::replay::tests::{context, shared_catalogue};
 
     #[test]
     fn what_a_program_says_is_untrusted_and_what_a_file_says_is_what_the_workspace_holds() {
-        let mut context = context(vec![]);
+        let (mut context, catalogue) = (context(vec![]), shared_catalogue());
         context.workspace_label = Label::of(Trust::Verified, Class::Sensitive, "attached");
-        let label = |tool: &str, own: Option<&Label>| context.result_label(tool, Class::Internal, own);
+        let label =
+            |tool: &str, own: Option<&Label>| context.result_label(&catalogue, tool, Class::Internal, own);
         assert_eq!(label("bash", None).trust, Trust::Untrusted);
         assert_eq!(
             (label("read", None).trust, label("read", None).class),
@@ -89,16 +192,33 @@ mod tests {
         let memory = label("memory_query", Some(&own));
         assert_eq!((memory.trust, memory.class), (Trust::Untrusted, Class::Secret));
         assert!(memory.sources.iter().any(|source| source.as_str() == "tool:memory_query"));
+        assert_eq!(label("no_such_tool", None).trust, Trust::Untrusted);
     }
 
     #[test]
     fn a_session_knows_what_it_read_and_a_workspace_what_was_written_with_that_knowledge() {
-        let mut context = context(vec![]);
+        let (mut context, catalogue) = (context(vec![]), shared_catalogue());
         let untrusted = Label::of(Trust::Untrusted, Class::Internal, "web");
-        context.raise("memory_query", &untrusted);
-        assert!(untrusted.within(&context.session_label));
+        context.raise(&catalogue, "memory_query", &untrusted, "a row");
+        assert!(untrusted.within(&context.session.label));
         assert_eq!(context.workspace_label, Label::bottom());
-        context.raise("write", &Label::bottom());
+        context.raise(&catalogue, "write", &Label::bottom(), "written");
         assert!(untrusted.within(&context.workspace_label));
+        assert!(context.session.taint.thousandths() > 0);
+    }
+
+    #[test]
+    fn the_users_own_words_vouch_and_those_of_others_do_not_wherever_they_stand() {
+        let mut session = Session::new("s", policy::Profile::Standard);
+        let label = |trust| Label::of(trust, Class::Internal, "x");
+        hear(&mut session, true, &label(Trust::User), "alice@a.example");
+        hear(&mut session, true, &label(Trust::Untrusted), "mallory@m.example");
+        hear(&mut session, false, &label(Trust::System), "model@m.example");
+        for (value, vouched) in
+            [("alice@a.example", true), ("mallory@m.example", false), ("model@m.example", false)]
+        {
+            assert_eq!(session.trusted.vouches(&value.into()), vouched, "{value}");
+        }
+        assert_eq!(session.label.trust, Trust::Untrusted);
     }
 }

@@ -1,19 +1,27 @@
-//! The decision on a tool call, in order: the agent's list of tools, schema, quotas, canary. What no rule permits is
-//! refused. The decision is on durable record before anybody hears of it.
+//! The decision on a tool call, in order: the agent's list of tools, schema, quotas, what the scanner finds in the
+//! arguments, label and policy. What no rule permits is refused. The decision is on durable record before anybody
+//! hears of it.
 
+use crate::asking;
 use crate::context::TurnContext;
-use crate::host::{Shared, down};
+use crate::host::Shared;
+use crate::scan;
+use ipc_proto::approval::Question;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::router::{CallVerdict, Released};
+use ipc_proto::ids::ApprovalId;
+use ipc_proto::label::{Class, Label};
+use ipc_proto::router::{CallVerdict, Released, Why};
 use ipc_proto::runner_gate::GateError;
-use ipc_proto::scanner::{self, Direction};
+use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Name, Text};
+use policy::{Call, Decision, Passage, Verdict};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Why a call is refused: told to the model and the person.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Refusal {
+pub(crate) enum Refusal {
     #[error("the agent {agent} does not have the tool {tool}; it has {valid}")]
     NotListed { agent: String, tool: String, valid: String },
     #[error("[VALIDATION ERROR] {0}")]
@@ -24,6 +32,12 @@ enum Refusal {
     Failing { tool: String, times: u32 },
     #[error("the arguments hold what must never leave the prompt")]
     Canary,
+    #[error("the arguments hold a secret of the host")]
+    HeldSecret,
+    #[error("{reason} [{policies}]")]
+    Policy { reason: String, policies: String },
+    #[error("a person must be asked, and the action is too long to be shown")]
+    Unshowable,
 }
 
 impl Refusal {
@@ -35,8 +49,26 @@ impl Refusal {
             Self::TooMany(_) => "bound of tool calls reached",
             Self::Failing { .. } => "failures in a row",
             Self::Canary => "canary in the arguments",
+            Self::HeldSecret => "a secret of the host in the arguments",
+            Self::Policy { .. } => "policy",
+            Self::Unshowable => "too long to be shown to a person",
         }
     }
+}
+
+/// What is found of a call before it is put on the record.
+struct Judged {
+    verdict: CallVerdict,
+    refusal: Option<Refusal>,
+    why: Why,
+    question: Option<Question>,
+    granted: bool,
+}
+
+/// A decided call, and the question where a person is to be asked.
+pub(crate) struct Decided {
+    pub(crate) released: Released,
+    pub(crate) question: Option<Question>,
 }
 
 /// Decides on a call and puts the decision on the record.
@@ -44,54 +76,175 @@ pub(crate) async fn decide(
     shared: &Shared,
     context: &mut TurnContext,
     call: ToolCall,
-) -> Result<Released, GateError> {
+) -> Result<Decided, GateError> {
     context.asked += 1;
-    let mut refusal = by_rules(context, &call);
-    if refusal.is_none() && leaks(shared, context, &call).await? {
-        refusal = Some(Refusal::Canary);
+    let judged = match by_rules(context, &call) {
+        Err(refusal) => refused(shared, context, refusal),
+        Ok(args) => judge(shared, context, &call, &args).await?,
+    };
+    let record = record(shared, context, &call, &judged).await?;
+    let outcome = match &judged.verdict {
+        CallVerdict::Run => "success",
+        CallVerdict::Refused(_) => "blocked",
+        CallVerdict::Asking(_) => "asked",
+    };
+    // A success is an alert once it has happened, a refusal and a question at once.
+    if outcome != "success" {
+        alert(shared, context, &call.tool, outcome).await?;
     }
-    let result = if refusal.is_some() { Result3::Blocked } else { Result3::Success };
-    let mut event = Event::new(Action::ToolDecided, result)
-        .about(&call.tool)
-        .in_turn(context.turn.session, context.turn.id);
-    event.call = Some(call.id);
-    event.hash = Some(Sha256::digest(call.args.as_bytes()).into());
-    event.bytes = call.args.len() as u64;
-    event.label = Some(context.session_label.clone());
-    event.reason = refusal.as_ref().map(|refusal| Name::clip(refusal.phrase()));
-    let record = shared.record(event).await?.index;
-    let verdict =
-        refusal.map_or(CallVerdict::Run, |refusal| CallVerdict::Refused(Text::clip(&refusal.to_string())));
-    Ok(Released { call, verdict, record })
+    let released = Released { call, verdict: judged.verdict, record, why: judged.why };
+    Ok(Decided { released, question: judged.question })
 }
 
-fn by_rules(context: &TurnContext, call: &ToolCall) -> Option<Refusal> {
+fn by_rules(context: &TurnContext, call: &ToolCall) -> Result<Map<String, Value>, Refusal> {
     let (agent, limits) = (&context.agent, &context.agent.limits);
     let tool = call.tool.to_string();
     if !agent.tools.contains(&tool) {
-        return Some(Refusal::NotListed {
-            agent: context.turn.agent.to_string(),
-            tool,
-            valid: agent.tools.join(", "),
-        });
+        let agent_name = context.turn.agent.to_string();
+        return Err(Refusal::NotListed { agent: agent_name, tool, valid: agent.tools.join(", ") });
     }
-    if let Err(problem) = toolset::check(&tool, &call.args) {
-        return Some(Refusal::Schema(problem));
-    }
+    let args = toolset::check(&tool, &call.args).map_err(Refusal::Schema)?;
     if context.asked > limits.tool_calls {
-        return Some(Refusal::TooMany(limits.tool_calls));
+        return Err(Refusal::TooMany(limits.tool_calls));
     }
     let times = context.failures.get(&tool).copied().unwrap_or(0);
-    (times >= limits.tool_failures).then_some(Refusal::Failing { tool, times })
+    if times >= limits.tool_failures {
+        return Err(Refusal::Failing { tool, times });
+    }
+    match args {
+        Value::Object(args) => Ok(args),
+        _ => Err(Refusal::Schema("the arguments are not an object".to_owned())),
+    }
 }
 
-/// A canary in the arguments of a call is on its way out of the prompt.
-async fn leaks(shared: &Shared, context: &TurnContext, call: &ToolCall) -> Result<bool, GateError> {
-    let scanned = shared.scanner.call(&scanner::method::scan, |scanner, rpc| {
-        let (text, canary) = (Text::clip(&call.args), Some(Name::clip(&context.canary)));
-        async move { scanner.scan(rpc, Direction::Output, text, canary).await }
-    });
-    Ok(scanned.await.map_err(|_| down("scanner"))?.canary_leaked)
+/// The scanner's word and policy's.
+async fn judge(
+    shared: &Shared,
+    context: &mut TurnContext,
+    call: &ToolCall,
+    args: &Map<String, Value>,
+) -> Result<Judged, GateError> {
+    let found = scan::scan(shared, context, Crossing::Arguments, &call.args).await?;
+    if found.canary_leaked {
+        return Ok(refused(shared, context, Refusal::Canary));
+    }
+    if found.held_secret {
+        return Ok(refused(shared, context, Refusal::HeldSecret));
+    }
+    let verdict = by_policy(shared, context, &call.tool, args, found.class);
+    let mut why = verdict.why.clone();
+    let granted = context.session.grants.contains(&verdict.scope);
+    let (ruling, refusal, question) = match verdict.decision {
+        Decision::Allow => (CallVerdict::Run, None, None),
+        Decision::Deny => {
+            let refusal = policy_refusal(&verdict);
+            (CallVerdict::Refused(Text::clip(&refusal.to_string())), Some(refusal), None)
+        }
+        Decision::Ask => {
+            let id = ApprovalId::random();
+            why.expires_ms = asking::expiry(shared);
+            match asking::question(shared, id, call, args, &verdict, &why) {
+                Some(question) => (CallVerdict::Asking(id), None, Some(question)),
+                None => return Ok(refused(shared, context, Refusal::Unshowable)),
+            }
+        }
+    };
+    Ok(Judged { verdict: ruling, refusal, why, question, granted })
+}
+
+/// What policy says of a call whose arguments show this class. The class is that of the arguments alone: a key that
+/// a model makes up is no secret that its context holds.
+pub(crate) fn by_policy(
+    shared: &Shared,
+    context: &mut TurnContext,
+    tool: &str,
+    args: &Map<String, Value>,
+    found: Class,
+) -> Verdict {
+    let engine = shared.engine();
+    let class = context.session.label.class;
+    context.session.label.class = class.max(found);
+    let verdict = policy::decide(&engine, &shared.catalogue, &context.session, &Call { tool, args });
+    context.session.label.class = class;
+    verdict
+}
+
+fn policy_refusal(verdict: &Verdict) -> Refusal {
+    let policies: Vec<&str> = verdict.why.policies.iter().map(Text::as_str).collect();
+    Refusal::Policy { reason: verdict.reason.clone(), policies: policies.join(", ") }
+}
+
+fn refused(shared: &Shared, context: &TurnContext, refusal: Refusal) -> Judged {
+    let why = Why {
+        version: Name::clip(shared.engine().version()),
+        label: context.session.label.clone(),
+        ..Why::default()
+    };
+    let verdict = CallVerdict::Refused(Text::clip(&refusal.to_string()));
+    Judged { verdict, refusal: Some(refusal), why, question: None, granted: false }
+}
+
+/// Puts a decision, or a question, on the record: gives its index.
+async fn record(
+    shared: &Shared,
+    context: &TurnContext,
+    call: &ToolCall,
+    judged: &Judged,
+) -> Result<u64, GateError> {
+    let (action, result) = match &judged.verdict {
+        CallVerdict::Run => (Action::ToolDecided, Result3::Success),
+        CallVerdict::Refused(_) => (Action::ToolDecided, Result3::Blocked),
+        CallVerdict::Asking(_) => (Action::ApprovalAsked, Result3::Success),
+    };
+    let mut event = event(shared, context, action, result, call);
+    event.reason = judged.refusal.as_ref().map(|refusal| Name::clip(refusal.phrase()));
+    if judged.granted && judged.verdict == CallVerdict::Run {
+        event.reason = Some(Name::clip("granted for the session"));
+    }
+    if let Some(question) = &judged.question {
+        event.hash = Some(question.hash);
+    }
+    Ok(shared.record(event).await?.index)
+}
+
+/// Whether policy lets a digest of content with this label be written: that of a short secret tells the secret.
+pub(crate) fn may_log(shared: &Shared, context: &TurnContext, label: &Label) -> bool {
+    policy::passes(&shared.engine(), &context.session, Passage::Log, label).is_ok()
+}
+
+/// An event about a call; a digest of its arguments where the tool's capability wants one.
+pub(crate) fn event(
+    shared: &Shared,
+    context: &TurnContext,
+    action: Action,
+    result: Result3,
+    call: &ToolCall,
+) -> Event {
+    let event = Event::new(action, result).about(&call.tool);
+    let mut event = event.in_turn(context.turn.session, context.turn.id);
+    event.call = Some(call.id);
+    event.bytes = call.args.len() as u64;
+    let label = &context.session.label;
+    event.label = Some(label.clone());
+    let wanted = shared.catalogue.get(&call.tool).is_none_or(|capability| capability.audit.log_args);
+    if wanted && may_log(shared, context, label) {
+        event.hash = Some(Sha256::digest(call.args.as_bytes()).into());
+    }
+    event
+}
+
+/// An alert, where the tool's capability wants one of this outcome.
+pub(crate) async fn alert(
+    shared: &Shared,
+    context: &TurnContext,
+    tool: &str,
+    outcome: &str,
+) -> Result<(), GateError> {
+    let Some(capability) = shared.catalogue.get(tool) else { return Ok(()) };
+    if capability.audit.alert_on.iter().any(|wanted| wanted == outcome) {
+        scan::alert(shared, context, tool, outcome).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -110,7 +263,8 @@ mod tests {
         context.agent.tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
         context.asked = 1;
         change(&mut context);
-        by_rules(&context, &ToolCall { id: CallId::random(), tool: Name::clip(tool), args: Text::clip(args) })
+        let call = ToolCall { id: CallId::random(), tool: Name::clip(tool), args: Text::clip(args) };
+        by_rules(&context, &call).err()
     }
 
     #[test]

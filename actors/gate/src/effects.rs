@@ -1,14 +1,18 @@
-//! Effects of the gate's own tools: memory, in the scope of the turn's user and agent, with labels both ways.
+//! Effects of the tools that do not run in the jail: memory, in the scope of the turn's user and agent, with labels
+//! both ways; and what web does. Each is given up after the time that its capability declares.
 
 use crate::context::TurnContext;
+use crate::fetching;
 use crate::host::{Shared, down};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Label;
 use ipc_proto::memory::{self, Area, Entry, MemoryError, Row, Scope};
 use ipc_proto::runner_gate::GateError;
+use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::{Outcome, ToolCall};
 use ipc_proto::{Fault, List, Name, Text};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// What an effect came to.
 #[derive(Debug)]
@@ -17,21 +21,42 @@ pub(crate) struct Effect {
     pub(crate) output: String,
     /// The label of what was read, if anything was.
     pub(crate) label: Option<Label>,
+    /// Where the output crosses.
+    pub(crate) crossing: Crossing,
+    /// Whose words the output is, if strangers'.
+    pub(crate) from: Option<String>,
 }
 
-/// Runs a released call of one of the gate's own tools.
+/// Runs a released call of a tool that does not run in the jail.
 pub(crate) async fn run(
     shared: &Shared,
-    context: &TurnContext,
+    context: &mut TurnContext,
     call: &ToolCall,
 ) -> Result<Effect, GateError> {
     let Ok(args) = toolset::parse_args(&call.args) else { return Ok(failed("the arguments are not JSON")) };
-    let done = match call.tool.as_str() {
-        "memory_write" => write(shared, context, call, &args).await,
-        "memory_query" => query(shared, context, &args).await,
-        "memory_read" => read(shared, context, &args).await,
-        "memory_list" => list(shared, context, &args).await,
-        "memory_delete" => delete(shared, context, &args).await,
+    let ms = shared.catalogue.get(&call.tool).map_or(0, |capability| capability.execution.timeout);
+    let done = tokio::time::timeout(Duration::from_millis(ms.into()), effect(shared, context, call, &args));
+    match done.await {
+        Ok(effect) => effect,
+        Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetching::late(&args)),
+        Err(_) => Ok(failed(&format!("it took longer than {ms} ms"))),
+    }
+}
+
+async fn effect(
+    shared: &Shared,
+    context: &mut TurnContext,
+    call: &ToolCall,
+    args: &Value,
+) -> Result<Effect, GateError> {
+    let done = match (call.tool.as_str(), args) {
+        ("web_fetch", Value::Object(args)) => return Ok(fetching::fetch(shared, context, call, args).await),
+        ("web_search", Value::Object(args)) => return Ok(fetching::search(shared, args).await),
+        ("memory_write", _) => write(shared, context, call, args).await,
+        ("memory_query", _) => query(shared, context, args).await,
+        ("memory_read", _) => read(shared, context, args).await,
+        ("memory_list", _) => list(shared, context, args).await,
+        ("memory_delete", _) => delete(shared, context, args).await,
         _ => return Ok(failed("this tool does not run in the gate")),
     };
     match done {
@@ -63,12 +88,14 @@ impl From<MemoryError> for Problem {
     }
 }
 
-fn failed(why: &str) -> Effect {
-    Effect { outcome: Outcome::Error, output: format!("[ERROR] {why}"), label: None }
+/// The host's own words about a call that came to nothing.
+pub(crate) fn failed(why: &str) -> Effect {
+    Effect { outcome: Outcome::Error, ..done(format!("[ERROR] {why}"), None) }
 }
 
 fn done(output: String, label: Option<Label>) -> Effect {
-    Effect { outcome: Outcome::Success, output, label }
+    let crossing = if label.is_some() { Crossing::MemoryRecall } else { Crossing::ToolOutput };
+    Effect { outcome: Outcome::Success, output, label, crossing, from: None }
 }
 
 /// The same call twice is one row: its id follows from the call's.
@@ -83,7 +110,7 @@ async fn write(
         id,
         content: Text::clip(text(args, "content")),
         tags: tags(args),
-        label: context.session_label.clone(),
+        label: context.session.label.clone(),
         session: Some(context.turn.session),
     };
     let written = shared.memory.call(&memory::method::write, |memory, rpc| {

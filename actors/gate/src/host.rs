@@ -1,17 +1,32 @@
 //! What every connection of the gate shares: the links, the agents, the quotas.
 
+use crate::policies::Policies;
 use crate::quota::Quotas;
 use ipc_proto::Name;
 use ipc_proto::audit::{Event, Receipt};
-use ipc_proto::config::Agent;
+use ipc_proto::config::{self, Agent};
+use ipc_proto::ids::TurnId;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::model::{self, ModelClient, ModelInfo};
 use ipc_proto::router::{RouterClient, RouterError};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
+use ipc_proto::web::WebClient;
 use kit::{Link, Recorder};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use policy::{Catalogue, Engine};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// `[web]` and `[policy]`.
+pub(crate) struct Settings {
+    pub(crate) web: config::WebReach,
+    pub(crate) policy: config::Policy,
+}
+
+/// Turns true once another runner has taken the turn up. A dead runner's socket does not say so by itself: its last
+/// request is served to the end.
+pub(crate) type Replaced = watch::Receiver<bool>;
 
 /// Shared by all connections.
 #[derive(Clone)]
@@ -20,22 +35,59 @@ pub(crate) struct Shared {
     pub(crate) model: Link<ModelClient>,
     pub(crate) scanner: Link<ScannerClient>,
     pub(crate) memory: Link<MemoryClient>,
+    pub(crate) web: Link<WebClient>,
     pub(crate) recorder: Recorder,
     pub(crate) agents: Arc<BTreeMap<String, Agent>>,
+    pub(crate) settings: Arc<Settings>,
+    /// What every tool declares.
+    pub(crate) catalogue: Arc<Catalogue>,
+    /// The policy files; one change at a time.
+    pub(crate) policies: Arc<tokio::sync::Mutex<Policies>>,
+    /// What decides: a decision never waits for a change.
+    engine: Arc<RwLock<Arc<Engine>>>,
     pub(crate) quotas: Arc<Mutex<Quotas>>,
+    /// The runner of each turn: who takes a turn up replaces the one before.
+    runners: Arc<Mutex<HashMap<TurnId, watch::Sender<bool>>>>,
 }
 
 impl Shared {
-    pub(crate) fn new(host: &kit::Host, agents: BTreeMap<String, Agent>) -> Self {
+    pub(crate) fn new(host: &kit::Host, opened: crate::server::Opened) -> Self {
         Self {
             router: host.link(),
             model: host.link(),
             scanner: host.link(),
             memory: host.link(),
+            web: host.link(),
             recorder: host.recorder(),
-            agents: Arc::new(agents),
+            agents: Arc::new(opened.config.agents),
+            settings: Arc::new(Settings { web: opened.config.web, policy: opened.config.policy }),
+            catalogue: Arc::new(opened.catalogue),
+            engine: Arc::new(RwLock::new(opened.policies.engine())),
+            policies: Arc::new(tokio::sync::Mutex::new(opened.policies)),
             quotas: Arc::default(),
+            runners: Arc::default(),
         }
+    }
+
+    /// A runner takes a turn up: an earlier one of the same turn is told that it is replaced.
+    pub(crate) fn take_up(&self, turn: TurnId) -> Replaced {
+        let (replace, replaced) = watch::channel(false);
+        let mut runners = self.runners.lock().unwrap_or_else(PoisonError::into_inner);
+        runners.retain(|_, runner| !runner.is_closed());
+        if let Some(before) = runners.insert(turn, replace) {
+            before.send_replace(true);
+        }
+        replaced
+    }
+
+    /// What decides now.
+    pub(crate) fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets another engine decide from now on.
+    pub(crate) fn swap(&self, engine: Arc<Engine>) {
+        *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
     }
 
     /// Puts an event on the record; without it, nothing may happen.

@@ -1,22 +1,37 @@
 //! gate, the reference monitor: the only process a runner can reach, and the only one that model serves. Every
-//! request meets bounds, schema, quota, label, record, effect, label of the result and record of the outcome, in
-//! that order. It opens nothing and must never let an effect go before its record.
+//! request meets bounds, schema, quota, label and policy, a person where policy says so, record, effect, label of the
+//! result and record of the outcome, in that order. It opens the owner's policies and nothing else, and must never
+//! let an effect go before its record.
 
 mod answer;
+mod asking;
 mod assemble;
+mod boundary;
 mod connection;
 mod context;
 mod decide;
 mod effects;
+mod fetching;
 mod host;
+mod offline;
+mod operators;
+mod plan;
+mod policies;
 mod quota;
 mod replay;
+mod scan;
 mod server;
+mod showing;
+mod taking;
 mod tell;
 mod thinking;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<server::Gate>()
+    let mut words = std::env::args().skip(1);
+    match words.next().as_deref() {
+        Some("--offline") => offline::run(words),
+        _ => kit::run::<server::Gate>(),
+    }
 }

@@ -1,58 +1,114 @@
 //! Taking a turn up: its conversation with what earlier attempts did. A call that was released and has no result is
 //! given to the model as unknown, and is not run again.
 
+use crate::asking::Settling;
 use crate::context::TurnContext;
+use ipc_proto::ids::CallId;
 use ipc_proto::label::Label;
-use ipc_proto::model::{Asked, Message, Role};
+use ipc_proto::model::{Asked, Finish, Message, Role};
 use ipc_proto::router::{CallVerdict, Released, Step};
 use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{List, Text};
+use policy::Catalogue;
+use std::collections::HashMap;
 
 /// What the model is told of a call whose outcome nobody knows.
 pub(crate) const UNKNOWN: &str = "[UNKNOWN] this call was released and its outcome is not known, because the host was \
     interrupted. It is not run again by itself; look before you repeat it.";
 
 /// What earlier attempts leave to be done first.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Replayed {
     /// The messages they add.
     pub(crate) messages: Vec<Message>,
     /// Calls without a result, to be kept as unknown.
     pub(crate) unknown: Vec<Released>,
+    /// The last reply, if a call of it still waits for a person: the runner has not seen it, so none of its calls was
+    /// run.
+    pub(crate) settling: Option<Settling>,
     /// The last reply asked for nothing: it is the answer, and only the end is missing.
     pub(crate) answered: bool,
 }
 
 /// Goes through the steps of earlier attempts.
-pub(crate) fn replay(context: &mut TurnContext) -> Replayed {
+pub(crate) fn replay(catalogue: &Catalogue, context: &mut TurnContext) -> Replayed {
     let mut replayed = Replayed::default();
     let steps: Vec<Step> = context.turn.steps.iter().cloned().collect();
     context.next_step = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    let results: Vec<(ToolResult, Label)> = steps.iter().filter_map(result_of).collect();
+    let results: HashMap<CallId, (ToolResult, Label)> = steps.iter().filter_map(result_of).collect();
+    let decided: HashMap<CallId, (CallVerdict, u64)> = steps.iter().filter_map(decision_of).collect();
     for step in steps {
-        let Step::Reply { text, calls } = step else { continue };
-        replayed.answered = calls.is_empty();
-        context.last_text = text.to_string();
-        replayed.messages.push(assistant(&text, &calls));
-        for released in calls {
-            context.asked += 1;
-            let result =
-                results.iter().find(|(result, _)| result.call == released.call.id).map(|(r, _)| r.clone());
-            replayed.messages.push(tool_message(&released, result.as_ref()));
-            if result.is_none() && released.verdict == CallVerdict::Run {
-                replayed.unknown.push(released.clone());
+        match step {
+            Step::Reply { text, calls } => {
+                let calls =
+                    calls.into_vec().into_iter().map(|released| settled(released, &decided)).collect();
+                reply(catalogue, context, &mut replayed, text.into_string(), calls, &results);
             }
-            context.calls.insert(released.call.id, (released, result));
+            Step::Plan { tools } => context.session.plan(tools.iter().map(|tool| tool.to_string())),
+            Step::Decided { .. } | Step::Result { .. } => {}
         }
     }
     replayed
 }
 
-fn result_of(step: &Step) -> Option<(ToolResult, Label)> {
-    match step {
-        Step::Result { result, label } => Some((result.clone(), label.clone())),
-        Step::Reply { .. } => None,
+/// One reply of an earlier attempt, with what its calls came to.
+fn reply(
+    catalogue: &Catalogue,
+    context: &mut TurnContext,
+    replayed: &mut Replayed,
+    text: String,
+    calls: Vec<Released>,
+    results: &HashMap<CallId, (ToolResult, Label)>,
+) {
+    replayed.answered = calls.is_empty();
+    context.last_text.clone_from(&text);
+    context.asked = context.asked.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
+    let waits = calls.iter().any(|released| matches!(released.verdict, CallVerdict::Asking(_)));
+    if !waits {
+        context.said(&text);
+        replayed.messages.push(assistant(&text, &calls));
     }
+    for released in &calls {
+        let known = results.get(&released.call.id);
+        let result = known.map(|(result, _)| result.clone());
+        if let Some((result, label)) = known {
+            context.session.output(catalogue, &released.call.tool, label, &result.output);
+        }
+        if !waits {
+            let message = tool_message(released, result.as_ref());
+            context.known.add(&message.text);
+            replayed.messages.push(message);
+            if result.is_none() && released.verdict == CallVerdict::Run {
+                replayed.unknown.push(released.clone());
+            }
+        }
+        context.calls.insert(released.call.id, (released.clone(), result));
+    }
+    if waits {
+        replayed.settling = Some(Settling { text, calls, finish: Finish::ToolUse, waiting: Vec::new() });
+    }
+}
+
+fn result_of(step: &Step) -> Option<(CallId, (ToolResult, Label))> {
+    match step {
+        Step::Result { result, label } => Some((result.call, (result.clone(), label.clone()))),
+        Step::Reply { .. } | Step::Plan { .. } | Step::Decided { .. } => None,
+    }
+}
+
+fn decision_of(step: &Step) -> Option<(CallId, (CallVerdict, u64))> {
+    match step {
+        Step::Decided { call, verdict, record } => Some((*call, (verdict.clone(), *record))),
+        Step::Reply { .. } | Step::Plan { .. } | Step::Result { .. } => None,
+    }
+}
+
+/// A call with its last verdict.
+fn settled(mut released: Released, decided: &HashMap<CallId, (CallVerdict, u64)>) -> Released {
+    if let Some((verdict, record)) = decided.get(&released.call.id) {
+        (released.verdict, released.record) = (verdict.clone(), *record);
+    }
+    released
 }
 
 /// An assistant's message as it stands in the conversation.
@@ -69,6 +125,7 @@ fn tool_message(released: &Released, result: Option<&ToolResult>) -> Message {
         (Some(result), _) => result.output.to_string(),
         (None, CallVerdict::Refused(reason)) => format!("[REFUSED] {reason}"),
         (None, CallVerdict::Run) => UNKNOWN.to_owned(),
+        (None, CallVerdict::Asking(_)) => "[REFUSED] nobody has answered".to_owned(),
     };
     Message {
         role: Role::Tool,
@@ -87,12 +144,14 @@ pub(crate) fn unknown(released: &Released) -> ToolResult {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::context::Known;
     use ipc_proto::Name;
     use ipc_proto::config::{Agent, AgentLimits};
     use ipc_proto::content::Content;
-    use ipc_proto::ids::{CallId, SessionId, TurnId, UserId};
-    use ipc_proto::router::{Task, Turn};
+    use ipc_proto::ids::{ApprovalId, SessionId, TurnId, UserId};
+    use ipc_proto::router::{Task, Turn, Why};
     use ipc_proto::tool::ToolCall;
+    use policy::Session;
     use std::collections::HashMap;
 
     pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
@@ -109,6 +168,7 @@ pub(crate) mod tests {
             steps: List::clip(steps),
             session_label: Label::bottom(),
             workspace_label: Label::bottom(),
+            grants: List::default(),
             attempt: 2,
         };
         let limits = AgentLimits {
@@ -128,8 +188,7 @@ pub(crate) mod tests {
         TurnContext {
             turn,
             agent,
-            canary: String::new(),
-            session_label: Label::bottom(),
+            session: Session::new("s", policy::Profile::Standard),
             workspace_label: Label::bottom(),
             calls: HashMap::new(),
             asked: 0,
@@ -137,12 +196,17 @@ pub(crate) mod tests {
             next_step: 0,
             last_text: String::new(),
             usage: ipc_proto::model::Usage::default(),
+            known: Known::default(),
         }
+    }
+
+    pub(crate) fn shared_catalogue() -> Catalogue {
+        Catalogue::built_in().unwrap()
     }
 
     fn released(verdict: CallVerdict) -> Released {
         let call = ToolCall { id: CallId::random(), tool: Name::clip("bash"), args: Text::clip("{}") };
-        Released { call, verdict, record: 7 }
+        Released { call, verdict, record: 7, why: Why::default() }
     }
 
     #[test]
@@ -158,7 +222,7 @@ pub(crate) mod tests {
         };
         let reply = Step::Reply { text: Text::clip("hm"), calls: List::clip([done, lost.clone(), refused]) };
         let mut context = context(vec![reply, Step::Result { result, label: Label::bottom() }]);
-        let replayed = replay(&mut context);
+        let replayed = replay(&shared_catalogue(), &mut context);
         let texts: Vec<&str> = replayed.messages.iter().map(|message| message.text.as_str()).collect();
         assert_eq!(texts, ["hm", "ok", UNKNOWN, "[REFUSED] no"]);
         assert_eq!(replayed.unknown, [lost]);
@@ -166,9 +230,40 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_reply_that_waits_for_a_person_is_given_out_again_whole_and_none_of_its_calls_is_unknown() {
+        let (run, asks) = (released(CallVerdict::Run), released(CallVerdict::Asking(ApprovalId::random())));
+        let other = released(CallVerdict::Asking(ApprovalId::random()));
+        let reply = Step::Reply {
+            text: Text::clip("hm"),
+            calls: List::clip([run.clone(), asks.clone(), other.clone()]),
+        };
+        let decided = Step::Decided { call: other.call.id, verdict: CallVerdict::Run, record: 9 };
+        let mut context = context(vec![reply.clone(), decided.clone()]);
+        let replayed = replay(&shared_catalogue(), &mut context);
+        assert!(replayed.messages.is_empty() && replayed.unknown.is_empty());
+        let calls = replayed.settling.unwrap().calls;
+        assert_eq!(
+            calls.iter().map(|call| (call.verdict.clone(), call.record)).collect::<Vec<_>>(),
+            [(CallVerdict::Run, 7), (asks.verdict.clone(), 7), (CallVerdict::Run, 9)]
+        );
+        let last = Step::Decided { call: asks.call.id, verdict: CallVerdict::Run, record: 10 };
+        let mut context = self::context(vec![reply, decided, last]);
+        let replayed = replay(&shared_catalogue(), &mut context);
+        assert!(replayed.settling.is_none() && replayed.unknown.len() == 3, "the runner may have had it");
+    }
+
+    #[test]
+    fn a_plan_that_was_locked_holds_for_later_attempts() {
+        let mut context = context(vec![Step::Plan { tools: List::clip([Name::clip("bash")]) }]);
+        replay(&shared_catalogue(), &mut context);
+        assert_eq!(context.session.plan, Some(["bash".to_owned()].into()));
+        assert_eq!(context.next_step, 1);
+    }
+
+    #[test]
     fn a_last_reply_that_asked_for_nothing_is_the_answer() {
         let mut context = context(vec![Step::Reply { text: Text::clip("42"), calls: List::default() }]);
-        assert!(replay(&mut context).answered);
+        assert!(replay(&shared_catalogue(), &mut context).answered);
         assert_eq!(context.last_text, "42");
     }
 }

@@ -1,16 +1,19 @@
-//! The interfaces: what runners ask goes to their connection's actor, what operators ask is listed.
+//! The interfaces: what runners ask goes to their connection's actor, what operators ask to `operators`.
 
 use crate::connection::{Connection, Message};
 use crate::host::Shared;
+use crate::operators::{self, Operators};
+use crate::policies::Policies;
 use ipc_proto::config;
-use ipc_proto::gate::{self, Gate as Listings};
+use ipc_proto::gate::{self, Gate as _};
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::{Message as ModelMessage, ModelInfo};
+use ipc_proto::model::Message as ModelMessage;
 use ipc_proto::runner_gate::{self, Ending, GateError, Heard, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use kit::{Edge, Host, OpenFault, Place};
 use manifest::Process;
+use policy::Catalogue;
 use ractor::{Actor, ActorRef, RpcReplyPort};
 use tarpc::context::Context;
 
@@ -19,17 +22,34 @@ pub(crate) struct Gate {
     shared: Shared,
 }
 
+/// What is made before the seal: everything that decides.
+pub(crate) struct Opened {
+    pub(crate) config: config::Gate,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) policies: Policies,
+}
+
 impl kit::Actor for Gate {
     const PROCESS: Process = Process::Gate;
     type Config = config::Gate;
-    type Opened = config::Gate;
+    type Opened = Opened;
 
-    fn open(config: config::Gate, _: &Place) -> Result<config::Gate, OpenFault> {
-        Ok(config)
+    fn open(mut config: config::Gate, place: &Place) -> Result<Opened, OpenFault> {
+        let declared = std::mem::take(&mut config.tools);
+        let catalogue = Catalogue::built_in().and_then(|built_in| {
+            declared.into_iter().try_fold(built_in, |all, (tool, capability)| all.with(&tool, capability))
+        });
+        let catalogue = catalogue.map_err(|error| OpenFault::new("the tools' capabilities", error))?;
+        Ok(Opened { config, catalogue, policies: Policies::open(&place.own())? })
     }
 
-    async fn start(config: config::Gate, host: Host) -> Self {
-        Self { shared: Shared::new(&host, config.agents) }
+    async fn start(opened: Opened, host: Host) -> Self {
+        let broken = opened.policies.broken.is_some();
+        let shared = Shared::new(&host, opened);
+        if broken {
+            tokio::task::spawn_local(operators::record_broken(shared.clone()));
+        }
+        Self { shared }
     }
 
     async fn serve(&self, edge: Edge) {
@@ -42,21 +62,13 @@ impl kit::Actor for Gate {
 
 /// Serves one runner; when its socket ends, so does all that was under way for it.
 async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
-    let Ok((connection, ended)) = Connection::spawn(None, Connection, (shared, turn)).await else { return };
+    let replaced = shared.take_up(turn);
+    let Ok((connection, ended)) = Connection::spawn(None, Connection, (shared, turn, replaced)).await else {
+        return;
+    };
     edge.serve(runner_gate::FRAME_BOUND, Runner { connection: connection.clone() }.serve()).await;
     connection.stop(None);
     drop(ended.await);
-}
-
-#[derive(Clone)]
-struct Operators {
-    shared: Shared,
-}
-
-impl Listings for Operators {
-    async fn models(self, _: Context) -> List<ModelInfo, 256> {
-        List::clip(self.shared.models().await.unwrap_or_default())
-    }
 }
 
 #[derive(Clone)]

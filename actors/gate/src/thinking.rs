@@ -1,17 +1,20 @@
 //! One model call: begun, pulled, its text passed through the scanner's hold-back to whoever follows the turn, its
-//! calls decided on. When model restarts in the middle, the reply begins again.
+//! calls handed over. When model restarts in the middle, the reply begins again.
 
 use crate::assemble::{Assembly, Step};
 use crate::context::TurnContext;
 use crate::host::{Shared, down};
+use crate::scan::{hold_back, scan};
 use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::model::{self, Finish, ModelError, Request, StreamId};
+use ipc_proto::label::{Class, Label};
+use ipc_proto::model::{self, Finish, Message, ModelError, Purpose, Request, Role, StreamId};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
-use ipc_proto::scanner::{self, Release};
+use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::ToolCall;
-use ipc_proto::{Fault, Name, Text};
+use ipc_proto::{Fault, List, Name, Text};
+use policy::Passage;
 use std::time::{Duration, Instant};
 
 /// Pieces pulled at once.
@@ -38,6 +41,12 @@ pub(crate) struct Thinking {
     again: u32,
 }
 
+/// What a runner asks the model to go on with.
+pub(crate) struct Asked {
+    pub(crate) system: String,
+    pub(crate) messages: Vec<Message>,
+}
+
 /// A whole reply.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -46,9 +55,71 @@ pub(crate) struct Reply {
     pub(crate) finish: Finish,
 }
 
+/// Takes one model call of the session's quota.
+pub(crate) fn take_quota(shared: &Shared, context: &TurnContext) -> Result<(), GateError> {
+    let limit = context.agent.limits.model_calls_per_hour;
+    let session = context.turn.session;
+    let room = shared.quotas.lock().is_ok_and(|mut quotas| quotas.take(session, limit, Instant::now()));
+    if room { Ok(()) } else { Err(GateError::Quota { what: Name::clip("model calls an hour"), limit }) }
+}
+
+/// A model call: within the session's quota, with nothing that may not go to a model, on the record, and only then
+/// begun.
+pub(crate) async fn begin(
+    shared: &Shared,
+    context: &TurnContext,
+    asked: Asked,
+) -> Result<Thinking, GateError> {
+    take_quota(shared, context)?;
+    let (asked, label) = without_secrets(shared, context, asked).await?;
+    let passes = policy::passes(&shared.engine(), &context.session, Passage::Prompt, &label);
+    passes.map_err(|policies| GateError::Policy(List::clip(policies)))?;
+    let request = request(context, asked);
+    let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
+    let mut event = event.in_turn(context.turn.session, context.turn.id);
+    event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
+    event.label = Some(context.session.label.clone());
+    shared.record(event).await?;
+    kit::fault_point!("gate.think.recorded");
+    Thinking::begin(shared, request).await
+}
+
+/// What goes to the model, and its label. Where a secret came into the session, from its person or from a tool whose
+/// output is not cleaned, it is cut out of every message again and again: the session's own label stays.
+async fn without_secrets(
+    shared: &Shared,
+    context: &TurnContext,
+    mut asked: Asked,
+) -> Result<(Asked, Label), GateError> {
+    let mut label = context.session.label.clone();
+    if label.class < Class::Secret {
+        return Ok((asked, label));
+    }
+    for message in asked.messages.iter_mut().filter(|message| !message.text.is_empty()) {
+        let verdict = scan(shared, context, Crossing::ToolOutput, &message.text).await?;
+        if let Some(clean) = verdict.redacted {
+            message.text = Text::clip(&clean);
+        }
+    }
+    label.class = Class::Sensitive;
+    Ok((asked, label))
+}
+
+fn request(context: &TurnContext, asked: Asked) -> Request {
+    let system = Message::text(Role::System, &asked.system);
+    Request {
+        model: Text::clip(&context.agent.model),
+        purpose: Purpose::Answer,
+        messages: List::clip(std::iter::once(system).chain(asked.messages)),
+        tools: crate::taking::tools(context),
+        max_output: context.agent.limits.output_tokens,
+        temperature: None,
+    }
+}
+
 impl Thinking {
     /// Begins.
-    pub(crate) async fn begin(shared: &Shared, request: Request) -> Result<Self, GateError> {
+    async fn begin(shared: &Shared, request: Request) -> Result<Self, GateError> {
         let stream = start(shared, &request).await?;
         Ok(Self {
             request,
@@ -123,7 +194,7 @@ impl Thinking {
             self.pending.clear();
             return Ok(());
         }
-        let release = hold_back(shared, &self.pending, last, &context.canary).await?;
+        let release = hold_back(shared, context, &self.pending, last).await?;
         if release.canary_leaked {
             return self.withhold(shared, context, teller).await;
         }
@@ -212,16 +283,12 @@ impl Thinking {
 
     /// Lets the model's stream go.
     pub(crate) async fn cancel(self, shared: &Shared) {
-        let stream = self.stream;
-        let cancelled = shared
-            .model
-            .call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
-        let _ = cancelled.await;
+        cancel(shared, self.stream).await;
     }
 }
 
 /// Begins an answer. A `start` whose outcome is unknown began nothing that anybody could hear: it is asked again.
-async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError> {
+pub(crate) async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError> {
     for _ in 0..=AGAIN {
         let started = shared.model.call(&model::method::start, |model, rpc| {
             let request = request.clone();
@@ -236,12 +303,12 @@ async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError
     Err(down("model"))
 }
 
-async fn hold_back(shared: &Shared, pending: &str, last: bool, canary: &str) -> Result<Release, GateError> {
-    let released = shared.scanner.call(&scanner::method::hold_back, |scanner, rpc| {
-        let (pending, canary) = (Text::clip(pending), Some(Name::clip(canary)));
-        async move { scanner.hold_back(rpc, pending, last, canary).await }
-    });
-    released.await.map_err(|_| down("scanner"))
+/// Lets a stream go; that model is away by then is as good.
+pub(crate) async fn cancel(shared: &Shared, stream: StreamId) {
+    let cancelled = shared
+        .model
+        .call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
+    let _ = cancelled.await;
 }
 
 /// Text in pieces that fit an event.

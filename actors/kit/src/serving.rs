@@ -104,9 +104,11 @@ impl<I, T: Sink<I> + Unpin> Sink<I> for Gated<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::gate::{FRAME_BOUND, Gate, GateRequest, GateResponse};
+    use ipc_proto::gate::{
+        FRAME_BOUND, Gate, GateRequest, GateResponse, POLICY_BOUND, PolicyError, PolicySet,
+    };
     use ipc_proto::model::ModelInfo;
-    use ipc_proto::{List, Text};
+    use ipc_proto::{List, Name, Text};
     use manifest::Process;
     use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -114,6 +116,8 @@ mod tests {
     use wire::codec::encode;
 
     const AT_ONCE: usize = 64;
+    type Policy = Text<POLICY_BOUND>;
+    type Changed = Result<Name, PolicyError>;
     type Transport<Q, A> = Messages<ClientMessage<Q>, Response<A>>;
 
     /// Counts how many of its calls run at once.
@@ -132,6 +136,18 @@ mod tests {
             self.running.fetch_sub(1, Relaxed);
             let name = Text::clip(&"m".repeat(100));
             List::clip(vec![ModelInfo { name, context: 0, output: 0, tools: false }; 10])
+        }
+
+        async fn policies(self, _: tarpc::context::Context) -> PolicySet {
+            PolicySet { version: Name::default(), files: List::default() }
+        }
+
+        async fn set_policy(self, _: tarpc::context::Context, name: Name, _: Policy, _: Name) -> Changed {
+            Err(PolicyError::BadName(name))
+        }
+
+        async fn remove_policy(self, _: tarpc::context::Context, name: Name, _: Name) -> Changed {
+            Err(PolicyError::BadName(name))
         }
     }
 

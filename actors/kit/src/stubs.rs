@@ -1,6 +1,6 @@
 //! Which client speaks to which process: the typed end of each interface.
 
-use ipc_proto::{Fault, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner};
+use ipc_proto::{Fault, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner, web};
 use manifest::Process;
 use std::future::Future;
 use tokio::net::UnixStream;
@@ -42,6 +42,7 @@ stub! {
     credproxy::CredproxyClient, Credproxy, credproxy;
     scanner::ScannerClient, Scanner, scanner;
     memory::MemoryClient, Memory, memory;
+    web::WebClient, Web, web;
     model::ModelClient, Model, model;
     router::RouterClient, Router, router;
     gate::GateClient, Gate, gate;

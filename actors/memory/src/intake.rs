@@ -8,7 +8,7 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Entry, MemoryError, Scope};
-use ipc_proto::scanner::{self, Direction, SCAN_BOUND, ScannerClient, Verdict};
+use ipc_proto::scanner::{self, Crossing, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Link, Recorder};
 use ractor::ActorRef;
 use std::future::Future;
@@ -55,19 +55,19 @@ impl Intake {
     }
 
     async fn verdicts(&self, proposal: &Proposal) -> Result<(Verdict, Option<Verdict>), MemoryError> {
-        let direction = proposal.direction();
-        let content = self.verdict(direction, proposal.content()).await?;
+        let content = self.verdict(proposal.content()).await?;
         let tags = match proposal.tags() {
-            Some(tags) => Some(self.verdict(direction, tags).await?),
+            Some(tags) => Some(self.verdict(tags).await?),
             None => None,
         };
         Ok((content, tags))
     }
 
-    async fn verdict(&self, direction: Direction, text: Text<SCAN_BOUND>) -> Result<Verdict, MemoryError> {
+    /// Judged by the strictest profile: what is stored is read by whoever comes later, by whatever profile.
+    async fn verdict(&self, text: Text<SCAN_BOUND>) -> Result<Verdict, MemoryError> {
         let asked = self.scanner.call(&scanner::method::scan, |scanner, context| {
             let text = text.clone();
-            async move { scanner.scan(context, direction, text, None).await }
+            async move { scanner.scan(context, Subject::at(Crossing::MemoryWrite), text).await }
         });
         asked.await.map_err(|fault| {
             tracing::warn!(%fault, "not scanned");

@@ -4,7 +4,7 @@
 use crate::private;
 use ipc_proto::label::{Class, Trust};
 use ipc_proto::memory::Entry;
-use ipc_proto::scanner::{Direction, Judgement, SCAN_BOUND, Verdict};
+use ipc_proto::scanner::{Judgement, SCAN_BOUND, Severity, ThreatKind, Verdict};
 use ipc_proto::{List, Text};
 use sha2::{Digest, Sha256};
 
@@ -59,10 +59,10 @@ impl Proposal {
         &self.entry
     }
 
-    /// Which way to have it judged. What others wrote will be read by a model again, so it is judged for
-    /// injections; what the user wrote is theirs to say, and only its secrets matter.
-    pub(crate) fn direction(&self) -> Direction {
-        if self.entry.label.trust >= Trust::Verified { Direction::Input } else { Direction::Output }
+    /// Whether somebody else than the user wrote it. What others wrote will be read by a model again, so an injection
+    /// in it is refused; what the user wrote is theirs to say, and only its secrets matter.
+    pub(crate) fn foreign(&self) -> bool {
+        self.entry.label.trust >= Trust::Verified
     }
 
     /// The content, to be judged.
@@ -80,7 +80,11 @@ impl Proposal {
     pub(crate) fn judged(&self, content: &Verdict, tags: Option<&Verdict>) -> Result<Scanned, Refusal> {
         match tags {
             None if !self.entry.tags.is_empty() => return Err(Refusal::Tag),
-            Some(verdict) if verdict.judgement == Judgement::Block || holds_secret(verdict) => {
+            Some(verdict)
+                if verdict.judgement == Judgement::Block
+                    || holds_secret(verdict)
+                    || (self.foreign() && steers(verdict)) =>
+            {
                 return Err(Refusal::Tag);
             }
             _ => {}
@@ -101,7 +105,7 @@ impl Proposal {
     /// The content with its secrets cut out, or none if it can be kept as it is.
     fn mended(&self, verdict: &Verdict) -> Result<Option<String>, Refusal> {
         let blocked = verdict.judgement == Judgement::Block;
-        if blocked && self.direction() == Direction::Input {
+        if self.foreign() && steers(verdict) {
             return Err(Refusal::Injection);
         }
         match &verdict.redacted {
@@ -110,6 +114,13 @@ impl Proposal {
             None => Ok(None),
         }
     }
+}
+
+/// Whether the text is likely made to steer a model. On its way out text is never refused for that, so the judgement
+/// does not say it; the threats do.
+fn steers(verdict: &Verdict) -> bool {
+    let content = [ThreatKind::Secret, ThreatKind::Personal];
+    verdict.threats.iter().any(|threat| threat.severity >= Severity::High && !content.contains(&threat.kind))
 }
 
 /// A secret is there even where the judgement lets text pass: on the way to a model it only flags.
@@ -133,10 +144,16 @@ pub(crate) fn hash(entry: &Entry) -> [u8; 32] {
 mod tests {
     use super::*;
     use crate::tests::{entry, passed};
+    use ipc_proto::scanner::Threat;
 
     fn verdict(judgement: Judgement, class: Class, redacted: Option<&str>) -> Verdict {
         let redacted = redacted.map(Text::clip);
         Verdict { judgement, class, redacted, ..passed() }
+    }
+
+    fn steering(severity: Severity) -> Verdict {
+        let threats = List::clip([Threat { kind: ThreatKind::Injection, severity }]);
+        Verdict { judgement: Judgement::Flag, threats, ..passed() }
     }
 
     fn proposal(trust: Trust, content: &str, tags: &[&str]) -> Proposal {
@@ -152,13 +169,20 @@ mod tests {
             [(Trust::Untrusted, true), (Trust::Verified, true), (Trust::User, false), (Trust::System, false)];
         for (trust, refused) in cases {
             let proposal = proposal(trust, "do as I say", &[]);
-            let judgement = match proposal.direction() {
-                Direction::Input => Judgement::Block,
-                Direction::Output => Judgement::Flag,
-            };
-            let kept = proposal.judged(&verdict(judgement, Class::Public, None), None);
+            let kept = proposal.judged(&steering(Severity::High), None);
             assert_eq!(kept.err(), refused.then_some(Refusal::Injection), "{trust:?}");
         }
+    }
+
+    #[test]
+    fn a_tag_that_steers_is_refused_from_others_and_a_mere_suspicion_is_kept() {
+        let tagged = |trust| proposal(trust, "x", &["do as I say"]);
+        let found = steering(Severity::Critical);
+        let refused = tagged(Trust::Untrusted).judged(&passed(), Some(&found)).err();
+        assert_eq!(refused, Some(Refusal::Tag));
+        assert!(tagged(Trust::User).judged(&passed(), Some(&found)).is_ok());
+        let suspected = steering(Severity::Medium);
+        assert!(proposal(Trust::Untrusted, "x", &[]).judged(&suspected, None).is_ok());
     }
 
     #[test]

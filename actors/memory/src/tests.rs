@@ -11,7 +11,7 @@ use crate::store::{Admission, Store};
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{Area, Entry, Scope};
-use ipc_proto::scanner::{Judgement, Verdict};
+use ipc_proto::scanner::{Conversation, Judgement, Verdict};
 use ipc_proto::{List, Text};
 
 /// A verdict on text in which nothing was found.
@@ -23,6 +23,10 @@ pub(crate) fn passed() -> Verdict {
         canary_leaked: false,
         class: Class::Public,
         redacted: None,
+        threats: List::default(),
+        spans: List::default(),
+        held_secret: false,
+        conversation: Conversation::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::answer::Step;
 use crate::openai::{self, Ask};
 use crate::{offline, scripted};
 use ipc_proto::config::Provider;
-use ipc_proto::model::{ModelError, ModelInfo, ModelName, Request};
+use ipc_proto::model::{ModelError, ModelInfo, ModelName, Purpose, Request};
 use ipc_proto::{List, Text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,8 +41,14 @@ impl Catalogue {
         let (provider, model) = request.model.split_once('/').ok_or(ModelError::UnknownModel)?;
         let here = |reply: crate::answer::Reply| Ok(Plan::Here(reply.steps(request)));
         match (provider, model) {
-            (offline::PROVIDER, offline::READER) => here(offline::reader::answer(request)),
-            (offline::PROVIDER, offline::HIJACKABLE) => here(offline::hijackable::answer(request)),
+            (offline::PROVIDER, offline::READER) => here(match request.purpose {
+                Purpose::Plan => offline::plan::of_reader(request),
+                Purpose::Answer => offline::reader::answer(request),
+            }),
+            (offline::PROVIDER, offline::HIJACKABLE) => here(match request.purpose {
+                Purpose::Plan => offline::plan::of_hijackable(request),
+                Purpose::Answer => offline::hijackable::answer(request),
+            }),
             (scripted::PROVIDER, file) => scripted::answer(&self.scripts, file, request).map(Plan::Here),
             _ => {
                 let at = self.providers.get(provider).ok_or(ModelError::UnknownModel)?;

@@ -3,6 +3,7 @@
 //! request. Nothing here opens, waits or keeps anything between two requests.
 
 pub(crate) mod hijackable;
+pub(crate) mod plan;
 pub(crate) mod reader;
 #[cfg(test)]
 pub(crate) mod testing;

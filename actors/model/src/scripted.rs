@@ -3,8 +3,8 @@
 //!
 //! It reads files in one folder, at the time of use, and follows no name out of it.
 
-use crate::answer::{PIECE, Step, asked, chunks, tokens};
-use ipc_proto::model::{Finish, ModelError, Piece, Request, Role, Usage};
+use crate::answer::{PIECE, Reply, Step, asked, chunks, tokens};
+use ipc_proto::model::{Finish, ModelError, Piece, Purpose, Request, Role, Usage};
 use ipc_proto::{Name, Text};
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,13 +21,14 @@ const DELAY_BOUND: u64 = 600_000;
 /// Seconds that a scripted rate limit asks to wait, unless the script says.
 const RETRY_AFTER: u32 = 1;
 
-/// One line of a script.
+/// One line of a script: a reply, or the tools that a turn is said to need.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     #[serde(rename = "match")]
     matches: Option<String>,
-    pieces: Vec<Scripted>,
+    pieces: Option<Vec<Scripted>>,
+    plan: Option<Vec<Name>>,
 }
 
 /// One entry of `pieces`; each is one key, `call`, `text` and `error` with options beside it.
@@ -89,8 +90,11 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
 /// What the script says to this request.
 pub(crate) fn answer(folder: &Path, file: &str, request: &Request) -> Result<Vec<Step>, ModelError> {
     let script = read(folder, file)?;
-    let line = choose(&script, request)?;
-    Ok(steps(line, request))
+    if request.purpose == Purpose::Plan {
+        return Ok(Reply::say(plan(&script, request)).steps(request));
+    }
+    let pieces = choose(&script, request)?;
+    Ok(steps(pieces, request))
 }
 
 /// 1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or digit: no name leads out of the folder.
@@ -117,28 +121,45 @@ fn read(folder: &Path, file: &str) -> Result<Vec<Line>, ModelError> {
 fn parse(text: &str) -> Result<Vec<Line>, ModelError> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let parsed = lines.map(|(number, line)| {
-        serde_json::from_str::<Line>(line).map_err(|fault| {
+        let line = serde_json::from_str::<Line>(line).map_err(|fault| {
             // Where, and not what: a script may hold anything.
             tracing::warn!(line = number, column = fault.column(), "a line of the script cannot be read");
             ModelError::Script
-        })
+        })?;
+        if line.pieces.is_some() == line.plan.is_some() {
+            tracing::warn!(line = number, "a line of the script is neither a reply nor a plan");
+            return Err(ModelError::Script);
+        }
+        Ok(line)
     });
     parsed.collect()
 }
 
-/// The first line whose `match` is in the last message; else, of the lines without one, that of this request's turn.
-fn choose<'a>(script: &'a [Line], request: &Request) -> Result<&'a Line, ModelError> {
-    let last = request.messages.last().map_or("", |message| message.text.as_str());
-    let fits = |line: &&Line| line.matches.as_ref().is_some_and(|part| last.contains(part.as_str()));
+/// The first reply whose `match` is in the last message; else, of those without one, that of this request's turn.
+fn choose<'a>(script: &'a [Line], request: &Request) -> Result<&'a [Scripted], ModelError> {
+    let replies = || script.iter().filter_map(|line| Some((line, line.pieces.as_deref()?)));
     let turn = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
-    let in_turn = || script.iter().filter(|line| line.matches.is_none()).nth(turn);
-    script.iter().find(fits).or_else(in_turn).ok_or(ModelError::Script)
+    let in_turn = || replies().filter(|(line, _)| line.matches.is_none()).nth(turn);
+    let chosen = replies().find(|(line, _)| fits(line, request)).or_else(in_turn);
+    chosen.map(|(_, pieces)| pieces).ok_or(ModelError::Script)
+}
+
+/// The first plan whose `match` is in the last message, or that has none, as JSON; without one, the empty plan.
+fn plan(script: &[Line], request: &Request) -> String {
+    let chosen = script.iter().filter(|line| line.matches.is_none() || fits(line, request));
+    let tools = chosen.filter_map(|line| line.plan.as_ref()).next().into_iter().flatten();
+    tools.map(Name::as_str).collect::<Value>().to_string()
+}
+
+fn fits(line: &Line, request: &Request) -> bool {
+    let last = request.messages.last().map_or("", |message| message.text.as_str());
+    line.matches.as_ref().is_some_and(|part| last.contains(part.as_str()))
 }
 
 /// A reply that says neither `done` nor `error` is ended here, as is one without `usage` counted here.
-fn steps(line: &Line, request: &Request) -> Vec<Step> {
+fn steps(pieces: &[Scripted], request: &Request) -> Vec<Step> {
     let mut playing = Playing::default();
-    for piece in &line.pieces {
+    for piece in pieces {
         playing.take(piece);
         if playing.ended {
             return playing.steps;
@@ -269,6 +290,35 @@ mod tests {
         assert_eq!(said(script, &[("user", "urgent")]).unwrap(), "now");
         let third = [("assistant", "one"), ("assistant", "two"), ("user", "c")];
         assert_eq!(played(script, &third), Err(ModelError::Script));
+    }
+
+    #[test]
+    fn a_plan_is_answered_from_a_line_of_its_own_that_is_no_reply() {
+        let planned = |script: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("s"), script).unwrap();
+            let mut request = request(&[("user", "urgent")], &[]);
+            request.purpose = Purpose::Plan;
+            match pieces(answer(folder.path(), "s", &request)).into_iter().next() {
+                Some(Piece::Text(text)) => text.into_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let reply = r#"{"pieces":[{"text":"one"}]}"#;
+        let plan = r#"{"plan":["bash","read"]}"#;
+        assert_eq!(planned(reply), "[]");
+        assert_eq!(planned(&format!("{reply}\n{plan}")), r#"["bash","read"]"#);
+        assert_eq!(
+            planned(&format!("{{\"match\":\"calm\",\"plan\":[\"x\"]}}\n{plan}")),
+            r#"["bash","read"]"#
+        );
+        assert_eq!(planned(&format!("{{\"match\":\"urg\",\"plan\":[]}}\n{plan}")), "[]");
+        let both = format!("{plan}\n{reply}\n{{\"pieces\":[{{\"text\":\"two\"}}]}}");
+        assert_eq!(said(&both, &[("user", "a")]).unwrap(), "one");
+        assert_eq!(said(&both, &[("assistant", "one")]).unwrap(), "two");
+        for neither in ["{}", r#"{"plan":[],"pieces":[]}"#] {
+            assert_eq!(played(neither, &[]), Err(ModelError::Script), "{neither}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! errands that come back and by ticks, and holds no clock and no peer of its own; so a test can play any life
 //! of it, every crash included. What it knows beyond the store can be rebuilt from the store.
 
+use crate::approvals::Approvals;
 use crate::audience::Audience;
 use crate::ending::Closing;
 use crate::errands::{Errand, Then};
@@ -45,6 +46,8 @@ pub(crate) struct Live {
     pub(crate) noted: Noted,
     /// When to go on with it, if that is a matter of time.
     pub(crate) due: Option<Instant>,
+    /// What its runner had left when its turn began to wait for a person; that time does not count.
+    pub(crate) left: Option<Duration>,
 }
 
 /// How far the record of a message's acceptance is.
@@ -90,6 +93,7 @@ pub(crate) struct Desk {
     pub(crate) admission: Admission,
     pub(crate) runners: Runners,
     pub(crate) audience: Audience,
+    pub(crate) approvals: Approvals,
     pub(crate) events: Events,
     /// What is to be done outside, in order.
     pub(crate) errands: Vec<Errand>,
@@ -113,6 +117,7 @@ impl Desk {
             admission: Admission::default(),
             runners: Runners::default(),
             audience: Audience::default(),
+            approvals: Approvals::default(),
             events: Events::default(),
             errands: Vec::new(),
             live: BTreeMap::new(),
@@ -123,6 +128,7 @@ impl Desk {
             desk.take_up(head);
         }
         desk.let_go_of_orphans()?;
+        desk.look_ahead();
         Ok(desk)
     }
 
@@ -148,7 +154,8 @@ impl Desk {
         let due = matches!(phase, Phase::Running).then(|| self.overdue_at(&head));
         // Whatever has gone on from there was put on the record first.
         let noted = if matches!(phase, Phase::Accepted) { Noted::No } else { Noted::Yes };
-        self.enter(Live { head, phase, noted, due });
+        self.enter(Live { head, phase, noted, due, left: None });
+        self.clock(seq);
     }
 
     /// Cancels what belongs to a session that has ended or a user who is gone: the process may have died between.
@@ -184,8 +191,10 @@ impl Desk {
         for seq in due {
             self.go_on(seq);
         }
+        self.expire_approvals();
         self.repeat_kills();
         self.audience_tick();
+        self.approvals_tick();
         self.drive();
     }
 

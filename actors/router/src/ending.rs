@@ -157,19 +157,28 @@ impl Desk {
         let (head, finished, note) = (head.clone(), closing.finished.clone(), closing.note.clone());
         let to = state::of_end(&finished.end);
         let pass = Pass { note: &note, ..Pass::of(&head, to, now_ms) };
-        let committed = self.store.commit(|tx| {
-            tx.put_out(seq, &finished, now_ms)?;
-            tx.pass(&pass)
+        let committed = self.store.open_approvals(head.turn).and_then(|open| {
+            self.store.commit(|tx| {
+                tx.put_out(seq, &finished, now_ms)?;
+                // Nobody can answer any more what this turn asked, nor use an answer.
+                tx.void_approvals(head.turn, now_ms)?;
+                tx.pass(&pass)
+            })?;
+            Ok(open)
         });
-        if let Err(fault) = committed {
-            tracing::error!(%fault, "an end could not be stored; it waits");
-            return self.end_waits(seq);
-        }
+        let open = match committed {
+            Ok(open) => open,
+            Err(fault) => {
+                tracing::error!(%fault, "an end could not be stored; it waits");
+                return self.end_waits(seq);
+            }
+        };
         kit::fault_point!("router.finish.committed");
         let waiting = self.depart(seq).map(|live| match live.phase {
             Phase::Ending(closing) => closing.waiting,
             _ => Vec::new(),
         });
+        self.admission.leave(seq);
         self.lanes.leave(head.session, seq);
         if to == MessageState::Answered {
             let about = About {
@@ -181,6 +190,7 @@ impl Desk {
             };
             self.tell(EventName::MessageSent, &about);
         }
+        self.voided(&open);
         self.ring_ends(head.turn, finished);
         for port in waiting.into_iter().flatten() {
             drop(port.send(Ok(())));

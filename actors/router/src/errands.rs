@@ -8,9 +8,10 @@ use crate::queue::Queue;
 use ipc_proto::Text;
 use ipc_proto::audit::Event;
 use ipc_proto::ids::TurnId;
-use ipc_proto::scanner::{self, Direction, SCAN_BOUND, ScannerClient, Verdict};
+use ipc_proto::scanner::{self, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Host, Link, Recorder, Supervisor};
 use manifest::command::Ended;
+use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// What is done when an errand comes back.
@@ -21,11 +22,13 @@ pub(crate) enum Errand {
     /// Put this on the record, and say whether it is durable there.
     Record(Box<Event>, Then<bool>),
     /// Have the scanner look at this text on its way in, and say what it found; `None` if it could not.
-    Scan(Text<SCAN_BOUND>, Then<Option<Verdict>>),
+    Scan(Subject, Text<SCAN_BOUND>, Then<Option<Verdict>>),
     /// Have agentd launch a runner.
     Launch(Launch),
     /// Have agentd end the runner of this turn.
     Kill(TurnId),
+    /// Have agentd give the runner of this turn so much wall clock from now on.
+    Wall(TurnId, Duration),
 }
 
 /// The peers that errands go to.
@@ -58,8 +61,8 @@ impl Peers {
                 }
                 queue.tell(move |desk| then(desk, recorded.is_ok()));
             }
-            Errand::Scan(text, then) => {
-                let verdict = self.scan(&text).await;
+            Errand::Scan(subject, text, then) => {
+                let verdict = self.scan(&subject, &text).await;
                 queue.tell(move |desk| then(desk, verdict));
             }
             Errand::Launch(launch) => {
@@ -71,13 +74,19 @@ impl Peers {
             }
             // One that is not heard is said again by the desk's next ticks.
             Errand::Kill(turn) => drop(self.supervisor.send(crate::launch::kill_frame(turn), &[])),
+            Errand::Wall(turn, left) => {
+                // One that is not heard ends the runner early, and its turn is taken up again with what it has kept.
+                if let Err(fault) = self.supervisor.send(crate::launch::wall_frame(turn, left), &[]) {
+                    tracing::warn!(%fault, "agentd does not take a wall clock");
+                }
+            }
         }
     }
 
-    async fn scan(&self, text: &Text<SCAN_BOUND>) -> Option<Verdict> {
+    async fn scan(&self, subject: &Subject, text: &Text<SCAN_BOUND>) -> Option<Verdict> {
         let asked = self.scanner.call(&scanner::method::scan, |scanner, context| {
-            let text = text.clone();
-            async move { scanner.scan(context, Direction::Input, text, None).await }
+            let (subject, text) = (subject.clone(), text.clone());
+            async move { scanner.scan(context, subject, text).await }
         });
         let verdict = asked.await;
         if let Err(fault) = &verdict {

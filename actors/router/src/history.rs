@@ -2,7 +2,7 @@
 //! turns are left out whole. A call is never parted from its result. Pure: it reads no store and no clock.
 
 use crate::store::Kept;
-use ipc_proto::ids::CallId;
+use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::label::Label;
 use ipc_proto::model::{Asked, Message, Role};
 use ipc_proto::router::{CallVerdict, Finished, Labelled, Released, Step};
@@ -10,6 +10,35 @@ use ipc_proto::{List, Text};
 
 /// What a model is told of a call whose result nobody knows.
 const UNKNOWN: &str = "[unknown: this call was released and no result was recorded; it is not run again]";
+/// The same of a call that a person was asked about, and of which nobody knows an answer.
+const UNANSWERED: &str = "[refused: a person was asked and the turn ended before they answered]";
+
+/// The question that a call still waits for among a turn's steps.
+pub(crate) fn waits(steps: impl Iterator<Item = Step>, call: CallId) -> Option<ApprovalId> {
+    match decided(steps, call)?.verdict {
+        CallVerdict::Asking(id) => Some(id),
+        CallVerdict::Run | CallVerdict::Refused(_) => None,
+    }
+}
+
+/// A call as it was decided in the end.
+pub(crate) fn decided(steps: impl Iterator<Item = Step>, call: CallId) -> Option<Released> {
+    let mut found: Option<Released> = None;
+    for step in steps {
+        match step {
+            Step::Reply { calls, .. } if found.is_none() => {
+                found = calls.into_iter().find(|it| it.call.id == call);
+            }
+            Step::Decided { call: which, verdict, record } if which == call => {
+                if let Some(released) = &mut found {
+                    (released.verdict, released.record) = (verdict, record);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
 
 /// Puts one turn together: what was said, what was done, what was answered. `closing` stands for the answer of a
 /// turn that ended without one.
@@ -35,6 +64,13 @@ pub(crate) fn compose(
                     turn.push(tool(result.call, &result.output, &label));
                 }
             }
+            Step::Decided { call, verdict, .. } => {
+                if let Some(released) = open.iter_mut().find(|it| it.call.id == call) {
+                    released.verdict = verdict;
+                }
+            }
+            // What was to be needed is for the gate; it was said to nobody.
+            Step::Plan { .. } => {}
         }
         last = label;
     }
@@ -64,6 +100,7 @@ fn close(turn: &mut Vec<Labelled>, open: &mut Vec<Released>, label: &Label) {
         let text = match &released.verdict {
             CallVerdict::Run => UNKNOWN.to_owned(),
             CallVerdict::Refused(why) => format!("[refused: {why}]"),
+            CallVerdict::Asking(_) => UNANSWERED.to_owned(),
         };
         turn.push(tool(released.call.id, &text, label));
     }
@@ -152,6 +189,7 @@ pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) {
                 }
                 room = room.saturating_sub(result.output.len());
             }
+            Step::Plan { .. } | Step::Decided { .. } => {}
         }
     }
 }
@@ -209,6 +247,7 @@ mod tests {
             call: ToolCall { id: call(*n), tool: Name::clip("read"), args: Text::clip("{}") },
             verdict: verdict.clone(),
             record: 0,
+            why: ipc_proto::router::Why::default(),
         });
         kept(Step::Reply { text: Text::clip(text), calls: List::clip(calls) })
     }
@@ -320,7 +359,7 @@ mod tests {
             .iter()
             .filter_map(|step| match step {
                 Step::Result { result, .. } => Some(result.output.as_str().len()),
-                Step::Reply { .. } => None,
+                _ => None,
             })
             .collect();
         assert_eq!((steps.len(), outputs), (4, vec![marker(500).len(), 500]));

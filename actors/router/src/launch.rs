@@ -22,7 +22,7 @@ pub(crate) const LOSSES: u32 = 8;
 /// `EAGAIN`, `ENOMEM`, `ENFILE`, `EMFILE`, `EINTR`, from `asm-generic/errno-base.h`: a launch may yet succeed.
 const TRANSIENT_ERRNOS: [u64; 5] = [11, 12, 23, 24, 4];
 /// How long after its wall clock a runner of which nothing is heard is given up. agentd ends it much earlier.
-const GRACE: Duration = Duration::from_secs(30);
+pub(crate) const GRACE: Duration = Duration::from_secs(30);
 /// How often agentd is asked to end a runner that it does not say has ended.
 const KILLS: u8 = 5;
 
@@ -58,6 +58,13 @@ impl Launch {
 /// The command for agentd to end a turn's runner.
 pub(crate) fn kill_frame(turn: TurnId) -> Frame {
     Frame::new(Kind::Kill, Process::Runner).with(&id_words(turn.bytes()))
+}
+
+/// The command for agentd to give a turn's runner `left` from now on.
+pub(crate) fn wall_frame(turn: TurnId, left: Duration) -> Frame {
+    let [t0, t1] = id_words(turn.bytes());
+    let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    Frame::new(Kind::Wall, Process::Runner).with(&[t0, t1, ms])
 }
 
 /// A runner that ended before its turn did.
@@ -190,8 +197,10 @@ impl Desk {
             wall_ms: self.wall(&session.agent),
         }));
         if let Some(live) = self.live(seq) {
-            *live = Live { head, phase: Phase::Running, noted: Noted::Yes, due: Some(due) };
+            *live = Live { head, phase: Phase::Running, noted: Noted::Yes, due: Some(due), left: None };
         }
+        // An earlier attempt's question may still wait for its answer.
+        self.clock(seq);
         Ok(true)
     }
 
@@ -394,6 +403,8 @@ mod tests {
         assert_eq!(frame.words[4..6], [120_000, LAUNCH_ATTACHED]);
         assert_eq!(Launch { turn, workspace, attached: false, wall_ms: 1 }.frame().words[5], 0);
         assert_eq!((kill_frame(turn).kind, kill_frame(turn).id(0)), (Kind::Kill, turn.bytes()));
+        let wall = wall_frame(turn, Duration::from_secs(7));
+        assert_eq!((wall.kind, wall.id(0), wall.words[2]), (Kind::Wall, turn.bytes(), 7000));
     }
 
     #[test]

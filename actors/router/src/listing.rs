@@ -115,7 +115,7 @@ impl Desk {
         user: Option<UserId>,
         limit: u16,
     ) -> Result<List<MessageInfo, 256>, RouterError> {
-        Ok(List::clip(self.store.messages(user, u32::from(limit).clamp(1, ROWS))?))
+        Ok(List::clip(self.store.messages(user, u32::from(limit).clamp(1, ROWS), self.now.ms)?))
     }
 
     /// Every state a message went through.

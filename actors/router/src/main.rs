@@ -1,7 +1,10 @@
-//! The router: users, sessions, the durable inbox, transcript and outbox. It touches its own folder and its edges;
+//! The router: users, sessions, the durable inbox, transcript and outbox, approvals and grants. It touches its own folder and its edges;
 //! it holds no model, no tool and no secret, and must never acknowledge what is not durable.
 
+mod answers;
+mod approvals;
 mod audience;
+mod clock;
 mod desk;
 mod ending;
 mod errands;

@@ -187,6 +187,8 @@ fn size(event: &TurnEvent) -> usize {
             args.len() + refused.as_ref().map_or(0, |text| text.len())
         }
         TurnEvent::ToolProgress { line, .. } => line.len(),
+        TurnEvent::Approval { preview, action, reason, .. } => preview.len() + action.len() + reason.len(),
+        TurnEvent::Answered { note, .. } => note.len(),
         TurnEvent::Notice(text) => text.len(),
         TurnEvent::Started { .. } | TurnEvent::Again | TurnEvent::ToolEnd { .. } | TurnEvent::Done(_) => 0,
     }

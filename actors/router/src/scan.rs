@@ -8,10 +8,11 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
+use ipc_proto::ids::SessionId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{End, MessageState, Task};
-use ipc_proto::scanner::{Judgement, Verdict};
-use std::collections::{HashSet, VecDeque};
+use ipc_proto::scanner::{Crossing, Judgement, Profile, Subject, Verdict};
+use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 /// Messages that are with audit or the scanner at once.
@@ -23,8 +24,9 @@ const CONTROL: &str = "control";
 #[derive(Default)]
 pub(crate) struct Admission {
     waiting: VecDeque<i64>,
-    /// With audit or the scanner.
-    out: HashSet<i64>,
+    /// With audit or the scanner, and of which session: one of a session at a time, since each is judged by what
+    /// came before it.
+    out: HashMap<i64, SessionId>,
     /// Not before then: a peer was away.
     not_before: Option<Instant>,
 }
@@ -33,6 +35,12 @@ impl Admission {
     /// A message waits for the scanner.
     pub(crate) fn join(&mut self, seq: i64) {
         self.waiting.push_back(seq);
+    }
+
+    /// A message is over, wherever it was: its place is free.
+    pub(crate) fn leave(&mut self, seq: i64) {
+        self.out.remove(&seq);
+        self.waiting.retain(|it| *it != seq);
     }
 }
 
@@ -43,13 +51,21 @@ impl Desk {
             return;
         }
         self.admission.not_before = None;
+        let mut at = 0;
         while self.admission.out.len() < AT_ONCE {
-            let Some(seq) = self.admission.waiting.pop_front() else { return };
-            if let Some(Live { phase: Phase::Accepted, noted, .. }) = self.live(seq) {
-                let noted = *noted;
-                self.admission.out.insert(seq);
-                if noted == Noted::Yes { self.have_scanned(seq) } else { self.record_acceptance(seq) }
+            let Some(seq) = self.admission.waiting.get(at).copied() else { return };
+            let Some(Live { head, phase: Phase::Accepted, noted, .. }) = self.live(seq) else {
+                self.admission.waiting.remove(at);
+                continue;
+            };
+            let (session, noted) = (head.session, *noted);
+            if self.admission.out.values().any(|it| *it == session) {
+                at += 1;
+                continue;
             }
+            self.admission.waiting.remove(at);
+            self.admission.out.insert(seq, session);
+            if noted == Noted::Yes { self.have_scanned(seq) } else { self.record_acceptance(seq) }
         }
     }
 
@@ -81,18 +97,29 @@ impl Desk {
 
     fn have_scanned(&mut self, seq: i64) {
         kit::fault_point!("router.accept.recorded");
-        match self.store.said_without_media(seq) {
-            Ok((content, task, _)) => {
-                let text = Text::clip(&text_of(&content, &task));
-                let chat = task == Task::Chat;
+        let said = self.store.said_without_media(seq).and_then(|(content, task, _)| {
+            let subject = self.subject(seq)?;
+            Ok((subject, text_of(&content, &task), task == Task::Chat))
+        });
+        match said {
+            Ok((subject, text, chat)) => {
                 let then = Box::new(move |desk: &mut Self, verdict| desk.scanned(seq, chat, verdict));
-                self.errands.push(Errand::Scan(text, then));
+                self.errands.push(Errand::Scan(subject, Text::clip(&text), then));
             }
             Err(fault) => {
                 tracing::error!(%fault, "a message cannot be read");
                 self.put_off(seq);
             }
         }
+    }
+
+    /// How a message is judged: as channel input, by its agent's profile, after what its session said before.
+    fn subject(&self, seq: i64) -> Result<Subject, StoreFault> {
+        let head = self.store.message_at(seq)?.ok_or(StoreFault::Missing("message"))?;
+        let agent = self.store.session(head.session)?.agent;
+        let profile = self.config.agents.get(agent.as_str()).map_or("", |agent| &agent.profile);
+        let conversation = self.store.conversation(head.session)?;
+        Ok(Subject { conversation, ..Subject::at(Crossing::ChannelInput).by(profile_named(profile)) })
     }
 
     fn scanned(&mut self, seq: i64, chat: bool, verdict: Option<Verdict>) {
@@ -115,6 +142,7 @@ impl Desk {
         let rules = rules_of(verdict);
         // What a person has run in the jail goes to no model, and is theirs to type.
         if verdict.judgement == Judgement::Block && chat {
+            self.store.commit(|tx| tx.keep_conversation(head.session, &verdict.conversation))?;
             self.end_without_answer(seq, End::Blocked, &format!("blocked by {rules}"), None);
             return Ok(());
         }
@@ -124,6 +152,10 @@ impl Desk {
         let note = if flagged { format!("flagged by {rules}") } else { String::new() };
         let pass = Pass { note: &note, ..Pass::of(&head, MessageState::Queued, self.now.ms) };
         self.store.commit(|tx| {
+            // What a person has run in the jail is no part of what they say.
+            if chat {
+                tx.keep_conversation(head.session, &verdict.conversation)?;
+            }
             tx.label_message(seq, &label)?;
             tx.pass(&pass)
         })?;
@@ -167,6 +199,15 @@ fn text_of(content: &Content, task: &Task) -> String {
 fn label_of(role: UserRole, channel: &str, class: Class) -> Label {
     let known = channel == CONTROL && role >= UserRole::User;
     Label::of(if known { Trust::User } else { Trust::Verified }, class, channel)
+}
+
+/// The scanner's word for an agent's profile; one that is unknown is the strictest.
+fn profile_named(profile: &str) -> Profile {
+    match profile {
+        "standard" => Profile::Standard,
+        "power-user" => Profile::PowerUser,
+        _ => Profile::Paranoid,
+    }
 }
 
 fn rules_of(verdict: &Verdict) -> String {

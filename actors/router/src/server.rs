@@ -1,15 +1,17 @@
 //! The interface: each method hands what it was given to the desk and gives back what the desk says. It decides
 //! nothing; who may call what stands in the table.
 
+use crate::answers::Given;
 use crate::desk::Desk;
 use crate::queue::{Port, Queue};
 use crate::store::{Origin, Person};
 use crate::turn::NewStep;
+use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
-use ipc_proto::ids::{MessageId, TurnId, UserId, WorkspaceId};
+use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Followed, MessageInfo, NamedEvent, Passed, Router, RouterError,
+    Accepted, AgentInfo, Finished, Followed, MessageInfo, NamedEvent, Passed, Released, Router, RouterError,
     SessionInfo, SessionName, SessionView, Step, Submission, Turn, TurnEvent, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{List, Name, Text};
@@ -69,6 +71,47 @@ impl Router for RouterServer {
 
     async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Reply<()> {
         self.when_recorded(move |desk, port| desk.finish(turn, finished, port)).await
+    }
+
+    async fn ask(self, _: Context, turn: TurnId, question: Question) -> Reply<()> {
+        self.now(move |desk| desk.ask(turn, &question)).await
+    }
+
+    async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Reply<State> {
+        let answer = self.0.await_answer(LONG_POLL, move |desk, port| desk.answer_of(turn, id, port));
+        answer.await.unwrap_or(Ok(State::Pending))
+    }
+
+    async fn approvals(self, _: Context, user: Option<UserId>, all: bool) -> Reply<List<ApprovalInfo, 256>> {
+        self.now(move |desk| desk.approvals(user, all)).await
+    }
+
+    async fn approval(self, _: Context, user: Option<UserId>, id: ApprovalId) -> Reply<ApprovalView> {
+        self.now(move |desk| desk.approval(user, id)).await
+    }
+
+    async fn answer(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        by: Name,
+        id: ApprovalId,
+        hash: [u8; 32],
+        reply: approval::Reply,
+    ) -> Reply<ApprovalInfo> {
+        self.when_recorded(move |desk, port| desk.answer(Given { user, by, id, hash, reply, port })).await
+    }
+
+    async fn grants(self, _: Context, user: Option<UserId>) -> Reply<List<Grant, 256>> {
+        self.now(move |desk| desk.grants(user)).await
+    }
+
+    async fn revoke(self, _: Context, user: Option<UserId>, by: Name, id: ApprovalId) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.revoke(user, &by, id, port)).await
+    }
+
+    async fn call(self, _: Context, user: Option<UserId>, id: CallId) -> Reply<Released> {
+        self.now(move |desk| desk.call(user, id)).await
     }
 
     async fn identify(self, _: Context, uid: u32) -> Reply<UserInfo> {

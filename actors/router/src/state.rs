@@ -37,7 +37,8 @@ pub(crate) const STEPS: &[Step] = &[
     step(Answered, Delivered, "a follower was given the answer"),
 ];
 
-/// Every state, and the name it has in the database.
+/// Every state that is kept, and the name it has in the database. `WaitingApproval` is none: it is how a listing
+/// shows one that runs while a person is asked.
 pub(crate) const NAMES: [(MessageState, &str); 8] = [
     (Accepted, "accepted"),
     (Queued, "queued"),
@@ -56,7 +57,7 @@ pub(crate) fn find(from: MessageState, to: MessageState) -> Option<&'static Step
 
 /// Whether the turn of a message in this state is over.
 pub(crate) const fn over(state: MessageState) -> bool {
-    !matches!(state, Accepted | Queued | Running)
+    !matches!(state, Accepted | Queued | Running | MessageState::WaitingApproval)
 }
 
 /// A state's name in the database.

@@ -43,6 +43,7 @@ impl Desk {
             return Ok(self.accepted(&head));
         }
         let (session, making) = self.place(submission, user, user_name)?;
+        let raise = raises(submission);
         self.room(session)?;
         kit::fault_point!("router.submit.checked");
         let fresh = Fresh {
@@ -53,7 +54,7 @@ impl Desk {
             bytes,
             now_ms: self.now.ms,
         };
-        let seq = keep(&mut self.store, &fresh, &making)?;
+        let seq = keep(&mut self.store, &fresh, &making, &raise)?;
         kit::fault_point!("router.submit.committed");
         let head = Head {
             seq,
@@ -72,7 +73,13 @@ impl Desk {
         self.tell_of(&head, matches!(making, Making::Session(..)));
         self.lanes.join(session, seq);
         self.admission.join(seq);
-        self.enter(Live { head: head.clone(), phase: Phase::Accepted, noted: Noted::No, due: None });
+        self.enter(Live {
+            head: head.clone(),
+            phase: Phase::Accepted,
+            noted: Noted::No,
+            due: None,
+            left: None,
+        });
         self.drive();
         Ok(self.accepted(&head))
     }
@@ -122,7 +129,7 @@ impl Desk {
     ) -> Result<(Session, Space), RouterError> {
         let agent = submission.agent.clone().unwrap_or_else(|| Name::clip(DEFAULT_AGENT));
         self.known_agent(&agent)?;
-        let space = self.space(submission.workspace, user)?;
+        let space = self.space(submission, user)?;
         let (Space::There(workspace) | Space::Forgotten(workspace) | Space::New(workspace)) = &space;
         let session = Session {
             id: SessionId::random(),
@@ -141,7 +148,8 @@ impl Desk {
     }
 
     /// A directory that the user attached, or a folder of the session's own.
-    fn space(&self, wanted: Option<WorkspaceId>, user: UserId) -> Result<Space, RouterError> {
+    fn space(&self, submission: &Submission, user: UserId) -> Result<Space, RouterError> {
+        let wanted = submission.workspace;
         let id = wanted.unwrap_or_else(WorkspaceId::random);
         let found = wanted.map(|id| self.store.workspace(id)).transpose()?.flatten();
         match found {
@@ -150,7 +158,7 @@ impl Desk {
             Some(workspace) => Ok(Space::There(workspace)),
             None => {
                 let attached = wanted.is_some();
-                let label = if attached { found_there() } else { Label::bottom() };
+                let label = if attached { found_there(submission.workspace_label) } else { Label::bottom() };
                 Ok(Space::New(Workspace { id, user, attached, label, gone: false }))
             }
         }
@@ -179,9 +187,19 @@ impl Desk {
     }
 }
 
-/// What is known of a directory that a user attaches: nothing. Its files may be from anywhere.
-fn found_there() -> Label {
-    Label::of(Trust::Untrusted, Class::Internal, "workspace")
+/// What is known of a directory that a user attaches: what its owner declares of it when they attach it first.
+/// Without that nothing is: its files may be from anywhere.
+fn found_there(declared: Option<(Trust, Class)>) -> Label {
+    let (trust, class) = declared.unwrap_or((Trust::Untrusted, Class::Internal));
+    // The host's own words stand in no directory of a person's.
+    Label::of(trust.max(Trust::User), class, "workspace")
+}
+
+/// What a declaration raises of a directory that was attached before: it is joined to what is known, and so can
+/// make nothing more trusted.
+fn raises(submission: &Submission) -> Option<(WorkspaceId, Label)> {
+    let declared = submission.workspace_label?;
+    Some((submission.workspace?, found_there(Some(declared))))
 }
 
 /// The refusal of a full queue, with a guess when there is room again.
@@ -203,7 +221,12 @@ fn check(submission: &Submission) -> Result<u32, RouterError> {
 }
 
 /// Makes a message durable with whatever is new about it.
-fn keep(store: &mut Store, fresh: &Fresh<'_>, making: &Making) -> Result<i64, StoreFault> {
+fn keep(
+    store: &mut Store,
+    fresh: &Fresh<'_>,
+    making: &Making,
+    raise: &Option<(WorkspaceId, Label)>,
+) -> Result<i64, StoreFault> {
     store.commit(|tx| {
         if let Making::Session(session, space) = making {
             match space {
@@ -212,6 +235,9 @@ fn keep(store: &mut Store, fresh: &Fresh<'_>, making: &Making) -> Result<i64, St
                 Space::New(workspace) => tx.add_workspace(workspace)?,
             }
             tx.add_session(session)?;
+        }
+        if let Some((workspace, label)) = raise {
+            tx.raise_workspace(*workspace, label)?;
         }
         tx.use_session(fresh.session, fresh.now_ms)?;
         tx.accept(fresh)

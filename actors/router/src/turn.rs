@@ -9,10 +9,12 @@ use crate::state;
 use crate::store::{Head, Kept, StoreFault};
 use ipc_proto::List;
 use ipc_proto::content::{Content, Media, Part, Place};
-use ipc_proto::ids::{SessionId, TurnId};
+use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::{Message, Role};
-use ipc_proto::router::{Labelled, MessageState, RouterError, Step, Task, Turn, method};
+use ipc_proto::router::{
+    CallVerdict, Labelled, MessageState, Released, RouterError, Step, Task, Turn, method,
+};
 
 /// Messages of history in one turn.
 const HISTORY: usize = 1024;
@@ -73,6 +75,7 @@ impl Desk {
             steps: List::clip(steps),
             session_label: session.label,
             workspace_label: workspace.label,
+            grants: List::clip(self.store.grants_in(head.session)?),
             attempt: head.attempts,
         })
     }
@@ -144,19 +147,59 @@ impl Desk {
         if new.number > have || new.number >= STEPS {
             return Err(RouterError::BadStep);
         }
+        let settles = self.settles(head.seq, &new.step)?;
         let session = self.store.session(head.session)?;
         let kept = Kept { step: new.step.clone(), label: session.label.join(&new.session) };
-        self.store.commit(|tx| {
+        let now_ms = self.now.ms;
+        let used = self.store.commit(|tx| {
+            match settles {
+                Some((id, call, true)) if !tx.claim(id, turn, call, now_ms)? => return Ok(false),
+                Some((id, _, false)) => tx.void_approval(id, turn, now_ms)?,
+                _ => {}
+            }
             tx.raise_session(session.id, &new.session)?;
             tx.raise_workspace(session.workspace, &new.workspace)?;
-            tx.keep_step(head.seq, new.number, &kept)
+            tx.keep_step(head.seq, new.number, &kept)?;
+            Ok(true)
         })?;
         kit::fault_point!("router.step.committed");
-        Ok(())
+        if let Some((id, ..)) = settles {
+            self.look_ahead();
+            self.wake_asker(id);
+            self.clock(head.seq);
+        }
+        if used { Ok(()) } else { Err(RouterError::NotApproved) }
+    }
+
+    /// The question that a step settles, the call it was about, and whether that is to run. A plan is locked once.
+    fn settles(&self, seq: i64, step: &Step) -> Result<Option<(ApprovalId, CallId, bool)>, RouterError> {
+        let before = || self.store.steps(seq).map(|kept| kept.into_iter().map(|kept| kept.step));
+        match step {
+            Step::Reply { .. } | Step::Result { .. } => Ok(None),
+            Step::Plan { .. } if before()?.any(|it| matches!(it, Step::Plan { .. })) => {
+                Err(RouterError::BadStep)
+            }
+            Step::Plan { .. } => Ok(None),
+            Step::Decided { verdict: CallVerdict::Asking(_), .. } => Err(RouterError::BadStep),
+            Step::Decided { call, verdict, .. } => {
+                let id = history::waits(before()?, *call).ok_or(RouterError::NotApproved)?;
+                Ok(Some((id, *call, *verdict == CallVerdict::Run)))
+            }
+        }
+    }
+
+    /// A call that was decided on, as it was decided in the end.
+    pub(crate) fn call(&self, user: Option<UserId>, id: CallId) -> Result<Released, RouterError> {
+        let (seq, number) = self.store.call(id)?.ok_or(RouterError::NoCall)?;
+        let head = self.store.message_at(seq)?.filter(|head| user.is_none_or(|user| user == head.user));
+        let head = head.ok_or(RouterError::NoCall)?;
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let steps = self.store.steps(head.seq)?.into_iter().skip(number).map(|kept| kept.step);
+        history::decided(steps, id).ok_or(RouterError::NoCall)
     }
 
     /// The message of a turn that has begun and has not ended.
-    fn under_way(&mut self, turn: TurnId) -> Result<Head, RouterError> {
+    pub(crate) fn under_way(&mut self, turn: TurnId) -> Result<Head, RouterError> {
         match self.live_turn(turn) {
             Some(live) if live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_)) => {
                 Ok(live.head.clone())

@@ -1,6 +1,6 @@
 //! Canaries: a mark put into a turn's hidden text whose appearance anywhere else proves a leak.
 //! Touches only the text and the canary it is given. Half of a canary is a leak already, in any letter case,
-//! reversed, set apart by any signs, or encoded as base64 or hexadecimal. An empty canary is never found.
+//! reversed, rotated by 13 letters, set apart by any signs, or encoded as base64 or hexadecimal. An empty canary is never found.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -41,7 +41,14 @@ impl Needles {
         for part in [body.get(..PART), body.get(body.len() - PART..)].into_iter().flatten() {
             let upper = part.to_ascii_uppercase();
             let reversed: String = part.chars().rev().collect();
-            needles.squeezed.extend([hexadecimal(part), hexadecimal(&upper), part.to_owned(), reversed]);
+            let rotated = part.chars().map(rotated).collect();
+            needles.squeezed.extend([
+                hexadecimal(part),
+                hexadecimal(&upper),
+                part.to_owned(),
+                reversed,
+                rotated,
+            ]);
             needles.base64.extend(aligned(part).chain(aligned(&upper)));
         }
         needles
@@ -104,6 +111,15 @@ const fn standard(byte: u8) -> u8 {
     }
 }
 
+/// A lower-case letter moved by half the alphabet.
+const fn rotated(c: char) -> char {
+    match c {
+        'a'..='m' => (c as u8 + 13) as char,
+        'n'..='z' => (c as u8 - 13) as char,
+        _ => c,
+    }
+}
+
 fn hexadecimal(part: &str) -> String {
     part.bytes().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
@@ -149,6 +165,8 @@ mod tests {
             spaced,
             dashed,
             hexadecimal(CANARY),
+            CANARY.to_lowercase().chars().map(rotated).collect(),
+            CANARY.chars().flat_map(|c| [c, '\u{200b}']).collect(),
         ] {
             assert!(leaked(&format!("so the word is {text}, fine")), "{text}");
         }

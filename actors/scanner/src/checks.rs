@@ -30,7 +30,19 @@ pub(crate) fn varied(token: &str) -> bool {
 
 /// Whether a stretch repeats one character, or counts up, so long that no generator would have made it.
 fn filler(text: &str) -> bool {
-    has_long_repeat(text) || counts_up(text)
+    has_long_repeat(text) || counts_up(text) || periodic(text)
+}
+
+/// Whether a stretch of 20 bytes and more says the same up to nine bytes over and over.
+fn periodic(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (2..10_usize).any(|period| {
+        let mut run = period;
+        bytes.iter().zip(bytes.iter().skip(period)).any(|(before, byte)| {
+            run = if before == byte { run + 1 } else { period };
+            run >= 20.max(3 * period)
+        })
+    })
 }
 
 fn counts_up(text: &str) -> bool {
@@ -79,7 +91,92 @@ pub(crate) fn generated(value: &str) -> bool {
 pub(crate) fn secret_value(value: &str) -> bool {
     const PUBLIC: [&str; 7] = ["sha1", "sha256", "sha384", "sha512", "md5:", "http:", "https:"];
     let lower = value.to_ascii_lowercase();
-    !PUBLIC.iter().any(|prefix| lower.starts_with(prefix)) && generated(value)
+    !PUBLIC.iter().any(|prefix| lower.starts_with(prefix)) && !path(value) && generated(value)
+}
+
+/// Whether the name at the head of `name = value` is that of a secret, not of something that only has such a word in
+/// it: an identifier or address of one, half of a key pair that everybody may have, a token of a text or a form.
+pub(crate) fn names_a_secret(whole: &str) -> bool {
+    const OTHERS: [&str; 16] = [
+        "public",
+        "pubkey",
+        "pub_key",
+        "csrf",
+        "xsrf",
+        "authenticity",
+        "tokeniz",
+        "cache",
+        "accessor",
+        "idempotency",
+        "compass",
+        "bypass",
+        "passport",
+        "passenger",
+        "primary_key",
+        "foreign_key",
+    ];
+    const ENDS: [&str; 22] = [
+        "credentialid",
+        "credentialsid",
+        "credential_id",
+        "credentials_id",
+        "credential-id",
+        "credentials-id",
+        "tokenid",
+        "token_id",
+        "token-id",
+        "secretid",
+        "secretname",
+        "url",
+        "uri",
+        "_type",
+        "_name",
+        "-name",
+        "_path",
+        "_file",
+        "_length",
+        "_count",
+        "version",
+        "_expiry",
+    ];
+    let name = whole.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '%' | '$'));
+    let name = name.get(..end.unwrap_or(name.len())).unwrap_or_default().to_ascii_lowercase();
+    !OTHERS.iter().any(|other| name.contains(other)) && !ENDS.iter().any(|other| name.ends_with(other))
+}
+
+/// Whether a value is the place in code or configuration where the value is: `var.db.password`.
+fn path(value: &str) -> bool {
+    const ROOTS: [&str; 24] = [
+        "data",
+        "var",
+        "vars",
+        "local",
+        "module",
+        "each",
+        "self",
+        "this",
+        "config",
+        "process",
+        "os",
+        "env",
+        "settings",
+        "secrets",
+        "request",
+        "params",
+        "options",
+        "opts",
+        "args",
+        "props",
+        "ctx",
+        "vault",
+        "values",
+        "random_password",
+    ];
+    value.split_once('.').is_some_and(|(root, rest)| {
+        ROOTS.contains(&root.to_ascii_lowercase().as_str())
+            && rest.starts_with(|c: char| c.is_ascii_alphabetic())
+    })
 }
 
 /// Whether the password in an address is one, not a variable or a mask.
@@ -106,6 +203,7 @@ pub(crate) fn password(value: &str) -> bool {
         && distinct(value) >= 5
         && !placeholder(value)
         && !version(value)
+        && !path(value)
 }
 
 /// Whether the second half of `user:password` looks like a password in use.
@@ -314,6 +412,28 @@ mod tests {
         ] {
             assert!(!generated(value), "{value}");
         }
+    }
+
+    #[test]
+    fn a_word_over_and_over_is_a_filler_and_a_generated_value_is_none() {
+        assert!(filler("EXAMPLEEXAMPLEEXAMPLEEXAMPLE") && filler("12312312312312312312312"));
+        assert!(!filler("EXAMPLEEXAMPLE") && !filler("k3Xv9Qm2Zp7Lw5Rt8Jn1By4GdHcF6sE0aUoI"));
+    }
+
+    #[test]
+    fn a_name_of_a_secret_is_told_from_one_that_only_has_the_word_in_it() {
+        for name in ["API_TOKEN=x", "clientSecret: 'x'", "\"aws_access_key_id\": x", "db.password = x"] {
+            assert!(names_a_secret(name), "{name}");
+        }
+        for name in ["publicToken = x", "credentialsId: 'x'", "csrf-token=x", "tokenizer: x", "CACHE_KEY=x"] {
+            assert!(!names_a_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_to_a_value_is_no_value() {
+        assert!(path("var.db_password1") && path("data.aws_secret.db1.value"));
+        assert!(!path("var1able.9") && !path("kq9.zR2mLw"));
     }
 
     #[test]

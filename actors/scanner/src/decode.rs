@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-/// Shortest run that is tried: what a shorter one could hide is no use to anyone.
-const SHORTEST_BASE64: usize = 16;
-const SHORTEST_HEX: usize = 20;
+/// Shortest runs that are tried: eight bytes, the shortest secret that a host holds.
+const SHORTEST_BASE64: usize = 11;
+const SHORTEST_HEX: usize = 16;
 /// Narrowest lines that count as one run wrapped.
 const NARROWEST_WRAP: usize = 60;
 
@@ -74,11 +74,12 @@ fn read(run: &str) -> Option<String> {
 }
 
 fn from_hex(run: &str) -> Option<String> {
-    let digits: Vec<u8> = run.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    if digits.len() < SHORTEST_HEX
-        || !digits.len().is_multiple_of(2)
-        || !digits.iter().all(u8::is_ascii_hexdigit)
-    {
+    let written = || run.bytes().filter(|b| !b.is_ascii_whitespace());
+    if !written().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let digits: Vec<u8> = written().collect();
+    if digits.len() < SHORTEST_HEX || !digits.len().is_multiple_of(2) {
         return None;
     }
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
@@ -86,28 +87,50 @@ fn from_hex(run: &str) -> Option<String> {
     readable(digits.chunks_exact(2).map_while(pair).collect())
 }
 
+/// A run may begin with up to three letters that belong to what stands before it, as in `path/c2VjcmV0`.
 fn from_base64(run: &str) -> Option<String> {
+    if kinds_change(run) < FEWEST_CHANGES {
+        return None;
+    }
+    (0..4).find_map(|skipped| base64_at(run.get(skipped..)?))
+}
+
+/// How often the head of a run goes from one of capitals, small letters and digits to another. Eight bytes of text in
+/// base64 do it at least this often, and words of prose do not, so that they cost no decoding.
+const FEWEST_CHANGES: usize = 3;
+
+fn kinds_change(run: &str) -> usize {
+    let kind = |byte: u8| match byte {
+        b'A'..=b'Z' => 1,
+        b'a'..=b'z' => 2,
+        b'0'..=b'9' => 3,
+        _ => 0,
+    };
+    let head = || run.bytes().take(64).map(kind).filter(|kind| *kind > 0);
+    head().zip(head().skip(1)).filter(|(one, next)| one != next).count()
+}
+
+fn base64_at(run: &str) -> Option<String> {
     let standard = |byte: u8| match byte {
         b'-' => b'+',
         b'_' => b'/',
         other => other,
     };
     let kept = |byte: &u8| !byte.is_ascii_whitespace() && *byte != b'=';
-    let mut letters: Vec<u8> = run.bytes().filter(kept).map(standard).collect();
+    let letters = || run.bytes().filter(kept).map(standard);
+    // The first bytes decide for nearly every run that is no text, so that it costs one short look.
+    let (mut head, mut probe) = ([0_u8; 32], [0_u8; 24]);
+    let length = head.iter_mut().zip(letters()).map(|(to, from)| *to = from).count();
+    let whole = length - usize::from(length % 4 == 1);
+    let read = BASE64.decode_slice(head.get(..whole)?, &mut probe).ok()?;
+    if std::str::from_utf8(probe.get(..read)?).is_err_and(|error| read - error.valid_up_to() > 3) {
+        return None;
+    }
+    let mut letters: Vec<u8> = letters().collect();
     if letters.len() % 4 == 1 {
         letters.pop();
     }
-    // The first bytes decide for nearly every run that is no text, so that long blobs cost one short look.
-    let head = letters.get(..letters.len().min(32)).unwrap_or_default();
-    let probe = BASE64.decode(head).ok()?;
-    if probe.iter().filter(|byte| text_byte(**byte)).count() * 10 < probe.len() * 8 {
-        return None;
-    }
     readable(BASE64.decode(&letters).ok()?)
-}
-
-const fn text_byte(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t' | 0x80..)
 }
 
 /// The bytes as text, if they are one: UTF-8 but for a cut last character, nearly all of it printable.

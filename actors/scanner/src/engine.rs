@@ -4,11 +4,13 @@
 //! decoded, findings. Reaching a bound must hide more, never less.
 
 use crate::canary::Needles;
+use crate::held::Held;
 use crate::matcher::{Hit, Matcher};
 use crate::rules::{CERTAIN, Class, Family, View};
 use crate::span::Rewritten;
-use crate::verdict::{self, Direction, Finding, Report};
-use crate::{decode, normalise, span};
+use crate::verdict::{self, Finding, HELD, Report};
+use crate::{conversation, decode, model, normalise, span};
+use ipc_proto::scanner::{Conversation, Direction, Profile, Subject};
 use std::ops::Range;
 
 /// Most findings in one report. A text with more is reported with a last finding that covers all of its rest.
@@ -44,6 +46,14 @@ pub(crate) struct Gathered {
     /// The rule and the whole extent of each secret's match in the original, which streaming must not cut.
     pub(crate) extents: Vec<(&'static str, Range<usize>)>,
     pub(crate) canary: bool,
+    /// Ends of layers that may be the beginning of a secret that the host holds, in the original.
+    pub(crate) begun: Vec<Range<usize>>,
+}
+
+/// What a text is searched for besides what the rules say.
+struct Wanted<'a> {
+    needles: Needles,
+    held: &'a Held,
 }
 
 /// One view of the original text and the way back to it.
@@ -66,11 +76,22 @@ impl Engine {
         self.raw.is_some() && self.folded.is_some()
     }
 
-    /// Scans a text whole. `canary` is the turn's canary, if the text could leak one.
+    /// Scans a text whole, by the subject's crossing and profile and in the light of its conversation, which comes
+    /// back as it is after this text.
     #[must_use]
-    pub fn scan(&self, direction: Direction, text: &str, canary: Option<&str>) -> Report {
-        let gathered = self.gather(text, canary);
-        verdict::judge(direction, gathered.findings, gathered.canary)
+    pub fn judge(&self, subject: &Subject, held: &Held, text: &str) -> (Report, Conversation) {
+        let gathered = self.gather(text, subject.canary.as_deref(), held);
+        let direction = subject.crossing.direction();
+        let mut report = verdict::judge(direction, subject.profile, gathered.findings, gathered.canary);
+        let after = conversation::counted(subject, &mut report);
+        (report, after)
+    }
+
+    /// Scans a text whole by its direction alone. `canary` is the turn's canary, if the text could leak one.
+    #[must_use]
+    pub fn scan(&self, direction: Direction, profile: Profile, text: &str, canary: Option<&str>) -> Report {
+        let gathered = self.gather(text, canary, &Held::nothing());
+        verdict::judge(direction, profile, gathered.findings, gathered.canary)
     }
 
     /// The text with every secret that the report found replaced by `[REDACTED:rule]`.
@@ -102,18 +123,17 @@ impl Engine {
         }
     }
 
-    pub(crate) fn gather(&self, text: &str, canary: Option<&str>) -> Gathered {
+    pub(crate) fn gather(&self, text: &str, canary: Option<&str>, held: &Held) -> Gathered {
         let mut gathered = Gathered::default();
-        let needles = Needles::new(canary);
-        self.layer(&Layer { text, depth: 0, back: &|range| range }, &needles, &mut gathered);
+        let wanted = Wanted { needles: Needles::new(canary), held };
+        self.layer(&Layer { text, depth: 0, back: &|range| range }, &wanted, &mut gathered);
         settle(&mut gathered.findings, text);
         gathered
     }
 
     /// Scans one layer in all its views, then the layers it carries.
-    fn layer(&self, layer: &Layer<'_>, needles: &Needles, gathered: &mut Gathered) {
-        self.raw_rules(layer, gathered);
-        gathered.canary |= needles.found(layer.text);
+    fn layer(&self, layer: &Layer<'_>, wanted: &Wanted<'_>, gathered: &mut Gathered) {
+        self.literally(layer, wanted, gathered);
         let clean = normalise::clean(layer.text);
         let through = |range: Range<usize>| match &clean {
             Some(clean) => (layer.back)(clean.back(&range)),
@@ -122,20 +142,38 @@ impl Engine {
         let cleaned =
             Layer { text: clean.as_ref().map_or(layer.text, |clean| &clean.text), back: &through, ..*layer };
         if clean.is_some() {
-            self.raw_rules(&cleaned, gathered);
-            gathered.canary |= needles.found(cleaned.text);
+            self.literally(&cleaned, wanted, gathered);
         }
         self.folded_rules(&cleaned, gathered);
         if layer.depth < DEEPEST {
-            self.carried(layer, normalise::hidden(layer.text), needles, gathered);
-            self.carried(&cleaned, decode::layers(cleaned.text), needles, gathered);
+            self.carried(layer, normalise::hidden(layer.text), wanted, gathered);
+            self.carried(&cleaned, decode::layers(cleaned.text), wanted, gathered);
         }
     }
 
-    fn carried(&self, layer: &Layer<'_>, inner: Vec<Rewritten>, needles: &Needles, gathered: &mut Gathered) {
+    fn carried(
+        &self,
+        layer: &Layer<'_>,
+        inner: Vec<Rewritten>,
+        wanted: &Wanted<'_>,
+        gathered: &mut Gathered,
+    ) {
         for inner in inner {
             let back = |range: Range<usize>| (layer.back)(inner.back(&range));
-            self.layer(&Layer { text: &inner.text, depth: layer.depth + 1, back: &back }, needles, gathered);
+            self.layer(&Layer { text: &inner.text, depth: layer.depth + 1, back: &back }, wanted, gathered);
+        }
+    }
+
+    /// All that is looked for byte for byte: the raw rules, the canary, the host's own secrets.
+    fn literally(&self, layer: &Layer<'_>, wanted: &Wanted<'_>, gathered: &mut Gathered) {
+        self.raw_rules(layer, gathered);
+        gathered.canary |= wanted.needles.found(layer.text);
+        let found = wanted.held.find(layer.text);
+        for range in found.whole {
+            gathered.held((layer.back)(range));
+        }
+        if let Some(at) = found.open {
+            gathered.begun.push((layer.back)(at..layer.text.len()));
         }
     }
 
@@ -156,6 +194,12 @@ impl Engine {
         let Some(matcher) = &self.folded else { return };
         let folded = normalise::fold(layer.text);
         matcher.find(&folded, |hit| gathered.add(&hit, layer.back));
+        if layer.depth == 0
+            && let Some(found) = model::judged(&folded)
+        {
+            let span = (layer.back)(found.start..found.end);
+            gathered.findings.push(Finding { start: span.start, end: span.end, ..found });
+        }
         for view in normalise::leet(&folded).into_iter().chain(normalise::drawn_together(&folded)) {
             matcher.find(&view.text, |hit| gathered.add(&hit, |range| (layer.back)(view.back(&range))));
         }
@@ -177,6 +221,12 @@ impl Gathered {
             end: span.end,
         };
         self.findings.push(finding);
+    }
+
+    fn held(&mut self, span: Range<usize>) {
+        self.extents.push((HELD, span.clone()));
+        let (start, end) = (span.start, span.end);
+        self.findings.push(Finding { rule: HELD, family: Family::Secret, weight: 100, start, end });
     }
 }
 
@@ -210,7 +260,7 @@ fn drop_covered(findings: &mut Vec<Finding>) {
             return true;
         }
         let covered = cover.is_some_and(|cover| {
-            finding.end <= cover.end && finding.weight < cover.weight && cover.weight == CERTAIN
+            finding.end <= cover.end && finding.weight < cover.weight && cover.weight >= CERTAIN
         });
         if cover.is_none_or(|cover| finding.end > cover.end) {
             cover = Some(*finding);

@@ -190,6 +190,8 @@ pub struct Rule {
     pub pattern: &'static str,
     /// What the pattern cannot say about the finding.
     pub check: Option<fn(&str) -> bool>,
+    /// What the pattern cannot say about all that it took, the name before the finding included.
+    pub named: Option<fn(&str) -> bool>,
     /// Texts in which the rule must match.
     pub hits: &'static [&'static str],
     /// Texts in which it must not, each with what kind of near miss it is.
@@ -261,6 +263,7 @@ pub(crate) const TOKEN: Rule = Rule {
     keywords: &[],
     pattern: "",
     check: Some(crate::checks::varied),
+    named: None,
     hits: &[],
     misses: &[],
 };
@@ -285,11 +288,16 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Direction, Engine};
+    use crate::Engine;
+    use ipc_proto::scanner::{Direction, Profile};
     use std::collections::BTreeSet;
 
     fn found(engine: &Engine, text: &str, rule: &Rule) -> bool {
-        engine.scan(Direction::Output, text, None).findings.iter().any(|finding| finding.rule == rule.id)
+        engine
+            .scan(Direction::Output, Profile::Standard, text, None)
+            .findings
+            .iter()
+            .any(|finding| finding.rule == rule.id)
     }
 
     #[test]

@@ -4,9 +4,12 @@
 //! never cut inside a match, inside an open run that may grow into one, or after a word that announces one.
 
 use crate::canary::Needles;
-use crate::engine::{Engine, redacted};
-use crate::verdict::{self, Direction, Finding, Report};
+use crate::engine::{Engine, Gathered, redacted};
+use crate::held::Held;
+use crate::verdict::{self, Finding, Report};
 use crate::{normalise, span};
+use ipc_proto::credproxy::WINDOW;
+use ipc_proto::scanner::{Direction, Profile};
 use std::ops::Range;
 
 /// A run without white space longer than this is released from its front. No token is longer, but for key blocks.
@@ -33,23 +36,43 @@ pub struct Ready {
 /// The caller drops `consumed` bytes from the front and calls again when more has come. What stays is at most
 /// [`LONGEST_OPEN`] bytes, plus the chunk that came last.
 #[must_use]
-pub fn ready(engine: &Engine, pending: &str, last: bool, canary: Option<&str>) -> Ready {
-    let gathered = engine.gather(pending, canary);
+pub fn ready(engine: &Engine, held: &Held, pending: &str, last: bool, canary: Option<&str>) -> Ready {
+    let gathered = engine.gather(pending, canary, held);
+    // What is cut out of a stream does not depend on the profile, so any will do.
+    let judge = |findings, leaked| verdict::judge(Direction::Output, Profile::Paranoid, findings, leaked);
     if gathered.canary {
-        let report = verdict::judge(Direction::Output, gathered.findings, true);
+        let report = judge(gathered.findings, true);
         return Ready { release: String::new(), consumed: pending.len(), report };
     }
-    let consumed =
-        if last { pending.len() } else { cut(engine, pending, &gathered.extents, &Needles::new(canary)) };
+    let consumed = if last {
+        pending.len()
+    } else {
+        cut(engine, pending, &gathered, &Needles::new(canary), begun(held, pending, &gathered))
+    };
     let inside = |finding: &Finding| finding.start < consumed && finding.end <= consumed;
     let findings: Vec<Finding> = gathered.findings.into_iter().filter(inside).collect();
     let release = redacted(pending.get(..consumed).unwrap_or_default(), &findings);
-    Ready { release, consumed, report: verdict::judge(Direction::Output, findings, false) }
+    Ready { release, consumed, report: judge(findings, false) }
+}
+
+/// From where on the end of the text may be the beginning of a secret that the host holds. Fewer characters than a
+/// window has say nothing about that, so so many are always held while there are such secrets.
+fn begun(held: &Held, text: &str, gathered: &Gathered) -> usize {
+    if held.is_empty() {
+        return text.len();
+    }
+    let unseen = |end: usize| text.get(end..).unwrap_or_default().chars().all(normalise::invisible);
+    let open = |range: &&Range<usize>| unseen(range.end) && text.len() - range.start < LONGEST_OPEN;
+    let begun = gathered.begun.iter().filter(open).map(|range| range.start).min();
+    let mut seen = text.char_indices().rev().filter(|(_, c)| !normalise::invisible(*c));
+    let short = seen.nth(WINDOW - 2).map_or(0, |(at, _)| run_start(text, at));
+    begun.unwrap_or(text.len()).min(short)
 }
 
 /// The furthest place at which the pending text can be cut.
-fn cut(engine: &Engine, text: &str, extents: &[(&'static str, Range<usize>)], needles: &Needles) -> usize {
-    let mut cut = settled_end(text).min(floor_of_tail(text, needles.tail(text)));
+fn cut(engine: &Engine, text: &str, gathered: &Gathered, needles: &Needles, begun: usize) -> usize {
+    let extents = &gathered.extents;
+    let mut cut = settled_end(text).min(floor_of_tail(text, needles.tail(text))).min(begun);
     let half = engine.half_keyword(text);
     if half < text.len() {
         cut = cut.min(run_start(text, half));

@@ -1,18 +1,27 @@
 //! What the canned host answers.
 
-use ipc_proto::audit::{Action, Event, Record, Report, Result3, Serial};
-use ipc_proto::config::UserRole;
-use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk, ProcessStatus};
-use ipc_proto::credproxy::SecretInfo;
-use ipc_proto::ids::{CallId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
-use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, Hit, Row};
-use ipc_proto::model::{Message, ModelInfo, Role, Usage};
-use ipc_proto::router::{
-    Accepted, AgentInfo, End, EventName, Finished, Followed, Labelled, MessageInfo, MessageState, NamedEvent,
-    Passed, RouterError, SessionInfo, SessionName, SessionView, TurnEvent, UserInfo, WorkspaceInfo,
+pub(crate) use crate::samples::{
+    CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, done, label, output, said, tool, tool_end,
 };
-use ipc_proto::tool::Outcome;
+use crate::samples::{MESSAGE, note, process, record, row, session_info, user_info};
+use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Reply};
+use ipc_proto::audit::{
+    Action, AuditError, Consistency, Count, Filter, NOTE, Page, Proof, Record, Report, Result3, Rotation,
+    Stats,
+};
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk};
+use ipc_proto::credproxy::SecretInfo;
+use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet};
+use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::memory::{Area, Hit, Row};
+use ipc_proto::model::{Message, ModelInfo, Role};
+use ipc_proto::router::{
+    Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
+    NamedEvent, Passed, Released, RouterError, SessionInfo, SessionName, SessionView, TurnEvent, UserInfo,
+    Why, WorkspaceInfo,
+};
+use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, List, Name, PROTOCOL_VERSION, Text};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -56,6 +65,10 @@ pub(crate) struct State {
     pub(crate) secrets: Vec<(String, Vec<String>, Vec<u8>)>,
     pub(crate) directories: Vec<u64>,
     pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
+    /// Approvals there are.
+    pub(crate) approvals: Vec<ApprovalView>,
+    pub(crate) answers: Vec<(ApprovalId, [u8; 32], Reply)>,
+    pub(crate) revoked: Vec<ApprovalId>,
 }
 
 /// The canned host.
@@ -65,54 +78,6 @@ pub(crate) struct Canned {
     /// Breaks every connection.
     pub(crate) cut: Arc<Notify>,
     changed: Arc<Notify>,
-}
-
-pub(crate) const TURN: TurnId = TurnId::from_bytes([1; 16]);
-pub(crate) const SESSION: SessionId = SessionId::from_bytes([2; 16]);
-pub(crate) const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
-pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
-pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);
-pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
-pub(crate) const MEMORY: MemoryId = MemoryId::from_bytes([7; 16]);
-
-pub(crate) fn label() -> Label {
-    Label::of(Trust::Untrusted, Class::Internal, "web")
-}
-
-/// The last event of a turn.
-pub(crate) fn done(end: End, text: &str) -> TurnEvent {
-    let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    TurnEvent::Done(Finished {
-        end,
-        text: Text::clip(text),
-        label: label(),
-        usage,
-        duration_ms: 12,
-        attempts: 1,
-    })
-}
-
-pub(crate) fn said(text: &str) -> TurnEvent {
-    TurnEvent::Text(Text::clip(text))
-}
-
-pub(crate) fn output(error: bool, bytes: &[u8]) -> TurnEvent {
-    TurnEvent::Output { error, bytes: Blob::new(bytes).unwrap() }
-}
-
-/// A call that was released, or refused.
-pub(crate) fn tool(refused: Option<&str>) -> TurnEvent {
-    TurnEvent::ToolStart {
-        call: CALL,
-        tool: Name::clip("read"),
-        args: Text::clip("{\"path\":\"notes\"}"),
-        refused: refused.map(Text::clip),
-        record: 42,
-    }
-}
-
-pub(crate) fn tool_end() -> TurnEvent {
-    TurnEvent::ToolEnd { call: CALL, outcome: Outcome::Success, duration_ms: 7 }
 }
 
 impl Canned {
@@ -159,75 +124,6 @@ impl Canned {
         loop {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-fn process(name: &str, pid: u32, generation: u64) -> ProcessStatus {
-    ProcessStatus {
-        name: Name::clip(name),
-        state: Name::clip(if pid == 0 { "held" } else { "ready" }),
-        pid,
-        uid: 900,
-        generation,
-        restarts: generation.saturating_sub(1),
-        uptime_ms: 61_000,
-        pss_kib: 1536,
-        rss_kib: 4096,
-        calls: 12,
-        refused: 1,
-        p50_us: 20,
-        p99_us: 300,
-        in_flight: 1,
-        queue: 2,
-    }
-}
-
-pub(crate) fn session_info(name: &str) -> SessionInfo {
-    SessionInfo {
-        id: SESSION,
-        name: Text::clip(name),
-        user: Name::clip("ann"),
-        agent: Name::clip("default"),
-        status: Name::clip("active"),
-        label: label(),
-        workspace: WORKSPACE,
-        messages: 3,
-        created_ms: 1_000,
-        used_ms: 2_000,
-    }
-}
-
-fn user_info() -> UserInfo {
-    UserInfo {
-        id: USER,
-        name: Name::clip("ann"),
-        role: UserRole::Owner,
-        uids: List::clip([0, 1000]),
-        identities: List::clip([Text::clip("chat:ann")]),
-        configured: true,
-    }
-}
-
-fn row() -> Row {
-    let entry = Entry {
-        id: MEMORY,
-        content: Text::clip("the harbour office opens at 07:40"),
-        tags: List::clip([Name::clip("harbour")]),
-        label: label(),
-        session: Some(SESSION),
-    };
-    Row { entry, area: Area::User, created_ms: 5 }
-}
-
-fn record(index: u64) -> Record {
-    let event = Event::new(Action::ToolDecided, Result3::Blocked).about("bash").in_turn(SESSION, TURN);
-    Record {
-        index,
-        time_ms: 1_000 + index,
-        witness: Name::clip("gate"),
-        serial: Serial { life: u64::MAX, number: index },
-        event,
-        hash: [0xab; 32],
     }
 }
 
@@ -504,6 +400,52 @@ impl Control for Canned {
         })
     }
 
+    async fn audit_prove(self, _: Context, index: u64) -> Answer<Proof> {
+        self.guard()?;
+        Ok(Proof {
+            index,
+            entry: Blob::new(*b"{\"index\":3}").unwrap(),
+            inclusion: List::clip([[0xee; 32]]),
+            checkpoint: note(),
+            key: Text::clip("cordon/canned+00000000+AQ=="),
+        })
+    }
+
+    async fn audit_consistency(self, _: Context, from: u64) -> Answer<Consistency> {
+        self.guard()?;
+        Ok(Consistency { from, proof: List::default(), checkpoint: note() })
+    }
+
+    async fn audit_checkpoint(self, _: Context) -> Answer<Text<NOTE>> {
+        self.guard()?;
+        Ok(note())
+    }
+
+    async fn audit_stats(self, _: Context) -> Answer<Stats> {
+        self.guard()?;
+        let count = Count { action: Action::ToolDecided, result: Result3::Success, total: 7, today: 2 };
+        Ok(Stats { entries: 7, signed: 7, origin: Name::clip("cordon/canned"), counts: List::clip([count]) })
+    }
+
+    async fn audit_query(self, _: Context, from: u64, filter: Filter) -> Answer<Page> {
+        self.guard()?;
+        let records = self.get(|state| state.records);
+        let found =
+            (from..records).map(record).filter(|record| filter.admits(record)).take(2).collect::<Vec<_>>();
+        let next = found.last().map(|record| record.index + 1).filter(|next| *next < records);
+        Ok(Page { records: List::clip(found), next })
+    }
+
+    async fn audit_digest(self, _: Context, day: u32) -> Answer<Text<NOTE>> {
+        self.guard()?;
+        if day == 20_778 { Ok(note()) } else { Err(ControlError::Audit(AuditError::NoDigest)) }
+    }
+
+    async fn audit_rotate_key(self, _: Context) -> Answer<Rotation> {
+        self.guard()?;
+        Ok(Rotation { note: note(), key: Text::clip("cordon/canned+11111111+AQ==") })
+    }
+
     async fn cred_set(
         self,
         _: Context,
@@ -531,5 +473,76 @@ impl Control for Canned {
 
     async fn cred_remove(self, _: Context, _: Name) -> Answer<()> {
         self.guard()
+    }
+
+    async fn approvals(self, _: Context, all: bool) -> Answer<List<ApprovalInfo, 256>> {
+        self.guard()?;
+        let listed = self.get(|state| state.approvals.clone());
+        let shown = listed.into_iter().map(|view| view.info);
+        Ok(List::clip(shown.filter(|info| all || info.state == approval::State::Pending)))
+    }
+
+    async fn approval(self, _: Context, id: ApprovalId) -> Answer<ApprovalView> {
+        self.guard()?;
+        let found = self.get(|state| state.approvals.iter().find(|view| view.info.id == id).cloned());
+        found.ok_or(ControlError::Router(RouterError::NoApproval))
+    }
+
+    async fn answer(self, _: Context, id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo> {
+        self.guard()?;
+        self.set(|state| state.answers.push((id, hash, reply)));
+        let mut info = self.clone().approval(tarpc::context::current(), id).await?.info;
+        let to = if reply == Reply::Deny { approval::State::Denied } else { approval::State::Approved };
+        (info.state, info.answered_by) = (to, Some(Name::clip("ann")));
+        self.set(|state| {
+            state.events.push(TurnEvent::Answered { id, state: to, note: Text::clip("by ann") });
+            state.events.push(done(End::Answered, "done"));
+        });
+        Ok(info)
+    }
+
+    async fn grants(self, _: Context) -> Answer<List<Grant, 256>> {
+        self.guard()?;
+        Ok(List::clip([Grant {
+            id: ApprovalId::from_bytes([8; 16]),
+            session: SESSION,
+            tool: Name::clip("bash"),
+            scope: [0xef; 32],
+            given_by: Name::clip("ann"),
+            given_ms: 1_000,
+        }]))
+    }
+
+    async fn revoke(self, _: Context, id: ApprovalId) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.revoked.push(id));
+        Ok(())
+    }
+
+    async fn call(self, _: Context, id: CallId) -> Answer<Released> {
+        self.guard()?;
+        let call = ToolCall { id, tool: Name::clip("bash"), args: Text::clip("{}") };
+        Ok(Released { call, verdict: CallVerdict::Run, record: 7, why: Why::default() })
+    }
+
+    async fn policies(self, _: Context) -> Answer<PolicySet> {
+        self.guard()?;
+        let built_in = PolicyInfo {
+            name: Name::clip("invariants"),
+            built_in: true,
+            policies: 3,
+            text: Text::clip("forbid (principal, action, resource);"),
+        };
+        Ok(PolicySet { version: Name::clip("v1"), files: List::clip([built_in]) })
+    }
+
+    async fn set_policy(self, _: Context, _: Name, _: Text<POLICY_BOUND>) -> Answer<Name> {
+        self.guard()?;
+        Ok(Name::clip("v2"))
+    }
+
+    async fn remove_policy(self, _: Context, _: Name) -> Answer<Name> {
+        self.guard()?;
+        Ok(Name::clip("v3"))
     }
 }

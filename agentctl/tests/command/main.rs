@@ -3,9 +3,13 @@
 
 // `cfg(test)` always holds here; it tells the lints that helpers are tests too.
 #[cfg(test)]
+mod approving;
+#[cfg(test)]
 mod canned;
 #[cfg(test)]
 mod host;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]

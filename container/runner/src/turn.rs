@@ -8,8 +8,9 @@ use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
 use ipc_proto::runner_gate::{Ending, Heard, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
-use ipc_proto::{List, Text};
+use ipc_proto::{List, Name, Text};
 use runner::tools::{self, Abort, Context, Prepared};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
@@ -18,14 +19,16 @@ const PROGRESS: usize = 16;
 
 /// Answers the message.
 pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Ending, RunnerFault> {
-    let deadline = Instant::now() + Duration::from_millis(work.wall_ms.into());
+    let mut deadline = Instant::now() + Duration::from_millis(work.wall_ms.into());
+    let limits: HashMap<Name, u32> = work.tool_ms.iter().cloned().collect();
     let system = prompt::system(&work.prompt);
     let mut messages = prompt::files(places);
     messages.extend(work.messages);
     let mut asked = 0;
     loop {
         gate.think(&system, &messages).await?;
-        let (message, calls) = reply(gate).await?;
+        let (message, calls, asking) = reply(gate).await?;
+        deadline += asking;
         messages.push(message);
         if calls.is_empty() {
             return Ok(Ending::Answered);
@@ -35,7 +38,8 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
             return Ok(Ending::TooManyCalls);
         }
         for released in calls {
-            let result = one_call(gate, &released, places, deadline).await?;
+            let until = until(deadline, limits.get(&released.call.tool));
+            let result = one_call(gate, &released, places, until).await?;
             messages.push(answer(&released, &result));
             if Instant::now() >= deadline {
                 return Ok(Ending::TimedOut);
@@ -44,13 +48,22 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
     }
 }
 
-/// Waits for the model's whole answer.
-async fn reply(gate: &Gate) -> Result<(Message, Vec<Released>), RunnerFault> {
+/// Waits for the model's whole answer; says besides how long a person was asked, which is not the turn's time.
+async fn reply(gate: &Gate) -> Result<(Message, Vec<Released>, Duration), RunnerFault> {
+    let mut asking = Duration::ZERO;
     loop {
-        if let Heard::Reply { message, calls, .. } = gate.hear().await? {
-            return Ok((message, calls.into_vec()));
+        let begun = Instant::now();
+        match gate.hear().await? {
+            Heard::Waiting => {}
+            Heard::Asking => asking += begun.elapsed(),
+            Heard::Reply { message, calls, .. } => return Ok((message, calls.into_vec(), asking)),
         }
     }
+}
+
+/// When a call is stopped: at the turn's end, or earlier if its tool declares so.
+fn until(deadline: Instant, limit: Option<&u32>) -> Instant {
+    limit.map_or(deadline, |ms| deadline.min(Instant::now() + Duration::from_millis((*ms).into())))
 }
 
 /// Runs one call, or says why not.
@@ -61,8 +74,15 @@ async fn one_call(
     deadline: Instant,
 ) -> Result<ToolResult, RunnerFault> {
     let call = &released.call;
-    if let CallVerdict::Refused(reason) = &released.verdict {
-        return Ok(result(released, Outcome::Blocked, &format!("[REFUSED] {reason}")));
+    match &released.verdict {
+        CallVerdict::Run => {}
+        CallVerdict::Refused(reason) => {
+            return Ok(result(released, Outcome::Blocked, &format!("[REFUSED] {reason}")));
+        }
+        // The gate settles every question before it gives a reply out.
+        CallVerdict::Asking(_) => {
+            return Ok(result(released, Outcome::Blocked, "[REFUSED] nobody has answered"));
+        }
     }
     match tools::prepare(&call.tool, &call.args) {
         Ok(Prepared::Host) => gate.effect(call.id).await,

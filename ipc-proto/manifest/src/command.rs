@@ -59,6 +59,9 @@ pub enum Kind {
     Shutdown = 40,
     /// A process's last word before it ends by itself; words[0] = a [`Failure`].
     Failing = 41,
+    /// From router: the runner of this turn has so much wall clock from now on, because its turn waits for a person
+    /// or does so no longer. words[0..2] turn id, words[2] ms.
+    Wall = 42,
 }
 
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
@@ -162,7 +165,7 @@ macro_rules! from_number {
     };
 }
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing);
+    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);

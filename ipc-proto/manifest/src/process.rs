@@ -17,27 +17,30 @@ pub enum Process {
     Scanner = 4,
     /// The one memory store.
     Memory = 5,
+    /// Fetches and searches the public web.
+    Web = 6,
     /// Model adapters.
-    Model = 6,
+    Model = 7,
     /// Users, sessions, inbox, transcript, outbox.
-    Router = 7,
+    Router = 8,
     /// The reference monitor.
-    Gate = 8,
+    Gate = 9,
     /// Serves `agentctl`.
-    Control = 9,
+    Control = 10,
     /// One agent turn in a jail.
-    Runner = 10,
+    Runner = 11,
 }
 
 impl Process {
     /// All processes, the supervisor first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Agentd,
         Self::Audit,
         Self::Dialer,
         Self::Credproxy,
         Self::Scanner,
         Self::Memory,
+        Self::Web,
         Self::Model,
         Self::Router,
         Self::Gate,
@@ -55,6 +58,7 @@ impl Process {
             Self::Credproxy => "credproxy",
             Self::Scanner => "scanner",
             Self::Memory => "memory",
+            Self::Web => "web",
             Self::Model => "model",
             Self::Router => "router",
             Self::Gate => "gate",

@@ -10,13 +10,13 @@ use std::fmt;
 /// The first bytes of a document.
 pub const MAGIC: [u8; 8] = *b"CRDNCFG1";
 /// Bytes before the first section.
-pub const HEAD: usize = 112;
+pub const HEAD: usize = 120;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
 pub const DOCUMENT_BOUND: usize = 32 << 20;
 /// Processes that have a uid: all but agentd, by number from 1.
-pub const PROCESSES: usize = 10;
+pub const PROCESSES: usize = 11;
 /// Ids that belong to the host from its base on, where no users are installed for it.
 pub const ID_RANGE: u32 = 256;
 /// Distance from the base to the first runner slot's uid.
@@ -29,7 +29,7 @@ pub const WALL_MS: (u32, u32) = (1000, 3_600_000);
 pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
 
 /// Processes that configuration can take away. The host without any other one could not work.
-pub const OPTIONAL: [Process; 3] = [Process::Dialer, Process::Credproxy, Process::Memory];
+pub const OPTIONAL: [Process; 4] = [Process::Dialer, Process::Credproxy, Process::Memory, Process::Web];
 
 /// What agentd itself is configured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +146,8 @@ fn mask_holds(mask: u32) -> bool {
         && !has(Process::Agentd)
         && Process::ALL.into_iter().filter(|p| needed(*p)).all(has)
         && has(Process::Dialer) == has(Process::Credproxy)
+        // Web without dialer reaches nothing.
+        && (has(Process::Dialer) || !has(Process::Web))
 }
 
 /// Each process's section, as it stands in the document.
@@ -294,7 +296,7 @@ mod tests {
             mode: Some(Mode::Flat),
             log_json: true,
             runner_slots: 64,
-            enabled: 0b111_1111_1110,
+            enabled: 0b1111_1111_1110,
             slot_base: 780_064,
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
@@ -323,7 +325,7 @@ mod tests {
             assert_eq!(back, settings);
             assert_eq!(parts.get(Process::Gate), Some(b"gate".as_slice()));
             assert_eq!(parts.get(Process::Runner), None);
-            assert_eq!(back.ids(Process::Runner), Some((780_010, 909)));
+            assert_eq!(back.ids(Process::Runner), Some((780_011, 910)));
             assert_eq!(back.ids(Process::Agentd), None);
             assert_eq!((back.slot(63), back.slot(64)), (Some(780_127), None));
         }
@@ -334,9 +336,9 @@ mod tests {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!(bytes[..12], *b"CRDNCFG1\x03\x01\x40\x00");
-        assert_eq!([12, 16, 20, 24].map(word), [0b111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([28, 64, 68, 104].map(word), [780_001, 780_010, 900, 909]);
-        assert_eq!(word(108), 9);
+        assert_eq!([12, 16, 20, 24].map(word), [0b1111_1111_1110, 780_064, 120_000, 8 << 20]);
+        assert_eq!([28, 68, 72, 112].map(word), [780_001, 780_011, 900, 910]);
+        assert_eq!(word(116), 10);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -360,9 +362,10 @@ mod tests {
             Settings { runner_slots: 0, ..good },
             Settings { runner_slots: 193, ..good },
             Settings { enabled: good.enabled | 1, ..good },
-            Settings { enabled: good.enabled | 1 << 11, ..good },
+            Settings { enabled: good.enabled | 1 << 12, ..good },
             Settings { enabled: good.enabled & !bit(Process::Gate), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer), ..good },
+            Settings { enabled: good.enabled & !bit(Process::Dialer) & !bit(Process::Credproxy), ..good },
             Settings { slot_base: 0, ..good },
             Settings { slot_base: u32::MAX - 3, ..good },
             Settings { slot_base: 65_500, ..good },

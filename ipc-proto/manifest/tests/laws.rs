@@ -59,10 +59,13 @@ fn only_dialer_has_a_network() {
 }
 
 #[test]
-fn only_model_reaches_credproxy_and_only_gate_reaches_model() {
+fn only_gate_reaches_model_and_web_and_only_they_send_requests_with_secrets() {
     for caller in TABLE.iter().map(|row| row.process) {
-        assert_eq!(manifest::edge(caller, Process::Model), caller == Process::Gate, "{}", caller.name());
-        assert_eq!(manifest::allowed(caller, Process::Credproxy, "request"), caller == Process::Model);
+        for behind in [Process::Model, Process::Web] {
+            assert_eq!(manifest::edge(caller, behind), caller == Process::Gate, "{}", caller.name());
+        }
+        let sends = matches!(caller, Process::Model | Process::Web);
+        assert_eq!(manifest::allowed(caller, Process::Credproxy, "request"), sends, "{}", caller.name());
     }
 }
 

@@ -25,6 +25,9 @@ pub const COMMAND_MS: u64 = 120_000;
 /// Milliseconds a command gets at most.
 pub const MAX_COMMAND_MS: u64 = 600_000;
 
+/// The names of the tools that run in the jail.
+pub const NAMES: [&str; 6] = ["read", "write", "edit", "glob", "grep", "bash"];
+
 /// The tools that run in the jail.
 #[must_use]
 pub fn specs() -> Vec<ToolSpec> {

@@ -5,14 +5,16 @@ pub mod host_tools;
 pub mod jail_tools;
 pub mod spec;
 pub mod validate;
+pub mod web_tools;
 
 pub use spec::{ToolSpec, parse_args};
 
-/// Every tool there is: those that run in the jail, then those the gate runs. Names are unique.
+/// Every tool there is: those that run in the jail, then those the gate runs or has run. Names are unique.
 #[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     let mut all = jail_tools::specs();
     all.extend(host_tools::specs());
+    all.extend(web_tools::specs());
     all
 }
 

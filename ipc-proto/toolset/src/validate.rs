@@ -182,7 +182,9 @@ const KEYWORDS: &[&str] = &[
 ];
 
 fn fields_of(known: &Map<String, Value>) -> String {
-    let names: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+    // The order of a map's keys is another one where some crate of the build has maps keep it.
+    let mut names: Vec<_> = known.keys().map(|name| format!("`{name}`")).collect();
+    names.sort();
     if names.is_empty() {
         "there are no fields".to_owned()
     } else {

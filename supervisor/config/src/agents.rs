@@ -3,7 +3,7 @@
 
 use crate::files::{PROMPT_BOUND, read_prompt};
 use crate::forms::script_holds;
-use crate::keys::{MEMORY_TOOLS, TOOLS};
+use crate::keys::{MEMORY_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
 use ipc_proto::config::{Agent, AgentLimits};
@@ -13,6 +13,9 @@ use std::path::Path;
 /// The agent that is always there.
 pub const DEFAULT: &str = "default";
 
+const NO_MEMORY: &str = "needs a memory, and `memory.provider` is \"none\"";
+const NO_WEB: &str = "needs the web, and `web.provider` or `credproxy.provider` is \"none\"";
+
 /// What agents are checked against.
 #[derive(Debug)]
 pub struct Known<'a> {
@@ -20,6 +23,8 @@ pub struct Known<'a> {
     pub models: &'a [String],
     /// Whether there is a memory.
     pub memory: bool,
+    /// Whether there is the web.
+    pub web: bool,
     /// The folder that relative paths begin at.
     pub folder: &'a Path,
 }
@@ -79,21 +84,25 @@ fn prompt(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String
 }
 
 fn tools(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Vec<String> {
-    let there = |tool: &str| known.memory || !tool.starts_with(MEMORY_TOOLS);
+    let needs = |tool: &str| match tool {
+        memory if memory.starts_with(MEMORY_TOOLS) && !known.memory => Some(NO_MEMORY),
+        web if web.starts_with(WEB_TOOLS) && !known.web => Some(NO_WEB),
+        _ => None,
+    };
     let given = view.given("tools").is_some();
     let mut tools = Vec::new();
     for (n, (line, tool)) in view.texts("tools").into_iter().enumerate() {
         let what = if tools.contains(&tool) {
             "stands twice"
-        } else if there(&tool) {
+        } else if let Some(needs) = needs(&tool) {
+            needs
+        } else {
             tools.push(tool);
             continue;
-        } else {
-            "needs a memory, and `memory.provider` is \"none\""
         };
         // The default list is all that there is; only a written one can be wrong.
         if given {
-            let valid = listed(TOOLS.iter().filter(|tool| there(tool)));
+            let valid = listed(TOOLS.iter().filter(|tool| needs(tool).is_none()));
             problems.add(line, &format!("{}[{n}]", view.key("tools")), format!("{tool} {what}"), valid);
         }
     }

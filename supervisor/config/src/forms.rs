@@ -80,6 +80,96 @@ pub const IDENTITY: Form = Form {
     },
 };
 
+/// A tool, by the name that models use.
+pub const TOOL: Form = Form {
+    valid: "1 to 64 letters, digits, `-`, `_` and `.`",
+    shown: true,
+    holds: |text| name(text, b"-_.", 64),
+};
+
+/// Hosts, by one pattern.
+pub const HOST_GLOB: Form = Form {
+    valid: "a host in lower case without a port, `*` standing for any characters, such as `*.example.com`",
+    shown: true,
+    holds: host_glob,
+};
+
+/// A host that is not public, with its port.
+pub const PRIVATE_HOST: Form = Form {
+    valid: "`HOST:PORT` in lower case, such as `127.0.0.1:8080` or `wiki.lan:80`, and no link-local address",
+    shown: true,
+    holds: |text| HostPort::parse(text).is_some_and(|at| !at.is_unfit()),
+};
+
+/// Where a search is asked.
+pub const SEARCH_URL: Form = Form {
+    valid: "`https://HOST[:PORT][/PATH]` or `http://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment",
+    shown: false,
+    holds: |text| BaseUrl::parse(text).is_some(),
+};
+
+/// What the owner vouches for.
+pub const CONTACT: Form = Form {
+    valid: "1 to 256 bytes of text without control characters",
+    shown: true,
+    holds: |text| line(text, 256),
+};
+
+/// A tool's argument.
+pub const ARGUMENT: Form = Form {
+    valid: "1 to 64 bytes of text without control characters",
+    shown: true,
+    holds: |text| line(text, 64),
+};
+
+/// A pattern of danger.
+pub const PATTERN: Form = Form {
+    valid: "a regular expression of 1 to 1024 bytes, without look-around and back-references",
+    shown: true,
+    holds: |text| (1..=1024).contains(&text.len()) && patterns_hold(&[text]),
+};
+
+/// Paths, by one pattern.
+pub const PATH_GLOB: Form = Form {
+    valid: "a path in which `*` stands for anything, `?` for one character, `[...]` for one of several and `{a,b}` for \
+            either, of 1 to 1024 bytes",
+    shown: true,
+    holds: |text| line(text, 1024) && globset::Glob::new(text).is_ok(),
+};
+
+/// A variable of the environment.
+pub const VARIABLE: Form = Form {
+    valid: "1 to 64 letters, digits and `_`, the first no digit",
+    shown: true,
+    holds: |text| {
+        name(text.trim_start_matches('_'), b"_", 64) && !text.starts_with(|c: char| c.is_ascii_digit())
+    },
+};
+
+/// Bytes that one tool's compiled patterns may take together: the bound of the gate, which compiles them as one set.
+const PATTERNS_BOUND: usize = 1 << 20;
+
+/// Whether these patterns can be one tool's, as the gate compiles them: together, letters of either case.
+#[must_use]
+pub fn patterns_hold(patterns: &[&str]) -> bool {
+    regex::RegexSetBuilder::new(patterns).case_insensitive(true).size_limit(PATTERNS_BOUND).build().is_ok()
+}
+
+fn line(text: &str, most: usize) -> bool {
+    (1..=most).contains(&text.len()) && !text.trim().is_empty() && !text.chars().any(char::is_control)
+}
+
+/// Labels of which any part may be `*`; or an address.
+fn host_glob(text: &str) -> bool {
+    let label = |label: &str| {
+        let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'*');
+        (1..=63).contains(&label.len()) && label.bytes().all(legal)
+    };
+    let address = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    address.is_some_and(|inner| inner.parse::<std::net::Ipv6Addr>().is_ok())
+        || text.len() <= 253 && text.split('.').all(label)
+}
+
 /// Whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
 fn name(text: &str, also: &[u8], most: usize) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
@@ -119,6 +209,30 @@ mod tests {
                 &["127.0.0.1:80", "[::1]:80", "localhost:80"],
                 &["a.b:80", "127.0.0.1", "10.0.0.1:80"],
             ),
+            (&TOOL, &["web_fetch", "mail.send"], &["", ".a", "a b", &long]),
+            (
+                &HOST_GLOB,
+                &["*", "*.example.com", "a-*.b", "10.0.0.1", "[::1]"],
+                &["", "A.b", "a..b", "a.b:80", "a/b", "[x]"],
+            ),
+            (
+                &PRIVATE_HOST,
+                &["127.0.0.1:1", "wiki.lan:80", "[fd00::1]:80"],
+                &["a.b", "169.254.169.254:80", "0.0.0.0:1", "[fe80::1]:1"],
+            ),
+            (
+                &SEARCH_URL,
+                &["http://127.0.0.1:8888", "https://a.b/search"],
+                &["a.b", "https://u:p@a.b", "https://a.b?q"],
+            ),
+            (&CONTACT, &["ada@example.com", "DE89 3704"], &["", " ", "a\nb"]),
+            (
+                &PATTERN,
+                &["rm -rf", "(?i)drop\\s+table"],
+                &["", "(", "(?=a)", "(a)\\1", "a{1000}{1000}{1000}"],
+            ),
+            (&PATH_GLOB, &["docs/**", "*.{md,txt}", "[ab]?"], &["", "{a", "[a"]),
+            (&VARIABLE, &["HOME", "_X1"], &["", "1A", "A-B", "_"]),
             (&IDENTITY, &["telegram:1234", "a:b:c"], &["telegram", ":1", "telegram:", "a:b c", "a:\u{1b}"]),
         ];
         for (form, good, bad) in cases {

@@ -38,6 +38,22 @@ impl HostPort {
         self.host == "localhost" || self.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
     }
 
+    /// Nowhere that a service of one's own is: a link-local address (there clouds keep their metadata), one that stands
+    /// for any or for many.
+    #[must_use]
+    pub fn is_unfit(&self) -> bool {
+        let v4 = |ip: Ipv4Addr| {
+            ip.is_link_local() || ip.is_multicast() || ip.octets()[0] == 0 || ip.octets()[0] >= 240
+        };
+        match self.host.parse() {
+            Ok(IpAddr::V4(ip)) => v4(ip),
+            Ok(IpAddr::V6(ip)) => ip
+                .to_ipv4_mapped()
+                .map_or_else(|| ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified(), v4),
+            Err(_) => false,
+        }
+    }
+
     /// An address that dialer refuses whoever asks: it has no use in a list of hosts.
     #[must_use]
     pub fn is_private(&self) -> bool {

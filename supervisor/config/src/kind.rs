@@ -17,6 +17,8 @@ pub enum Kind {
         /// The most.
         max: u32,
     },
+    /// `true` or `false`.
+    Flag,
     /// The version of the file's format; this one and no other.
     Version(u32),
     /// One of these words.
@@ -41,6 +43,8 @@ pub enum Preset {
     Nothing,
     /// This number.
     Number(u32),
+    /// This truth.
+    Flag(bool),
     /// This text.
     Text(&'static str),
     /// This list of texts.
@@ -55,6 +59,7 @@ impl Preset {
             Self::Required => "required".to_owned(),
             Self::Nothing => "none".to_owned(),
             Self::Number(number) => number.to_string(),
+            Self::Flag(flag) => flag.to_string(),
             Self::Text(text) => Json::from(*text).to_string(),
             Self::List(items) => {
                 format!("[{}]", listed(items.iter().map(|item| Json::from(*item).to_string())))
@@ -69,6 +74,7 @@ impl Kind {
     pub fn valid(&self) -> String {
         match self {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Flag => "true or false".to_owned(),
             Self::Version(version) => version.to_string(),
             Self::Word(words) => listed(*words),
             Self::Text(form) => form.valid.to_owned(),
@@ -94,7 +100,7 @@ impl Kind {
             Self::Text(form) if (form.holds)(text) => Ok(()),
             Self::Text(form) if form.shown => Err(format!("{} is not of this form", quoted(text))),
             Self::Text(_) => Err("this is not of the form".to_owned()),
-            Self::Number { .. } | Self::Version(_) | Self::List { .. } => {
+            Self::Number { .. } | Self::Flag | Self::Version(_) | Self::List { .. } => {
                 Err("a string stands here".to_owned())
             }
         }
@@ -134,6 +140,7 @@ impl Kind {
             }
             (Self::List { .. }, DeValue::Array(items)) => Err(format!("{} stand here", items.len())),
             (_, DeValue::String(text)) => self.take_text(text).map(|()| Value::Text(text.to_string())),
+            (Self::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
             (_, DeValue::Integer(number)) => self.take_number(number).map(Value::Number),
             (_, other) => Err(format!("{} stands here", type_of(other))),
         };

@@ -14,13 +14,16 @@ pub mod hosts;
 pub mod keys;
 pub mod kind;
 pub mod plan;
+pub mod policy;
 pub mod problem;
 pub mod providers;
 pub mod reference;
 pub mod shape;
 pub mod summary;
+pub mod tools;
 pub mod users;
 pub mod view;
+pub mod web;
 
 use plan::{Machine, Plan};
 use problem::{Problems, Report};

@@ -4,13 +4,17 @@ use crate::accounts::Accounts;
 use crate::agents::{self, Known};
 use crate::host::Host;
 use crate::keys::LOGGING;
+use crate::policy;
 use crate::problem::Problems;
 use crate::providers::{self, Outside};
 use crate::shape::Value;
+use crate::tools;
 use crate::users;
 use crate::view::View;
+use crate::web::{self, Reach};
+use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Control, Gate, Log, LogFormat, Memory, Nothing, Router, Scanner, Section, User,
+    Agent, Control, Gate, Log, LogFormat, Memory, Nothing, Policy, Router, Scanner, Section, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -62,6 +66,12 @@ pub struct Plan {
     pub outside: Outside,
     /// Most rows of one user; none without a memory.
     pub memory: Option<u32>,
+    /// The web, and what may be reached of it.
+    pub web: Reach,
+    /// `[policy]`.
+    pub policy: Policy,
+    /// `[tool.TOOL]`.
+    pub tools: BTreeMap<String, Capability>,
     /// What router is handed; users and agents are here.
     pub router: Router,
     /// The state directory.
@@ -73,11 +83,13 @@ impl Plan {
     #[must_use]
     pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
         let host = Host::resolve(file, machine.root, &machine.accounts, problems);
-        let outside = providers::resolve(file, problems);
+        let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
         let rows = memory.number("max_rows");
         let memory = (memory.word("provider") != "none").then_some(rows);
-        let known = Known { models: &outside.names, memory: memory.is_some(), folder };
+        let web = web::resolve(file, &mut outside, problems);
+        let (policy, tools) = (policy::resolve(file, problems), tools::resolve(file, problems));
+        let known = Known { models: &outside.names, memory: memory.is_some(), web: web.web, folder };
         let agents = agents::resolve(file, &known, problems);
         let users = users::resolve(file, &host, problems);
         let router = router(file, host.slots, machine.owner, (users, agents), problems);
@@ -85,7 +97,7 @@ impl Plan {
         let format = if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text };
         let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
         let state_dir = machine.state_dir.clone();
-        Self { host, format, levels, rotate_bytes, outside, memory, router, state_dir }
+        Self { host, format, levels, rotate_bytes, outside, memory, web, policy, tools, router, state_dir }
     }
 
     /// Whether `process` has a row.
@@ -95,6 +107,7 @@ impl Plan {
             Process::Agentd => false,
             Process::Memory => self.memory.is_some(),
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
+            Process::Web => self.web.web,
             _ => true,
         }
     }
@@ -133,7 +146,6 @@ impl Plan {
 
     /// The JSON of `process`'s section; none for a runner, which is configured by nothing.
     fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
-        let agents = || self.router.agents.clone();
         match process {
             Process::Agentd | Process::Runner => Ok(None),
             Process::Audit => self.json(process, Nothing {}),
@@ -141,13 +153,23 @@ impl Plan {
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
             Process::Scanner => self.json(process, Scanner {}),
             Process::Memory => self.json(process, Memory { max_rows: self.memory.unwrap_or_default() }),
+            Process::Web => self.json(process, self.web.own.clone()),
             Process::Model => self.json(process, self.outside.model.clone()),
             Process::Router => self.json(process, self.router.clone()),
-            Process::Gate => self.json(process, Gate { agents: agents() }),
+            Process::Gate => self.json(process, self.gate()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
                 self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid })
             }
+        }
+    }
+
+    fn gate(&self) -> Gate {
+        Gate {
+            agents: self.router.agents.clone(),
+            web: self.web.gate.clone(),
+            policy: self.policy.clone(),
+            tools: self.tools.clone(),
         }
     }
 

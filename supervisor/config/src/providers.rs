@@ -69,8 +69,9 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
     outside.dialer = Dialer {
         credproxy_hosts: hosts.into_iter().collect(),
         loopback_hosts: plain.iter().cloned().collect(),
+        web_private_hosts: Vec::new(),
     };
-    outside.proxy = Credproxy { plain_http: plain.into_iter().collect() };
+    outside.proxy = Credproxy { plain_http: plain.into_iter().collect(), web_secret: None };
     outside
 }
 
@@ -123,7 +124,8 @@ fn reached(
     Some((text.trim_end_matches('/').to_owned(), at))
 }
 
-fn refused(url: &BaseUrl, at: &str, listed_plain: bool) -> Option<String> {
+/// Why a request that carries a secret may not go there, if it may not.
+pub(crate) fn refused(url: &BaseUrl, at: &str, listed_plain: bool) -> Option<String> {
     let HostPort { host, .. } = &url.at;
     if listed_plain {
         None

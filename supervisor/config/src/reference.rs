@@ -1,7 +1,7 @@
 //! The reference of all keys, made from the table of keys: Markdown for `docs/configuration.md` and roff for
 //! `cordon.toml(5)`. Tests hold the two files to it.
 
-use crate::keys::{KEYS, Key};
+use crate::keys::{self, ACTORS, ALL, Key};
 use crate::problem::listed;
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub const MAN_END: &str = ".\\\" end of what is made\n";
 pub fn markdown() -> String {
     let mut out = BEGIN.to_owned();
     let mut section = None;
-    for key in KEYS {
+    for key in keys::all() {
         let (table, name) = split(key);
         if section != Some(table) {
             let head = if table.is_empty() { "Top level".to_owned() } else { format!("`{}`", head(table)) };
@@ -41,7 +41,7 @@ pub fn markdown() -> String {
 pub fn man() -> String {
     let mut out = MAN_BEGIN.to_owned();
     let mut section = None;
-    for key in KEYS {
+    for key in keys::all() {
         let (table, name) = split(key);
         if section != Some(table) && !table.is_empty() {
             let _ = writeln!(out, ".SS {}", roff(&head(table)));
@@ -81,8 +81,8 @@ fn default(key: &Key) -> String {
 fn seen(key: &Key) -> String {
     match key.seen_by.len() {
         0 => "none".to_owned(),
-        10 => "every process".to_owned(),
-        9 => "every process but agentd".to_owned(),
+        all if all == ALL.len() => "every process".to_owned(),
+        actors if actors == ACTORS.len() => "every process but agentd".to_owned(),
         _ => listed(key.seen_by.iter().map(|process| process.name())),
     }
 }

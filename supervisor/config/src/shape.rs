@@ -31,6 +31,8 @@ impl Lines {
 pub enum Value {
     /// A number.
     Number(u32),
+    /// Truth.
+    Flag(bool),
     /// Text.
     Text(String),
     /// A list.

@@ -101,6 +101,12 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The table itself, if the file has it.
+    #[must_use]
+    pub const fn written(&self) -> Option<&'a Table> {
+        self.table
+    }
+
     /// The text `name`; none if the file has none and neither has the table of keys.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
@@ -139,7 +145,7 @@ impl<'a> View<'a> {
     pub fn texts(&self, name: &str) -> Vec<(usize, String)> {
         let text = |leaf: Leaf| match leaf.value {
             Value::Text(text) => Some((leaf.line, text)),
-            Value::Number(_) | Value::List(_) => None,
+            Value::Number(_) | Value::Flag(_) | Value::List(_) => None,
         };
         self.list(name).into_iter().filter_map(text).collect()
     }

@@ -132,6 +132,7 @@ fn submission(ask: Ask, user: UserId, uid: u32) -> Answer<Submission> {
         content: ask.content,
         task: ask.task,
         workspace: ask.workspace,
+        workspace_label: ask.workspace_label,
     })
 }
 
@@ -139,6 +140,7 @@ fn submission(ask: Ask, user: UserId, uid: u32) -> Answer<Submission> {
 mod tests {
     use super::*;
     use ipc_proto::content::Content;
+    use ipc_proto::label::{Class, Trust};
     use ipc_proto::router::Task;
 
     fn ask(key: &str) -> Ask {
@@ -148,6 +150,7 @@ mod tests {
             content: Content::text(Text::clip("hello")),
             task: Task::Chat,
             workspace: Some(WorkspaceId::from_bytes([3; 16])),
+            workspace_label: Some((Trust::User, Class::Sensitive)),
             key: Text::new(key).unwrap(),
         }
     }
@@ -162,6 +165,7 @@ mod tests {
             (sent.content, sent.task, sent.workspace),
             (ask("k").content, Task::Chat, ask("k").workspace)
         );
+        assert_eq!(sent.workspace_label, ask("k").workspace_label, "what its owner declares goes with it");
         // Neither uid can make the other's key.
         assert_ne!(
             submission(ask("0:k"), user, 100).unwrap().key,

@@ -2,7 +2,7 @@
 //! recording and dialling are the test's, as they are another process's in the host.
 
 use super::*;
-use crate::keeper::{Keeper, Start};
+use crate::keeper::{Keeper, Start, Views};
 use crate::store::Store;
 use crate::testing::{Seen, Server, Step, seal, text, whole};
 use crate::tls;
@@ -52,6 +52,7 @@ struct Lab {
     fake: Rc<Fake>,
     replies: Replies,
     folder: tempfile::TempDir,
+    fingerprints: watch::Receiver<Arc<ipc_proto::credproxy::Fingerprints>>,
 }
 
 const QUICK: Limits = Limits {
@@ -69,7 +70,8 @@ impl Lab {
         std::fs::write(folder.path().join(tls::EXTRA_FILE), roots).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let tls = tls::client(&store).unwrap();
-        let (start, needles) = Start::new(Vault::open(store).unwrap()).unwrap();
+        let (start, views) = Start::new(Vault::open(store).unwrap()).unwrap();
+        let Views { needles, fingerprints } = views;
         let (keeper, _) = ractor::Actor::spawn(None, Keeper, start).await.unwrap();
         let fake = Rc::new(Fake::default());
         let proxy = Proxy {
@@ -78,10 +80,11 @@ impl Lab {
             needles,
             tls,
             plain_http: ["plain.test:80", "127.0.0.1:80"].iter().map(|text| text.parse().unwrap()).collect(),
+            web_secret: Some(text("search")),
             slots: Arc::new(Semaphore::new(AT_ONCE)),
             limits: QUICK,
         };
-        Self { proxy, fake, replies: Replies::default(), folder }
+        Self { proxy, fake, replies: Replies::default(), folder, fingerprints }
     }
 
     /// The same with one secret, `key`, bound to `plain.test` and `tls.test`, and an upstream.
@@ -506,5 +509,45 @@ fn a_secret_that_is_removed_is_gone_and_its_use_refused() {
         assert_eq!(lab.request(with_key("http://plain.test/")).await, Err(CredError::NoSecret));
         assert_eq!(lab.log(), ["SecretRemoved Success key"]);
         assert!(lab.proxy.list().await.unwrap().is_empty());
+    });
+}
+
+#[tokio::test]
+async fn fingerprints_follow_every_change_of_the_vault_and_give_no_value_away() {
+    let mut lab = Lab::new("").await;
+    let empty = lab.fingerprints.borrow_and_update().clone();
+    assert!(empty.prints.is_empty());
+    lab.set("key", &["plain.test"], VALUE).await.unwrap();
+    let one = lab.fingerprints.borrow_and_update().clone();
+    assert_eq!(one.prints.len(), 1);
+    assert_eq!(usize::try_from(one.prints[0].length).unwrap(), VALUE.len());
+    assert!(one.version > empty.version && one.key == empty.key);
+    let bytes = serde_json::to_string(&*one).unwrap();
+    assert!(!bytes.contains(&VALUE[..8]));
+    lab.proxy.remove(text("key")).await.unwrap();
+    assert!(lab.fingerprints.borrow_and_update().prints.is_empty());
+}
+
+#[test]
+fn web_has_the_secret_of_its_search_put_in_and_no_other_and_is_not_served_without_one() {
+    run(async {
+        let lab = Lab::new("").await;
+        let with = |name: &str| {
+            let secret = Placement { secret: text(name), header: text("Authorization"), prefix: text("") };
+            Request { secret: Some(secret), ..get("https://plain.test/") }
+        };
+        assert_eq!(lab.proxy.admit(Process::Web, &with("search")).await, Ok(()));
+        assert!(lab.log().is_empty());
+        assert_eq!(lab.proxy.admit(Process::Web, &with("key")).await, Err(CredError::NotBound));
+        assert_eq!(
+            lab.proxy.admit(Process::Web, &get("https://plain.test/")).await,
+            Err(CredError::NotBound)
+        );
+        assert_eq!(lab.log(), ["SecretMisdirected Blocked key", "SecretMisdirected Blocked "]);
+        for request in [with("key"), with("search"), get("https://plain.test/")] {
+            assert_eq!(lab.proxy.admit(Process::Model, &request).await, Ok(()));
+        }
+        let unset = Proxy { web_secret: None, ..Lab::new("").await.proxy };
+        assert_eq!(unset.admit(Process::Web, &get("https://plain.test/")).await, Err(CredError::NotBound));
     });
 }

@@ -38,6 +38,11 @@ pub(crate) fn answer(request: &Request) -> Reply {
     reply
 }
 
+/// The tools that the markers in these words name.
+pub(super) fn tools_of(words: &str) -> impl Iterator<Item = String> {
+    markers(words).into_iter().map(|order| order.tool.into_string())
+}
+
 /// A tool and its arguments, as a marker or a call names them.
 #[derive(Clone, Debug)]
 struct Order {

@@ -51,6 +51,19 @@ pub(crate) fn answer_to(messages: &[&Message], request: &Request) -> Reply {
     }
 }
 
+/// The tools that it will ask for to do what these words say.
+pub(super) fn plan(words: &str) -> &'static [&'static str] {
+    match Command::parse(words) {
+        Command::Echo(_) | Command::Unfinished(_) => &[],
+        Command::Remember(_) => &["memory_write"],
+        Command::Recall(_) => &["memory_query"],
+        Command::Run(_) => &["bash"],
+        Command::Read(_) => &["read"],
+        Command::Write { .. } => &["write"],
+        Command::Question(_) => &["grep", "memory_query", "read"],
+    }
+}
+
 /// Asks for one tool, or says what became of it.
 fn one(turn: &Turn<'_>, tool: &str, args: &Value, say: impl FnOnce(Came<'_>) -> String) -> Reply {
     match turn.came(tool) {

@@ -2,7 +2,7 @@
 
 use crate::answer::{Reply, Wanted};
 use ipc_proto::ids::CallId;
-use ipc_proto::model::{Asked, Message, Request, Role};
+use ipc_proto::model::{Asked, Message, Purpose, Request, Role};
 use ipc_proto::tool::ToolSpec;
 use ipc_proto::{List, Name, Text};
 
@@ -20,6 +20,7 @@ pub(crate) fn request(messages: &[(&str, &str)], tools: &[&str]) -> Request {
     };
     Request {
         model: Text::clip("offline/reader"),
+        purpose: Purpose::Answer,
         messages: List::clip(messages.iter().map(message)),
         tools: List::clip(tools.iter().map(tool)),
         max_output: 0,

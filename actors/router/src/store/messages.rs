@@ -95,6 +95,11 @@ impl Store {
         self.one(select!("WHERE id = ?"), [id.bytes()], head)
     }
 
+    /// The message at this place in the order of acceptance.
+    pub(crate) fn message_at(&self, seq: i64) -> Result<Option<Head>, StoreFault> {
+        self.one(select!("WHERE seq = ?"), [seq], head)
+    }
+
     /// Every message whose turn is not over, in the order of acceptance.
     pub(crate) fn live(&self) -> Result<Vec<Head>, StoreFault> {
         self.all(select!("WHERE state IN ('accepted', 'queued', 'running') ORDER BY seq"), [], head)
@@ -136,20 +141,29 @@ impl Store {
         found.ok_or(StoreFault::Missing("message"))
     }
 
-    /// Messages of one user or of all, newest first.
-    pub(crate) fn messages(&self, user: Option<UserId>, most: u32) -> Result<Vec<MessageInfo>, StoreFault> {
+    /// Messages of one user or of all, newest first. One that runs while a person is asked is shown as that.
+    pub(crate) fn messages(
+        &self,
+        user: Option<UserId>,
+        most: u32,
+        now_ms: u64,
+    ) -> Result<Vec<MessageInfo>, StoreFault> {
         let sql =
-            "SELECT m.id, m.turn, s.name, u.name, m.channel, m.state, m.attempts, m.accepted_ms, m.bytes
+            "SELECT m.id, m.turn, s.name, u.name, m.channel, m.state, m.attempts, m.accepted_ms, m.bytes,
+                   m.state = 'running' AND EXISTS (SELECT 1 FROM approvals a
+                       WHERE a.turn = m.turn AND a.state = 'pending' AND a.ends_ms > ?3)
                    FROM messages m JOIN sessions s ON s.id = m.session JOIN users u ON u.id = m.user
                    WHERE ?1 IS NULL OR m.user = ?1 ORDER BY m.seq DESC LIMIT ?2";
-        self.all(sql, params![user.map(UserId::bytes), most], |row| {
+        self.all(sql, params![user.map(UserId::bytes), most, to_sql_ms(now_ms)], |row| {
+            let waits: bool = row.get(9)?;
+            let state = parse_state(&row.get::<_, String>(5)?)?;
             Ok(MessageInfo {
                 id: MessageId::from_bytes(row.get(0)?),
                 turn: TurnId::from_bytes(row.get(1)?),
                 session: bounded("session name", SessionName::new(row.get::<_, String>(2)?))?,
                 user: bounded("user name", Name::new(row.get::<_, String>(3)?))?,
                 channel: bounded("channel", Name::new(row.get::<_, String>(4)?))?,
-                state: parse_state(&row.get::<_, String>(5)?)?,
+                state: if waits { MessageState::WaitingApproval } else { state },
                 attempts: row.get(6)?,
                 accepted_ms: from_sql_ms(row.get(7)?),
                 bytes: row.get(8)?,

@@ -4,7 +4,7 @@ use super::StoreFault;
 use rusqlite::Connection;
 
 /// What leads from version n to version n + 1.
-const STEPS: &[&str] = &[include_str!("schema1.sql")];
+const STEPS: &[&str] = &[include_str!("schema1.sql"), include_str!("schema2.sql")];
 
 /// Brings `db` up to date.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), StoreFault> {
@@ -33,6 +33,20 @@ mod tests {
         migrate(&mut db).unwrap();
         let version: u32 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version as usize, STEPS.len());
+    }
+
+    #[test]
+    fn a_database_of_the_first_version_keeps_what_is_in_it() {
+        let mut db = Connection::open_in_memory().unwrap();
+        db.execute_batch(STEPS[0]).unwrap();
+        db.pragma_update(None, "user_version", 1).unwrap();
+        let row = "INSERT INTO sessions VALUES (x'01', x'02', 's', 'default', x'03', '{}', 1, 2, 3, NULL)";
+        db.execute(row, []).unwrap();
+        migrate(&mut db).unwrap();
+        let kept = "SELECT name, conversation FROM sessions";
+        let kept: (String, Option<String>) =
+            db.query_row(kept, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(kept, ("s".to_owned(), None));
     }
 
     #[test]

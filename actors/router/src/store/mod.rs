@@ -1,7 +1,9 @@
-//! The queue database: users, sessions, workspaces, inbox, transcript and outbox. It touches one file in the
+//! The queue database: users, sessions, workspaces, inbox, transcript, outbox, approvals and grants. It touches one file in the
 //! process's own folder. Every change is one transaction that is durable when it returns; nothing is written
 //! outside one, and no error or log line holds what a row says.
 
+mod approvals;
+mod grants;
 mod messages;
 mod migrate;
 mod parts;
@@ -10,6 +12,7 @@ mod transcript;
 mod users;
 mod workspaces;
 
+pub(crate) use approvals::{Asked, Settled, name as approval_state};
 pub(crate) use messages::{Fresh, Head, Pass};
 pub(crate) use sessions::Session;
 pub(crate) use transcript::Kept;
@@ -33,7 +36,7 @@ const SETTINGS: &str = "
     PRAGMA trusted_schema = OFF;
 ";
 /// Prepared statements that are kept; there are fewer different ones.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 96;
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -207,6 +210,8 @@ mod tests {
                 "SELECT seq FROM messages WHERE session = x'00' AND seq < 9 ORDER BY seq DESC",
                 "messages_session",
             ),
+            ("SELECT min(ends_ms) FROM approvals WHERE state IN ('pending', 'approved')", "approvals_open"),
+            ("SELECT count(*) FROM approvals WHERE turn = x'00' AND state = 'pending'", "approvals_turn"),
         ] {
             let plan = plan(&store, sql);
             assert!(plan.contains(index) && !plan.contains("SCAN"), "{plan}");

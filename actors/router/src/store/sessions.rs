@@ -5,6 +5,7 @@ use ipc_proto::Name;
 use ipc_proto::ids::{SessionId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{SessionInfo, SessionName};
+use ipc_proto::scanner::Conversation;
 use rusqlite::{Row, params};
 
 /// A session.
@@ -74,6 +75,16 @@ impl Store {
             select!("WHERE ?1 IS NULL OR s.user = ?1 ORDER BY s.used_ms DESC, s.created_ms DESC LIMIT ?2");
         self.all(sql, params![user.map(UserId::bytes), most], session)
     }
+
+    /// What the conversation of a session has tried so far, as the scanner counts it.
+    pub(crate) fn conversation(&self, id: SessionId) -> Result<Conversation, StoreFault> {
+        let sql = "SELECT conversation FROM sessions WHERE id = ?";
+        let found = self.one(sql, [id.bytes()], |row| {
+            let counted: Option<String> = row.get(0)?;
+            counted.map(|counted| from_json("conversation", &counted)).transpose()
+        })?;
+        Ok(found.ok_or(StoreFault::Missing("session"))?.unwrap_or_default())
+    }
 }
 
 impl Tx<'_> {
@@ -87,7 +98,7 @@ impl Tx<'_> {
             to_json("label", &session.label)?,
             to_sql_ms(session.created_ms),
         ];
-        let sql = "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, NULL)";
+        let sql = "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?7, NULL, NULL)";
         self.run_one("session", sql, row)
     }
 
@@ -106,6 +117,12 @@ impl Tx<'_> {
         }
         let row = params![to_json("label", &have.join(label))?, id.bytes()];
         self.run_one("session", "UPDATE sessions SET label = ? WHERE id = ?", row)
+    }
+
+    /// Keeps what the scanner counts of its conversation.
+    pub(crate) fn keep_conversation(&self, id: SessionId, counted: &Conversation) -> Result<(), StoreFault> {
+        let row = params![to_json("conversation", counted)?, id.bytes()];
+        self.run_one("session", "UPDATE sessions SET conversation = ? WHERE id = ?", row)
     }
 
     pub(crate) fn close_session(&self, id: SessionId, now_ms: u64) -> Result<(), StoreFault> {

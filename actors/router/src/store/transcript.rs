@@ -2,6 +2,7 @@
 //! once.
 
 use super::{Store, StoreFault, Tx, from_json, to_json, to_sql_ms};
+use ipc_proto::ids::CallId;
 use ipc_proto::label::Label;
 use ipc_proto::router::{Finished, Step};
 use rusqlite::params;
@@ -38,6 +39,12 @@ impl Store {
         self.one(sql, params![seq, number], |row| from_json("step", &row.get::<_, String>(0)?))
     }
 
+    /// Where a call was decided on first: its message and the number of the step.
+    pub(crate) fn call(&self, call: CallId) -> Result<Option<(i64, u32)>, StoreFault> {
+        let sql = "SELECT message, number FROM calls WHERE id = ?";
+        self.one(sql, [call.bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
     /// How a message's turn ended.
     pub(crate) fn finished(&self, seq: i64) -> Result<Option<Finished>, StoreFault> {
         let sql = "SELECT finished FROM outbox WHERE message = ?";
@@ -49,7 +56,13 @@ impl Tx<'_> {
     /// Keeps the next step of a message's turn.
     pub(crate) fn keep_step(&self, seq: i64, number: u32, kept: &Kept) -> Result<(), StoreFault> {
         let row = params![seq, number, to_json("step", &kept.step)?, to_json("label", &kept.label)?];
-        self.run_one("step", "INSERT INTO steps VALUES (?, ?, ?, ?)", row)
+        self.run_one("step", "INSERT INTO steps VALUES (?, ?, ?, ?)", row)?;
+        let Step::Reply { calls, .. } = &kept.step else { return Ok(()) };
+        calls.iter().try_for_each(|released| {
+            // A call's id is the gate's, so it comes once; should it come again, where it was first stands.
+            let sql = "INSERT INTO calls VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+            self.run(sql, params![released.call.id.bytes(), seq, number]).map(drop)
+        })
     }
 
     /// Puts the end of a message's turn into the outbox.
@@ -62,5 +75,24 @@ impl Tx<'_> {
     pub(crate) fn give_out(&self, seq: i64, now_ms: u64) -> Result<(), StoreFault> {
         let sql = "UPDATE outbox SET delivered_ms = ? WHERE message = ?";
         self.run_one("outbox row", sql, params![to_sql_ms(now_ms), seq])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_the_first_release_kept_can_still_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("queue.db")).unwrap();
+        let id = "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]";
+        let step = format!(
+            r#"{{"Reply":{{"text":"t","calls":[{{"call":{{"id":{id},"tool":"read","args":"{{}}"}},"verdict":"Run","record":7}}]}}}}"#
+        );
+        let label = r#"{"trust":"user","class":"internal","sources":[]}"#;
+        store.raw().execute("INSERT INTO steps VALUES (1, 0, ?, ?)", [step.as_str(), label]).unwrap();
+        let Some(Step::Reply { calls, .. }) = store.step(1, 0).unwrap() else { panic!("not a reply") };
+        assert_eq!((calls[0].record, &calls[0].why), (7, &ipc_proto::router::Why::default()));
     }
 }

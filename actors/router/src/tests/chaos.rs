@@ -3,11 +3,12 @@
 
 use super::crash::laws_hold;
 use super::world::World;
-use super::{answer, reply, result, said, web};
+use super::{answer, question, reply, result, said, web};
 use crate::state;
 use crate::turn::NewStep;
+use ipc_proto::approval::{Question, Reply, State};
 use ipc_proto::audit::Action;
-use ipc_proto::ids::{MessageId, TurnId};
+use ipc_proto::ids::{ApprovalId, MessageId, TurnId};
 use ipc_proto::label::Label;
 use ipc_proto::router::RouterError;
 use ipc_proto::scanner::Judgement;
@@ -22,6 +23,9 @@ struct Promises {
     /// Steps that the gate was told are kept.
     steps: HashMap<TurnId, u32>,
     answered: HashMap<TurnId, String>,
+    asked: BTreeMap<u8, Question>,
+    /// Answers that somebody was told are kept.
+    settled: HashMap<ApprovalId, State>,
 }
 
 fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
@@ -63,7 +67,33 @@ fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
             let name = ipc_proto::Text::clip(&format!("s{}", pick % 3));
             world.ask(|desk, port| desk.end_session(None, &name, port));
         }
+        (16, Some(turn)) => {
+            let n = u8::try_from(pick % 200).unwrap();
+            let question = question(n, world.ms + u64::try_from(pick).unwrap() * 100);
+            match world.act(|desk| desk.ask(turn, &question)) {
+                Ok(()) => drop(promises.asked.insert(n, question)),
+                // Another turn's, or this one's with another end.
+                Err(RouterError::BadStep | RouterError::NoTurn | RouterError::TooManyApprovals { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        (17, _) => answer_one(world, promises, pick),
         _ => world.pass(500),
+    }
+}
+
+fn answer_one(world: &mut World, promises: &mut Promises, pick: usize) {
+    let Some(question) = promises.asked.values().nth(pick % promises.asked.len().max(1)).cloned() else {
+        return;
+    };
+    let reply = [Reply::Once, Reply::Session, Reply::Deny][pick % 3];
+    match world.answer(None, &question, reply) {
+        Ok(info) => {
+            let first = promises.settled.insert(question.id, info.state).is_none();
+            assert!(first, "one answer wins");
+        }
+        Err(RouterError::NotPending(_) | RouterError::NotDurable) => {}
+        Err(other) => panic!("{other}"),
     }
 }
 
@@ -112,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn whatever_dies_whenever_each_accepted_message_comes_to_one_end_and_no_promise_is_broken(
-        moves in prop::collection::vec((0u8..16, 0usize..1000), 1..80),
+        moves in prop::collection::vec((0u8..18, 0usize..1000), 1..80),
     ) {
         let mut world = World::new();
         let mut promises = Promises::default();
@@ -139,6 +169,12 @@ proptest! {
                 desk.store.step_count(head.seq).unwrap()
             });
             prop_assert!(kept >= *steps, "a step that was promised is kept");
+        }
+        for (id, state) in &promises.settled {
+            let now = world.act(|desk| desk.approval(None, *id)).unwrap().info.state;
+            // An approval that nobody used ends by itself or with its turn; a no stays a no.
+            let kept = now == *state || (*state == State::Approved && matches!(now, State::Void | State::Expired));
+            prop_assert!(kept, "{:?} {:?}", now, state);
         }
         for (turn, text) in &promises.answered {
             let finished = world.act(|desk| {

@@ -2,14 +2,15 @@
 //! to one end; what was not, never was.
 
 use super::world::World;
-use super::{answer, reply, result, said, web};
+use super::{answer, approval, asking, decided, question, reply, result, said, web};
 use crate::desk::{Desk, Moment};
 use crate::state;
 use crate::store::{BETWEEN, Store};
 use crate::turn::NewStep;
+use ipc_proto::approval::{Reply, State};
 use ipc_proto::ids::{MessageId, TurnId};
 use ipc_proto::label::Label;
-use ipc_proto::router::MessageState;
+use ipc_proto::router::{CallVerdict, MessageState};
 use manifest::command::Ended;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use std::rc::Rc;
 pub(crate) fn laws_hold(file: &Path) {
     let store = Store::open(file).unwrap();
     let db = store.raw();
-    for info in store.messages(None, 1000).unwrap() {
+    for info in store.messages(None, 1000, 0).unwrap() {
         let head = store.message(info.id).unwrap().unwrap();
         let trace = super::states(&store.trace(head.seq).unwrap());
         assert_eq!(trace.first(), Some(&MessageState::Accepted));
@@ -55,6 +56,20 @@ pub(crate) fn laws_hold(file: &Path) {
         0,
         "no session is there in half"
     );
+    let stray = "SELECT count(*) FROM approvals a JOIN messages m ON m.turn = a.turn
+                 WHERE a.state IN ('pending', 'approved') AND m.state NOT IN ('accepted', 'queued', 'running')";
+    assert_eq!(
+        db.query_row(stray, [], |row| row.get::<_, u32>(0)).unwrap(),
+        0,
+        "a turn and its questions end together"
+    );
+    let unused = "SELECT count(*) FROM approvals a WHERE a.state = 'claimed' AND NOT EXISTS (
+                  SELECT 1 FROM steps s WHERE s.message = a.message AND s.step LIKE '{\"Decided\"%\"Run\"%')";
+    assert_eq!(
+        db.query_row(unused, [], |row| row.get::<_, u32>(0)).unwrap(),
+        0,
+        "a claim and its step are one change"
+    );
     let gaps = "SELECT count(*) FROM (SELECT message, max(number) + 1 AS m, count(*) AS c FROM steps GROUP BY message) WHERE m != c";
     assert_eq!(db.query_row(gaps, [], |row| row.get::<_, u32>(0)).unwrap(), 0);
 }
@@ -69,6 +84,7 @@ fn keep(world: &mut World, turn: TurnId, number: u32, step: ipc_proto::router::S
 struct Promised {
     accepted: Vec<MessageId>,
     steps: usize,
+    approved: bool,
     answered: bool,
 }
 
@@ -85,6 +101,14 @@ fn life(world: &mut World, promised: &mut impl FnMut(&mut dyn FnMut(&mut Promise
     world.pass(1000);
     assert!(keep(world, first.turn, 1, result(1, "found"), web()));
     promised(&mut |it| it.steps = 2);
+    assert_eq!(world.keep(first.turn, 2, asking(3)), Ok(()));
+    let question = question(3, world.ms + 300_000);
+    world.act(|desk| desk.ask(first.turn, &question)).unwrap();
+    promised(&mut |it| it.steps = 3);
+    world.answer(None, &question, Reply::Session).unwrap();
+    promised(&mut |it| it.approved = true);
+    assert_eq!(world.keep(first.turn, 3, decided(3, CallVerdict::Run)), Ok(()));
+    promised(&mut |it| it.steps = 4);
     world.ask(|desk, port| desk.cancel(None, second.turn, port)).unwrap().unwrap();
     world.finish(first.turn, answer("reply")).unwrap().unwrap();
     promised(&mut |it| it.answered = true);
@@ -129,6 +153,13 @@ fn a_crash_between_any_two_statements_loses_nothing_that_was_promised_and_leaves
             if *id == promised.accepted[0] {
                 assert!(store.steps(head.seq).unwrap().len() >= promised.steps);
                 assert!(!promised.answered || state::over(head.state));
+                let asked = store.asked(approval(3)).unwrap();
+                assert!(promised.steps < 3 || asked.is_some(), "a question that was promised is kept");
+                let state = asked.map(|it| it.state_at(0));
+                let used = promised.steps < 4 || state == Some(State::Claimed);
+                assert!(
+                    used && (!promised.approved || matches!(state, Some(State::Approved | State::Claimed)))
+                );
             }
         }
     }

@@ -1,9 +1,12 @@
 //! Lives of the desk, played out: every test drives the real desk and the real database, and plays audit, the
 //! scanner, agentd and the gate by answering its errands, so that a crash can be put at any place.
 
+mod approving;
 mod chaos;
 mod crash;
 mod following;
+mod granting;
+mod input;
 mod lives;
 mod refusals;
 mod runners;
@@ -12,14 +15,16 @@ mod world;
 
 pub(crate) use sessions::bob;
 
+use ipc_proto::approval::Question;
 use ipc_proto::config::{self, Agent, AgentLimits, UserRole};
 use ipc_proto::content::Content;
-use ipc_proto::ids::{CallId, UserId};
+use ipc_proto::ids::{ApprovalId, CallId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::Usage;
-use ipc_proto::router::{CallVerdict, End, Finished, MessageState, Released, Step, Submission, Task};
+use ipc_proto::router::{CallVerdict, End, Finished, MessageState, Released, Step, Submission, Task, Why};
 use ipc_proto::tool::{Outcome, ToolCall, ToolResult};
 use ipc_proto::{List, Name, Text};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// A configuration with the agent `default`, two turns at once and small queues.
@@ -64,6 +69,7 @@ pub(crate) fn said(user: UserId, session: &str, key: &str, text: &str) -> Submis
         content: Content::text(Text::clip(text)),
         task: Task::Chat,
         workspace: None,
+        workspace_label: None,
     }
 }
 
@@ -82,8 +88,47 @@ pub(crate) fn answer(text: &str) -> Finished {
 /// A reply that has call `n` released.
 pub(crate) fn reply(n: u8) -> Step {
     let call = ToolCall { id: CallId::from_bytes([n; 16]), tool: Name::clip("read"), args: Text::clip("{}") };
-    let released = Released { call, verdict: CallVerdict::Run, record: u64::from(n) };
+    let released = Released { call, verdict: CallVerdict::Run, record: u64::from(n), why: Why::default() };
     Step::Reply { text: Text::clip("let me see"), calls: List::clip([released]) }
+}
+
+/// A reply that has a person asked about call `n`.
+pub(crate) fn asking(n: u8) -> Step {
+    let call = ToolCall { id: CallId::from_bytes([n; 16]), tool: Name::clip("bash"), args: Text::clip("{}") };
+    let verdict = CallVerdict::Asking(approval(n));
+    let released = Released { call, verdict, record: u64::from(n), why: Why::default() };
+    Step::Reply { text: Text::clip("may I?"), calls: List::clip([released]) }
+}
+
+/// The step that decides call `n` in the end.
+pub(crate) fn decided(n: u8, verdict: CallVerdict) -> Step {
+    Step::Decided { call: CallId::from_bytes([n; 16]), verdict, record: u64::from(n) + 100 }
+}
+
+/// The id of the question about call `n`.
+pub(crate) fn approval(n: u8) -> ApprovalId {
+    ApprovalId::from_bytes([n; 16])
+}
+
+/// The question about call `n`, whose scope is its own; it ends at `expires_ms`.
+pub(crate) fn question(n: u8, expires_ms: u64) -> Question {
+    let action = format!(r#"{{"nonce":{n},"tool":"bash"}}"#);
+    Question {
+        id: approval(n),
+        call: CallId::from_bytes([n; 16]),
+        tool: Name::clip("bash"),
+        hash: Sha256::digest(action.as_bytes()).into(),
+        action: Text::clip(&action),
+        scope: [n; 32],
+        preview: Text::clip("runs a command"),
+        reason: Text::clip("outside the plan"),
+        policies: List::clip([Name::clip("standard")]),
+        label: web(),
+        declassifies: false,
+        grantable: true,
+        owner_only: false,
+        expires_ms,
+    }
 }
 
 /// The result of call `n`.

@@ -166,9 +166,11 @@ fn nothing_is_launched_before_it_is_known_which_runners_live() {
         while let Some(errand) = desk.errands.pop() {
             match errand {
                 Errand::Record(_, then) => then(&mut desk, true),
-                Errand::Scan(_, then) => then(&mut desk, Some(verdict(Judgement::Pass))),
+                Errand::Scan(subject, _, then) => {
+                    then(&mut desk, Some(verdict(Judgement::Pass, subject.conversation)))
+                }
                 Errand::Launch(_) => launched += 1,
-                Errand::Kill(_) => panic!("there is no runner"),
+                Errand::Kill(_) | Errand::Wall(..) => panic!("there is no runner"),
             }
         }
         assert_eq!(launched, u32::from(known));

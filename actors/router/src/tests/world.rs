@@ -2,16 +2,19 @@
 //! saw, so that a test can say what must never have happened.
 
 use super::config;
+use crate::answers::Given;
 use crate::desk::{Desk, Moment};
 use crate::errands::Errand;
 use crate::launch::Launch;
 use crate::queue::Port;
+use crate::turn::NewStep;
+use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
-use ipc_proto::ids::{MessageId, TurnId, UserId};
-use ipc_proto::label::Class;
-use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Submission};
-use ipc_proto::scanner::{Judgement, Verdict};
+use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId};
+use ipc_proto::label::{Class, Label};
+use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Step, Submission};
+use ipc_proto::scanner::{Conversation, Judgement, Subject, Verdict};
 use ipc_proto::{List, Name};
 use manifest::command::Ended;
 use ractor::concurrency::oneshot;
@@ -38,6 +41,10 @@ pub(crate) struct World {
     pub(crate) launched: Vec<Launch>,
     pub(crate) killed: Vec<TurnId>,
     pub(crate) runners: Vec<TurnId>,
+    /// What the scanner was asked to judge by.
+    pub(crate) scans: Vec<Subject>,
+    /// What agentd was told of wall clocks.
+    pub(crate) walls: Vec<(TurnId, Duration)>,
 }
 
 impl World {
@@ -60,6 +67,8 @@ impl World {
             launched: vec![],
             killed: vec![],
             runners: vec![],
+            scans: vec![],
+            walls: vec![],
         };
         world.restart();
         world
@@ -130,13 +139,18 @@ impl World {
                 }
                 then(desk, self.audit);
             }
-            Errand::Scan(_, then) => then(desk, self.scanner.map(verdict)),
+            Errand::Scan(subject, _, then) => {
+                let verdict = self.scanner.map(|judgement| verdict(judgement, subject.conversation));
+                self.scans.push(subject);
+                then(desk, verdict);
+            }
             Errand::Launch(launch) => {
                 self.launched.push(launch);
                 if self.agentd {
                     self.runners.push(launch.turn);
                 }
             }
+            Errand::Wall(turn, left) => self.walls.push((turn, left)),
             Errand::Kill(turn) => {
                 self.killed.push(turn);
                 if self.runners.contains(&turn) {
@@ -190,6 +204,36 @@ impl World {
         self.begin(work).try_recv().ok()
     }
 
+    /// The gate keeps a step that raises nothing.
+    pub(crate) fn keep(&mut self, turn: TurnId, number: u32, step: Step) -> Result<(), RouterError> {
+        let new = NewStep { number, step, session: Label::bottom(), workspace: Label::bottom() };
+        self.ask(|desk, port| desk.step(turn, new, port)).unwrap()
+    }
+
+    /// The gate asks about call `n` as the turn's first step, for five minutes.
+    pub(crate) fn inquire(&mut self, turn: TurnId, n: u8) -> Question {
+        let question = super::question(n, self.ms + 300_000);
+        self.keep(turn, 0, super::asking(n)).unwrap();
+        self.act(|desk| desk.ask(turn, &question)).unwrap();
+        question
+    }
+
+    /// Somebody answers what they were shown; the owner's `user` is `None`.
+    pub(crate) fn answer(
+        &mut self,
+        user: Option<UserId>,
+        question: &Question,
+        reply: Reply,
+    ) -> Result<ApprovalInfo, RouterError> {
+        let (id, hash, by) = (question.id, question.hash, Name::clip("mia"));
+        self.ask(|desk, port| desk.answer(Given { user, by, id, hash, reply, port })).unwrap()
+    }
+
+    /// Where a question is, as the gate is told; `None` if it goes on waiting.
+    pub(crate) fn told(&mut self, turn: TurnId, id: ApprovalId) -> Option<Result<State, RouterError>> {
+        self.ask(|desk, port| desk.answer_of(turn, id, port))
+    }
+
     pub(crate) fn trace(&mut self, message: MessageId) -> Vec<MessageState> {
         super::states(&self.act(|desk| desk.trace(None, message)).unwrap())
     }
@@ -205,7 +249,9 @@ impl World {
     }
 }
 
-pub(crate) fn verdict(judgement: Judgement) -> Verdict {
+/// A scanner's verdict; it counts one more turn, and an attempt for what it blocks.
+pub(crate) fn verdict(judgement: Judgement, before: Conversation) -> Verdict {
+    let tried = u16::from(judgement == Judgement::Block);
     let rules = if judgement == Judgement::Pass { vec![] } else { vec![Name::clip("override")] };
     Verdict {
         judgement,
@@ -214,5 +260,13 @@ pub(crate) fn verdict(judgement: Judgement) -> Verdict {
         canary_leaked: false,
         class: Class::Internal,
         redacted: None,
+        threats: List::default(),
+        spans: List::default(),
+        held_secret: false,
+        conversation: Conversation {
+            turns: before.turns + 1,
+            overriding: before.overriding + tried,
+            ..before
+        },
     }
 }

@@ -19,10 +19,10 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!((settings.mode, settings.runner_slots, settings.wall_ms), (None, 64, 120_000));
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b111_1111_1110, false, 8 << 20)
+        (0b1111_1111_1110, false, 8 << 20)
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
-    assert_eq!(settings.ids(Process::Runner), Some((780_010, 780_010)));
+    assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)));
     assert_eq!(
         (settings.slot(0), settings.slot(63), settings.slot(64)),
         (Some(780_064), Some(780_127), None)
@@ -38,6 +38,8 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!(proxy.own, config::Credproxy::default());
     let memory: Section<config::Memory> = section(&document, Process::Memory);
     assert_eq!(memory.own.max_rows, 100_000);
+    let web: Section<config::Web> = section(&document, Process::Web);
+    assert_eq!(web.own, config::Web::default());
     let model: Section<config::Model> = section(&document, Process::Model);
     assert!(model.own.providers.is_empty());
     let control: Section<config::Control> = section(&document, Process::Control);
@@ -50,10 +52,14 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     );
     let gate: Section<config::Gate> = section(&document, Process::Gate);
     assert_eq!(gate.own.agents, own.agents);
+    assert_eq!((gate.own.web, gate.own.tools.len()), (config::WebReach::default(), 0));
+    let policy =
+        config::Policy { contacts: Vec::new(), approval_seconds: 300, autonomy: config::Autonomy::Full };
+    assert_eq!(gate.own.policy, policy);
     let default = &own.agents["default"];
     assert_eq!(
         (default.model.as_str(), default.profile.as_str(), default.tools.len()),
-        ("offline/reader", "paranoid", 11)
+        ("offline/reader", "paranoid", 13)
     );
     let limits = default.limits;
     assert_eq!((limits.tool_calls, limits.tool_failures, limits.seconds), (50, 3, 120));
@@ -143,8 +149,11 @@ fn model_is_handed_providers_and_dialer_their_hosts_alone() {
 
 #[test]
 fn a_provider_set_to_none_removes_its_row() {
-    let cases =
-        [("memory", vec![Process::Memory], 6), ("credproxy", vec![Process::Dialer, Process::Credproxy], 11)];
+    let cases = [
+        ("memory", vec![Process::Memory], 8),
+        ("web", vec![Process::Web], 11),
+        ("credproxy", vec![Process::Dialer, Process::Credproxy, Process::Web], 11),
+    ];
     for (section, gone, tools) in cases {
         let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
         let document = plan.document().unwrap();
@@ -173,6 +182,58 @@ fn defaults_give_way_to_what_is_written() {
 }
 
 #[test]
+fn the_web_is_told_to_each_process_as_far_as_it_concerns_it() {
+    let text = "
+        [web]
+        mode = 'allowlist'
+        allow = ['*.example.com']
+        private_hosts = ['127.0.0.1:8080', 'wiki.lan:80']
+        [web.search]
+        provider = 'tavily'
+        secret = 'TAVILY'
+        [policy]
+        contacts = ['ada@example.com', 'DE89 3704']
+        approval_seconds = 60
+        autonomy = 'supervised'
+        [tool.'mail.send']
+        effect = 'send'
+        relevant_args = ['to']
+        data.can_leak_data = true
+    ";
+    let document = check(text).unwrap().document().unwrap();
+    let private = ["127.0.0.1:8080", "wiki.lan:80"];
+    let web: Section<config::Web> = section(&document, Process::Web);
+    assert_eq!(
+        (&web.own.private_hosts[..], web.own.search.secret.as_deref()),
+        (&private.map(str::to_owned)[..], Some("TAVILY"))
+    );
+    let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
+    assert_eq!(dialer.own.web_private_hosts, private);
+    assert_eq!(dialer.own.credproxy_hosts, ["api.tavily.com:443"]);
+    let proxy: Section<config::Credproxy> = section(&document, Process::Credproxy);
+    assert_eq!(proxy.own.web_secret.as_deref(), Some("TAVILY"));
+    let gate: Section<config::Gate> = section(&document, Process::Gate);
+    assert_eq!(gate.own.web.mode, Some(ipc_proto::web::Mode::Allowlist));
+    assert_eq!(
+        (&gate.own.web.allow[..], &gate.own.web.private_hosts[..]),
+        (&["*.example.com".to_owned()][..], &private.map(str::to_owned)[..])
+    );
+    assert_eq!(gate.own.policy.contacts, ["ada@example.com", "DE89 3704"]);
+    assert_eq!(
+        (gate.own.policy.approval_seconds, gate.own.policy.autonomy),
+        (60, config::Autonomy::Supervised)
+    );
+    let mut mail = ipc_proto::capability::Capability {
+        effect: ipc_proto::capability::Effect::Send,
+        relevant_args: vec!["to".to_owned()],
+        ..Default::default()
+    };
+    mail.data.can_leak_data = true;
+    assert_eq!(gate.own.tools, [("mail.send".to_owned(), mail)].into());
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a line for each key")]
 fn every_key_of_the_table_is_read_and_changes_something() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("p"), "x").unwrap();
@@ -217,6 +278,58 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("router.queue_per_session", "router.queue_per_session = 1"),
         ("router.queue_total", "router.queue_total = 100"),
         ("router.turns_at_once", "router.turns_at_once = 1"),
+        ("web.provider", "web.provider = 'none'"),
+        ("web.mode", "web.mode = 'unrestricted'"),
+        ("web.allow", "web.allow = ['a.b']"),
+        ("web.block", "web.block = ['a.b']"),
+        ("web.private_hosts", "web.private_hosts = ['127.0.0.1:80']"),
+        ("web.search.provider", "web.search = { provider = 'searxng', base_url = 'https://a.b' }"),
+        (
+            "web.search.base_url",
+            "web.search = { provider = 'brave', secret = 's', base_url = 'https://a.b' }",
+        ),
+        ("web.search.secret", "web.search = { provider = 'brave', secret = 't' }"),
+        ("policy.contacts", "policy.contacts = ['ada@example.com']"),
+        ("policy.approval_seconds", "policy.approval_seconds = 10"),
+        ("policy.autonomy", "policy.autonomy = 'readonly'"),
+        ("tool.TOOL.effect", "tool.t.effect = 'pay'"),
+        ("tool.TOOL.relevant_args", "tool.t.relevant_args = ['to']"),
+        ("tool.TOOL.record_args", "tool.t = { relevant_args = ['to'], record_args = ['to'] }"),
+        ("tool.TOOL.irreversible", "tool.t.irreversible = true"),
+        ("tool.TOOL.approval.level", "tool.t.approval.level = 'always'"),
+        ("tool.TOOL.approval.danger_patterns", "tool.t.approval.danger_patterns = ['rm -rf']"),
+        ("tool.TOOL.approval.trust_after_approval", "tool.t.approval.trust_after_approval = true"),
+        ("tool.TOOL.approval.ask_for_methods", "tool.t.approval.ask_for_methods = ['PUT']"),
+        ("tool.TOOL.data.sensitivity", "tool.t.data.sensitivity = 'high'"),
+        ("tool.TOOL.data.can_read_secrets", "tool.t.data.can_read_secrets = true"),
+        ("tool.TOOL.data.can_leak_data", "tool.t.data.can_leak_data = true"),
+        ("tool.TOOL.data.sanitize_output", "tool.t.data.sanitize_output = false"),
+        ("tool.TOOL.network.access", "tool.t.network.access = 'full'"),
+        ("tool.TOOL.network.allowed_hosts", "tool.t.network.allowed_hosts = []"),
+        ("tool.TOOL.network.blocked_hosts", "tool.t.network.blocked_hosts = ['*.b']"),
+        ("tool.TOOL.network.blocked_ports", "tool.t.network.blocked_ports = [22]"),
+        ("tool.TOOL.network.block_private_ips", "tool.t.network.block_private_ips = false"),
+        ("tool.TOOL.network.block_metadata", "tool.t.network.block_metadata = false"),
+        (
+            "tool.TOOL.network.require_approval_for_unknown_hosts",
+            "tool.t.network.require_approval_for_unknown_hosts = true",
+        ),
+        ("tool.TOOL.execution.sandbox", "tool.t.execution.sandbox = 'none'"),
+        ("tool.TOOL.execution.network_mode", "tool.t.execution.network_mode = 'proxy'"),
+        ("tool.TOOL.execution.timeout", "tool.t.execution.timeout = 1"),
+        ("tool.TOOL.execution.max_output_size", "tool.t.execution.max_output_size = 1"),
+        ("tool.TOOL.execution.allowed_paths", "tool.t.execution.allowed_paths = ['docs/**']"),
+        ("tool.TOOL.execution.blocked_paths", "tool.t.execution.blocked_paths = ['*.key']"),
+        ("tool.TOOL.execution.env", "tool.t.execution.env = 'explicit'"),
+        ("tool.TOOL.execution.allowed_env_vars", "tool.t.execution.allowed_env_vars = ['HOME']"),
+        ("tool.TOOL.audit.log_args", "tool.t.audit.log_args = false"),
+        ("tool.TOOL.audit.log_output", "tool.t.audit.log_output = true"),
+        ("tool.TOOL.audit.use_shared_secret_detector", "tool.t.audit.use_shared_secret_detector = false"),
+        ("tool.TOOL.audit.alert_on", "tool.t.audit.alert_on = ['blocked']"),
+        ("tool.TOOL.labels.output_trust", "tool.t.labels.output_trust = 'user'"),
+        ("tool.TOOL.labels.output_data_class", "tool.t.labels.output_data_class = 'public'"),
+        ("tool.TOOL.labels.accepts_untrusted", "tool.t.labels.accepts_untrusted = false"),
+        ("tool.TOOL.labels.owner_records", "tool.t.labels.owner_records = true"),
     ];
     let plan = |text: &str| check_in(folder.path(), text.as_bytes(), &machine()).unwrap().document().unwrap();
     for (path, text) in cases {
@@ -224,10 +337,15 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         let base = match path.split('.').next().unwrap() {
             "user[]" => "user = [{ name = 'a', role = 'user' }]".to_owned(),
             "provider" => provider.replace('q', "p"),
+            "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
+                "web.search = { provider = 'brave', secret = 's' }".to_owned()
+            }
+            "tool" if path == "tool.TOOL.record_args" => "tool.t.relevant_args = ['to']".to_owned(),
+            "tool" => "[tool.t]".to_owned(),
             _ => String::new(),
         };
         assert_ne!(plan(text), plan(&base), "{path}");
     }
     let listed: Vec<_> = std::iter::once("version").chain(cases.map(|(path, _)| path)).collect();
-    assert_eq!(agentd_config::keys::KEYS.iter().map(|key| key.path).collect::<Vec<_>>(), listed);
+    assert_eq!(agentd_config::keys::all().map(|key| key.path).collect::<Vec<_>>(), listed);
 }

@@ -82,7 +82,7 @@ fn the_reference_and_the_man_page_are_what_the_table_of_keys_says() {
         [("docs/configuration.md", "--print-reference"), ("deploy/man/cordon.toml.5", "--print-man")]
     {
         let printed = String::from_utf8(run(&[flag]).stdout).unwrap();
-        for key in agentd_config::keys::KEYS {
+        for key in agentd_config::keys::all() {
             let name = key.path.rsplit('.').next().unwrap();
             assert!(
                 printed.contains(name)

@@ -1,7 +1,7 @@
 //! Whatever a file holds, it is answered: by a plan that can be written down, or by a report.
 
 use crate::common::{check_in, machine};
-use agentd_config::keys::KEYS;
+use agentd_config::keys;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 /// Either a document that agentd takes, or lines that all begin as they should.
@@ -47,9 +47,11 @@ fn value() -> impl Strategy<Value = String> {
 
 /// A line that is nearly right: a key of the table, or nearly, and some value.
 fn line() -> impl Strategy<Value = String> {
-    let path = (0..KEYS.len()).prop_map(|n| KEYS[n].path);
+    let paths: Vec<_> = keys::all().map(|key| key.path).collect();
+    let path = proptest::sample::select(paths);
     (path, "[a-z]{1,3}", value(), 0..8_u8).prop_map(|(path, name, value, how)| {
-        let path = path.replace("NAME", &name).replace("MODEL", "m").replace("PROCESS", "gate");
+        let path =
+            path.replace("NAME", &name).replace("MODEL", "m").replace("TOOL", "t").replace("PROCESS", "gate");
         match (how, path.strip_prefix("user[].")) {
             (0, _) => format!("[{}]", path.replace("[]", "")),
             (1, _) => "[[user]]".to_owned(),

@@ -2,9 +2,9 @@
 
 use crate::common::{check, check_in, machine};
 
-const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete";
+const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete, web_fetch, web_search";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
-const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, model, router, gate, control";
+const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without `/chat/completions`, with no user, \
                    query or fragment; `http` only to a host that `credproxy.plain_http` lists";
@@ -28,7 +28,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gateway]\nlisten = '127.0.0.1:1'",
-            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router",
+            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
@@ -36,7 +36,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
@@ -253,6 +253,89 @@ fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
 }
 
 #[test]
+fn a_search_that_cannot_be_made_is_refused_where_it_is_written() {
+    let secret = "the name of a secret as `agentctl cred set NAME` keeps it (never the secret itself): 1 to 64 letters, \
+                  digits, `-`, `_` and `.`";
+    let url = "`https://HOST[:PORT][/PATH]` or `http://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment";
+    let with = |rest: &str| format!("[web.search]\nprovider = {rest}");
+    let cases = [
+        (with("'brave'"), format!("2: web.search.secret: this key is missing: brave needs a key; valid: {secret}")),
+        (
+            with("'tavily'\nsecret = 's'\nbase_url = 'http://a.b'"),
+            "4: web.search.base_url: plain HTTP to a.b:80 would show the key to the network; valid: `https` to a public host".to_owned(),
+        ),
+        (with("'searxng'"), format!("2: web.search.base_url: this key is missing; valid: {url}")),
+        (
+            with("'searxng'\nbase_url = 'http://127.0.0.1:8888/'\nsecret = 's'"),
+            "3: web.search.base_url: 127.0.0.1:8888 is not public, and `web.private_hosts` does not list it; valid: a public host, or one of `web.private_hosts`\n\
+             4: web.search.secret: searxng needs no key; valid: nothing here".to_owned(),
+        ),
+        (with("'searxng'\nbase_url = 'https://u:p@a.b'"), format!("3: web.search.base_url: this is not of the form; valid: {url}")),
+        (with("'google'"), "2: web.search.provider: \"google\" is unknown; valid: none, brave, tavily, searxng".to_owned()),
+    ];
+    for (text, report) in &cases {
+        all(&[(text, report)]);
+    }
+    assert!(
+        check(&with(
+            "'searxng'\nbase_url = 'http://127.0.0.1:8888'\n[web]\nprivate_hosts = ['127.0.0.1:8888']"
+        ))
+        .is_ok()
+    );
+}
+
+#[test]
+fn a_capability_that_does_not_fit_is_refused_where_it_is_written() {
+    all(&[
+        (
+            "[tool.t]\neffect = 'steal'",
+            "2: tool.t.effect: \"steal\" is unknown; valid: read, write, send, pay, delete",
+        ),
+        (
+            "[tool.t]\nirreversible = 'yes'",
+            "2: tool.t.irreversible: a string stands here; valid: true or false",
+        ),
+        (
+            "[tool.t.data]\ncan_leak_data = 1",
+            "2: tool.t.data.can_leak_data: an integer stands here; valid: true or false",
+        ),
+        (
+            "[tool.t.approval]\ndanger_patterns = ['ok',\n'(']",
+            "3: tool.t.approval.danger_patterns[1]: \"(\" is not of this form; valid: a regular expression of 1 to 1024 bytes, without look-around and back-references",
+        ),
+        (
+            &format!(
+                "[tool.t.approval]\ndanger_patterns = [{}]",
+                r"'\w{20}'".to_owned() + &r", '\d\w{20}'".repeat(40)
+            ),
+            "2: tool.t.approval.danger_patterns: these patterns are too large together; valid: fewer or simpler ones",
+        ),
+        (
+            "[tool.t.network]\nallowed_hosts = ['A.b:80']\nblocked_ports = [0]",
+            "2: tool.t.network.allowed_hosts[0]: \"A.b:80\" is not of this form; valid: a host in lower case without a port, `*` standing for any characters, such as `*.example.com`\n\
+             3: tool.t.network.blocked_ports[0]: 0 is out of range; valid: a whole number from 1 to 65535",
+        ),
+        (
+            "[tool.t.execution]\nblocked_paths = ['{a']",
+            "2: tool.t.execution.blocked_paths[0]: \"{a\" is not of this form; valid: a path in which `*` stands for anything, `?` for one character, `[...]` for one of several and `{a,b}` for either, of 1 to 1024 bytes",
+        ),
+        (
+            "[tool.t]\nrelevant_args = ['to']\nrecord_args = ['amount']",
+            "3: tool.t.record_args[0]: amount is not relevant; valid: one of `relevant_args`",
+        ),
+        (
+            "[tool.t]\napprovals.level = 'ask'",
+            "2: tool.t.approvals: unknown key, nearest is approval; valid: effect, relevant_args, record_args, irreversible, approval, data, network, execution, audit, labels",
+        ),
+        (
+            "[tool.'a b']",
+            "1: tool.\"a b\": \"a b\" is not of this form; valid: 1 to 64 letters, digits, `-`, `_` and `.`",
+        ),
+        ("[policy]\ncontacts = ['a', 'a']", "2: policy.contacts[1]: stands twice; valid: each value once"),
+    ]);
+}
+
+#[test]
 fn what_could_be_a_secret_is_never_shown() {
     let told = check(
         "[provider.p]\nsecret = 'sk-ant api03'\nbase_url = 'https://x:sk-ant api03@a.b'\nmodels.m = {}",
@@ -264,13 +347,25 @@ fn what_could_be_a_secret_is_never_shown() {
 
 #[test]
 fn what_needs_a_process_that_is_switched_off_is_refused() {
-    let off = TOOLS.split(", memory").next().unwrap();
+    let off = format!("{}, web_fetch, web_search", TOOLS.split(", memory").next().unwrap());
+    let unconnected = TOOLS.split(", web").next().unwrap();
     all(&[
         (
             "[memory]\nprovider='none'\n[agent.x]\ntools=['read','memory_read']",
             &format!(
                 "4: agent.x.tools[1]: memory_read needs a memory, and `memory.provider` is \"none\"; valid: {off}"
             ),
+        ),
+        (
+            "[web]\nprovider='none'\n[agent.x]\ntools=['web_fetch']",
+            &format!(
+                "4: agent.x.tools[0]: web_fetch needs the web, and `web.provider` or `credproxy.provider` is \"none\"; valid: {unconnected}"
+            ),
+        ),
+        (
+            "[credproxy]\nprovider='none'\n[web]\nprovider='dialer'\n[web.search]\nprovider='brave'\nsecret='s'",
+            "4: web.provider: the web needs dialer, which `credproxy.provider` set to \"none\" takes away; valid: none\n\
+             6: web.search.provider: a search needs the web, which is switched off; valid: none",
         ),
         (
             "[agent.x]\ntools=['read','read']",
@@ -366,7 +461,7 @@ fn installed_users_must_differ_and_none_may_be_root() {
     let told = with(&|n| if n == 5 { 410 } else { 410 + n }).unwrap_err();
     assert_eq!(
         told,
-        format!("f:1: host: the installed users cordon-audit and cordon-model both have uid 410; {valid}\n")
+        format!("f:1: host: the installed users cordon-audit and cordon-web both have uid 410; {valid}\n")
     );
     let told = with(&|n| if n == 2 { 0 } else { 410 + n }).unwrap_err();
     assert_eq!(

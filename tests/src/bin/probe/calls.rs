@@ -4,18 +4,20 @@
 use crate::actor::Held;
 use crate::raw::context;
 use crate::say;
-use ipc_proto::audit::{Action, AuditClient, Event, Result3, Serial};
+use ipc_proto::approval::{Question, Reply as Answer};
+use ipc_proto::audit::{Action, AuditClient, Event, Filter, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
 use ipc_proto::credproxy::{CredproxyClient, Reply, Request};
 use ipc_proto::dialer::DialerClient;
 use ipc_proto::gate::GateClient;
-use ipc_proto::ids::{MemoryId, MessageId, TurnId, UserId, WorkspaceId};
+use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::memory::{Area, Entry, MemoryClient, Scope};
 use ipc_proto::model::{ModelClient, StreamId, Usage};
 use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task};
-use ipc_proto::scanner::{Direction, ScannerClient};
+use ipc_proto::scanner::{Crossing, ScannerClient, Subject};
+use ipc_proto::web::{FETCH_MS, Fetch, Method, Rule, WebClient};
 use ipc_proto::{Blob, List, Text, model};
 use kit::Stub;
 use manifest::Process;
@@ -59,9 +61,10 @@ pub(crate) async fn every_method(me: Process, edge: Held) {
         Process::Credproxy => credproxy(me, stream).await,
         Process::Scanner => scanner(me, stream).await,
         Process::Memory => memory(me, stream).await,
+        Process::Web => web(me, stream).await,
         Process::Model => model(me, stream).await,
         Process::Router => router(me, stream).await,
-        Process::Gate => each!(GateClient, stream, me, models();),
+        Process::Gate => gate(me, stream).await,
         _ => "nobody calls it".to_owned(),
     };
     say(&format_args!("calls {} {outcomes}", callee.name()));
@@ -73,6 +76,13 @@ async fn audit(me: Process, stream: UnixStream) -> String {
         append(Serial { life: 1, number: 1 }, event);
         tail(0, 1, 0);
         verify();
+        prove(0);
+        consistency(1);
+        checkpoint();
+        stats();
+        query(0, Filter::default());
+        digest(0);
+        rotate_key();
     )
 }
 
@@ -91,12 +101,13 @@ async fn credproxy(me: Process, stream: UnixStream) -> String {
         set(Text::clip("probe"), List::default(), Blob::default());
         list();
         remove(Text::clip("probe"));
+        fingerprints(None);
     )
 }
 
 async fn scanner(me: Process, stream: UnixStream) -> String {
     each!(ScannerClient, stream, me,
-        scan(Direction::Input, Text::clip("a harmless text"), None);
+        scan(Subject::at(Crossing::ChannelInput), Text::clip("a harmless text"));
         hold_back(Text::clip("a harmless text"), true, None);
     )
 }
@@ -119,9 +130,36 @@ async fn memory(me: Process, stream: UnixStream) -> String {
     )
 }
 
+async fn web(me: Process, stream: UnixStream) -> String {
+    let fetch = Fetch {
+        url: Text::clip("http://none.invalid/"),
+        method: Method::Head,
+        headers: List::default(),
+        body: None,
+        max_bytes: 1,
+        timeout_ms: FETCH_MS,
+        rule: Rule::default(),
+    };
+    each!(WebClient, stream, me,
+        fetch(fetch);
+        search(Text::clip("harmless"), 1);
+    )
+}
+
+async fn gate(me: Process, stream: UnixStream) -> String {
+    let name = || Text::clip("probe");
+    each!(GateClient, stream, me,
+        models();
+        policies();
+        set_policy(name(), Text::default(), name());
+        remove_policy(name(), name());
+    )
+}
+
 async fn model(me: Process, stream: UnixStream) -> String {
     let request = model::Request {
         model: Text::clip("none/none"),
+        purpose: model::Purpose::Answer,
         messages: List::default(),
         tools: List::default(),
         max_output: 1,
@@ -143,6 +181,14 @@ async fn router(me: Process, stream: UnixStream) -> String {
         step(turn, 0, Step::Reply { text: Text::default(), calls: List::default() }, Label::bottom(), Label::bottom());
         emit(turn, 0, List::default());
         finish(turn, finished());
+        ask(turn, question());
+        answer_of(turn, ApprovalId::random());
+        approvals(nobody, false);
+        approval(nobody, ApprovalId::random());
+        answer(nobody, name(), ApprovalId::random(), [0; 32], Answer::Deny);
+        grants(nobody);
+        revoke(nobody, name(), ApprovalId::random());
+        call(nobody, CallId::random());
         identify(0);
         submit(submission());
         follow(nobody, turn, 0, 1);
@@ -173,6 +219,26 @@ fn finished() -> Finished {
     }
 }
 
+/// A question that nobody asks.
+fn question() -> Question {
+    Question {
+        id: ApprovalId::random(),
+        call: CallId::random(),
+        tool: Text::clip("probe"),
+        action: Text::default(),
+        hash: [0; 32],
+        scope: [0; 32],
+        preview: Text::default(),
+        reason: Text::default(),
+        policies: List::default(),
+        label: Label::bottom(),
+        declassifies: false,
+        grantable: false,
+        owner_only: false,
+        expires_ms: 0,
+    }
+}
+
 /// A message of nobody's.
 fn submission() -> Submission {
     Submission {
@@ -184,5 +250,6 @@ fn submission() -> Submission {
         content: Content::text(Text::clip("a harmless text")),
         task: Task::Chat,
         workspace: None,
+        workspace_label: None,
     }
 }

@@ -8,8 +8,9 @@ use ipc_proto::ids::{MemoryId, TurnId, UserId};
 use ipc_proto::memory::{Area, MemoryRequest, Scope};
 use ipc_proto::model::ModelRequest;
 use ipc_proto::router::RouterRequest;
-use ipc_proto::scanner::{Direction, ScannerRequest};
-use ipc_proto::{Text, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner};
+use ipc_proto::scanner::{Crossing, ScannerRequest, Subject};
+use ipc_proto::web::WebRequest;
+use ipc_proto::{Text, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner, web};
 use manifest::Process;
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
@@ -28,6 +29,7 @@ pub(crate) const fn bound(callee: Process) -> usize {
         Process::Credproxy => credproxy::FRAME_BOUND,
         Process::Scanner => scanner::FRAME_BOUND,
         Process::Memory => memory::FRAME_BOUND,
+        Process::Web => web::FRAME_BOUND,
         Process::Model => model::FRAME_BOUND,
         Process::Router => router::FRAME_BOUND,
         Process::Gate => gate::FRAME_BOUND,
@@ -64,13 +66,15 @@ pub(crate) fn harmless(callee: Process, id: u64) -> Vec<u8> {
         Process::Dialer => request(id, DialerRequest::Dial { host: Text::clip("none.invalid"), port: 1 }),
         Process::Credproxy => request(id, CredproxyRequest::Close { reply: Reply(0) }),
         Process::Scanner => {
-            let (direction, text) = (Direction::Input, Text::clip("a harmless text"));
-            request(id, ScannerRequest::Scan { direction, text, canary: None })
+            let (subject, text) = (Subject::at(Crossing::ChannelInput), Text::clip("a harmless text"));
+            request(id, ScannerRequest::Scan { subject, text })
         }
         Process::Memory => {
             let scope = Scope { owner: UserId::random(), area: Area::User };
             request(id, MemoryRequest::Read { scope, id: MemoryId::random() })
         }
+        // A query of no length asks nobody.
+        Process::Web => request(id, WebRequest::Search { query: Text::default(), max: 1 }),
         Process::Model => request(id, ModelRequest::Models {}),
         Process::Router => request(id, RouterRequest::Take { turn: TurnId::random(), budget: 0 }),
         _ => request(id, GateRequest::Models {}),

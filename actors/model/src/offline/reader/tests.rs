@@ -141,7 +141,9 @@ fn each_command_asks_for_its_tool_and_tells_what_came() {
     ] {
         let (first, second) = says(command, output);
         assert_eq!(first.calls.len(), 1, "{command}");
-        assert_eq!((first.calls[0].tool.as_str(), first.calls[0].args.as_str()), (tool, args), "{command}");
+        let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let call = &first.calls[0];
+        assert_eq!((call.tool.as_str(), json(&call.args)), (tool, json(args)), "{command}");
         assert_eq!(second.calls, [], "{command}");
         assert!(second.text.contains(told), "{command}: {}", second.text);
     }

@@ -34,6 +34,8 @@ fn each_tool_takes_its_smallest_call_and_names_what_is_missing() {
         ("memory_read", json!({"id": "550e8400-e29b-41d4-a716-446655440000"})),
         ("memory_list", json!({})),
         ("memory_delete", json!({"id": "550e8400-e29b-41d4-a716-446655440000"})),
+        ("web_fetch", json!({"url": "https://example.org/"})),
+        ("web_search", json!({"query": "x"})),
     ];
     assert_eq!(smallest.len(), specs().len());
     for (tool, args) in smallest {
@@ -89,6 +91,11 @@ fn a_mistake_is_answered_with_the_field_and_what_is_valid() {
         ("memory_query", json!({"query": "x", "limit": 101}), "`limit`: must be at most 100"),
         ("memory_query", json!({"query": "x", "limit": 0}), "`limit`: must be at least 1"),
         ("memory_read", json!({"id": "1"}), "`id`: must have at least 36"),
+        ("web_fetch", json!({"url": "a", "method": "get"}), "`method`: must be one of \"GET\""),
+        ("web_fetch", json!({"url": "a".repeat(2049)}), "`url`: must have at most 2048 bytes"),
+        ("web_fetch", json!({"url": "a", "timeout": 30_001}), "`timeout`: must be at most 30000"),
+        ("web_search", json!({"query": ""}), "`query`: must have at least 1 bytes"),
+        ("web_search", json!({"query": "x", "maxResults": 21}), "`maxResults`: must be at most 20"),
         ("reed", json!({}), "there is no tool named \"reed\"; there are read, write"),
         ("read", json!([1]), "`the arguments`: must be an object, got an array"),
     ];

@@ -41,7 +41,8 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
 ];
 
 /// Whether an address is one of the public internet.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !V4.iter().any(|(base, length, _)| in_v4(address, *base, *length)),
         IpAddr::V6(address) => {

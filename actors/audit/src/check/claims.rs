@@ -1,0 +1,106 @@
+//! What was signed of the log: its checkpoint, one that was kept elsewhere, the digests of its days. Each is a size
+//! and the root of the tree of that size.
+
+use super::{Fault, Faults, Kind};
+use crate::counts::{self, Counts};
+use crate::digest;
+use crate::folder::Folder;
+use crate::hash::Hash;
+use crate::log::CHECKPOINT;
+use crate::note::{Checkpoint, NoteFault, PublicKey};
+use ipc_proto::audit::NOTE;
+
+/// Where a claim stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The log's own checkpoint.
+    Checkpoint,
+    /// One that was kept elsewhere.
+    Saved,
+    /// The digest of a day.
+    Digest(String),
+}
+
+/// What was signed of the tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Claim {
+    pub(crate) size: u64,
+    pub(crate) root: Hash,
+    pub(crate) source: Source,
+    /// Whether the tree that the entries have is the one that was signed; `None` until it was seen.
+    pub(crate) entries: Option<bool>,
+    /// The same of the tree that the tiles have.
+    pub(crate) tiles: Option<bool>,
+}
+
+impl Claim {
+    fn new(checkpoint: &Checkpoint, source: Source) -> Self {
+        Self { size: checkpoint.size, root: checkpoint.root, source, entries: None, tiles: None }
+    }
+}
+
+/// Everything that was signed, the smallest tree first.
+pub(crate) fn collect(
+    folder: &Folder,
+    keys: &[PublicKey],
+    saved: Option<&str>,
+    faults: &mut Faults,
+) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    match folder.read_text(CHECKPOINT, NOTE) {
+        Ok(Some(note)) => take(&note, keys, Source::Checkpoint, &mut claims, faults),
+        Ok(None) => faults.add(Fault::new(Kind::Checkpoint, None, "the log's checkpoint is gone")),
+        Err(cause) => {
+            faults.add(Fault::new(Kind::Checkpoint, None, format!("the log's checkpoint: {cause}")))
+        }
+    }
+    if let Some(note) = saved {
+        take(note, keys, Source::Saved, &mut claims, faults);
+    }
+    for day in folder.names(digest::FOLDER).unwrap_or_default() {
+        let note = folder.read_text(&format!("{}/{day}", digest::FOLDER), NOTE).ok().flatten();
+        match note.and_then(|note| digest::open(&note, keys)) {
+            Some(head) => claims.push(Claim::new(&head, Source::Digest(day))),
+            None if day.ends_with(".new") => {}
+            None => {
+                let message = format!("the digest of {day} was edited, or is not of this log's keys");
+                faults.add(Fault::new(Kind::Tile, None, message));
+            }
+        }
+    }
+    claims.sort_by_key(|claim| claim.size);
+    claims
+}
+
+fn take(note: &str, keys: &[PublicKey], source: Source, claims: &mut Vec<Claim>, faults: &mut Faults) {
+    let name = keys.first().map_or("", |key| key.name.as_str());
+    let what = super::source(&source);
+    match Checkpoint::open(note, keys) {
+        Ok(checkpoint) if checkpoint.origin == name => claims.push(Claim::new(&checkpoint, source)),
+        Ok(checkpoint) => faults.add(other(&what, &checkpoint.origin, name)),
+        Err(fault) => {
+            let origin = Checkpoint::unchecked(note).map(|checkpoint| checkpoint.origin);
+            faults.add(match (fault, origin) {
+                (NoteFault::UnknownKey(_), Some(origin)) if origin != name => other(&what, &origin, name),
+                (fault @ NoteFault::UnknownKey(_), _) => {
+                    Fault::new(Kind::WrongKey, None, format!("{what} is {fault}"))
+                }
+                (fault, _) => Fault::new(Kind::Checkpoint, None, format!("{what}: {fault}")),
+            });
+        }
+    }
+}
+
+fn other(what: &str, origin: &str, name: &str) -> Fault {
+    let origin: String = origin.chars().filter(|c| !c.is_control()).take(64).collect();
+    Fault::new(Kind::OtherLog, None, format!("{what} is of the log {origin}, and the key is that of {name}"))
+}
+
+/// Whether the note of the counts is one of the log's keys, or is not there.
+pub(crate) fn counts_hold(folder: &Folder, keys: &[PublicKey]) -> bool {
+    match folder.read_text(counts::FILE, NOTE) {
+        Ok(None) => true,
+        Ok(Some(note)) => Counts::read(&note, keys).is_some(),
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,110 @@
+//! Holes in witnesses' own counts: a record that a witness counted and that is not there was refused, or lost with the
+//! process that wanted it. Information, and no fault of the log's.
+
+use crate::entry::Head;
+use std::collections::HashMap;
+
+/// Holes that are listed.
+const LISTED: usize = 16;
+/// Witnesses that are followed: processes are a dozen, and a forged log must not fill memory.
+const WITNESSES: usize = 64;
+
+/// A hole in the count of one life of a witness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) witness: String,
+    pub(crate) life: String,
+    pub(crate) missing: u64,
+}
+
+/// One life of a witness.
+struct Life {
+    life: Vec<u8>,
+    first: u64,
+    last: u64,
+    seen: u64,
+}
+
+/// What each witness counted.
+#[derive(Default)]
+pub(crate) struct Gaps {
+    lives: HashMap<Vec<u8>, Life>,
+    found: Vec<Gap>,
+    /// Entries were sealed before: counts may begin anywhere.
+    sealed: bool,
+}
+
+impl Gaps {
+    /// Takes an entry into account. Entries of one life may stand in another order than they were counted in.
+    pub(crate) fn see(&mut self, head: &Head<'_>) {
+        let first = if self.sealed { head.number } else { 1 };
+        let begin = || Life { life: head.life.to_vec(), first, last: head.number, seen: 1 };
+        let room = self.lives.len() < WITNESSES;
+        match self.lives.get_mut(head.witness) {
+            Some(life) if life.life == head.life => {
+                life.first = life.first.min(head.number);
+                life.last = life.last.max(head.number);
+                life.seen += 1;
+            }
+            Some(life) => {
+                let over = std::mem::replace(life, begin());
+                self.close(head.witness, &over);
+            }
+            None if room => {
+                self.lives.insert(head.witness.to_vec(), begin());
+            }
+            None => {}
+        }
+    }
+
+    /// Entries that are sealed cannot be counted.
+    pub(crate) fn skip(&mut self) {
+        self.lives.clear();
+        self.sealed = true;
+    }
+
+    fn close(&mut self, witness: &[u8], life: &Life) {
+        let counted = life.last.saturating_sub(life.first).saturating_add(1);
+        let missing = counted.saturating_sub(life.seen);
+        if missing > 0 && self.found.len() < LISTED {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            self.found.push(Gap { witness: text(witness), life: text(&life.life), missing });
+        }
+    }
+
+    /// Every hole that was found.
+    pub(crate) fn end(mut self) -> Vec<Gap> {
+        for (witness, life) in std::mem::take(&mut self.lives) {
+            self.close(&witness, &life);
+        }
+        self.found.sort_by(|a, b| (&a.witness, &a.life).cmp(&(&b.witness, &b.life)));
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gaps(numbers: &[(&str, u64)]) -> Vec<u64> {
+        let mut gaps = Gaps::default();
+        for (index, (life, number)) in numbers.iter().enumerate() {
+            let index = index as u64;
+            gaps.see(&Head { index, witness: b"gate", life: life.as_bytes(), number: *number, action: b"x" });
+        }
+        gaps.end().iter().map(|gap| gap.missing).collect()
+    }
+
+    #[test]
+    fn a_number_that_is_missing_is_seen_and_another_order_or_a_new_life_is_none() {
+        for (numbers, missing) in [
+            (vec![("a", 1), ("a", 2), ("a", 3)], vec![]),
+            (vec![("a", 2), ("a", 1), ("a", 3)], vec![]),
+            (vec![("a", 1), ("a", 2), ("b", 1)], vec![]),
+            (vec![("a", 1), ("a", 4)], vec![2]),
+            (vec![("a", 2), ("b", 1), ("b", 3)], vec![1, 1]),
+        ] {
+            assert_eq!(gaps(&numbers), missing, "{numbers:?}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! One entry of the record as it is stored: compact JSON, its fields always in this order, what is empty left out. It
+//! is what the leaf hash is over, so there is exactly one way to write a record, and no other is read.
+
+use crate::hash;
+use ipc_proto::Name;
+use ipc_proto::audit::{Action, ENTRY, Event, Record, Result3, Serial};
+use ipc_proto::label::Label;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Why bytes are no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an entry of the record")]
+pub(crate) struct NoEntry;
+
+/// A record without its hash, and with ids and hashes as text.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    index: u64,
+    time_ms: u64,
+    witness: Name,
+    /// Hex: readers of JSON in other languages round numbers beyond 2^53.
+    life: String,
+    number: u64,
+    action: Action,
+    result: Result3,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    duration_ms: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    tokens: (u32, u32),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<Label>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+const fn is_none(tokens: &(u32, u32)) -> bool {
+    tokens.0 == 0 && tokens.1 == 0
+}
+
+/// The entry of a record; the record's own hash is not looked at.
+pub(crate) fn encode(record: &Record) -> Result<Vec<u8>, NoEntry> {
+    let Event {
+        action,
+        result,
+        session,
+        turn,
+        call,
+        subject,
+        reason,
+        hash,
+        bytes,
+        duration_ms,
+        tokens,
+        label,
+    } = record.event.clone();
+    let line = Line {
+        index: record.index,
+        time_ms: record.time_ms,
+        witness: record.witness.clone(),
+        life: format!("{:016x}", record.serial.life),
+        number: record.serial.number,
+        action,
+        result,
+        session: session.map(|id| id.to_string()),
+        turn: turn.map(|id| id.to_string()),
+        call: call.map(|id| id.to_string()),
+        subject,
+        reason,
+        hash: hash.map(|hash| hash::hex(&hash)),
+        bytes,
+        duration_ms: duration_ms.into(),
+        tokens,
+        label,
+    };
+    serde_json::to_vec(&line).ok().filter(|entry| entry.len() <= ENTRY).ok_or(NoEntry)
+}
+
+/// The record of an entry. What [`encode`] would write differently is refused.
+pub(crate) fn decode(entry: &[u8]) -> Result<Record, NoEntry> {
+    let line: Line = serde_json::from_slice(entry).map_err(|_| NoEntry)?;
+    let hash = line.hash.map(|text| hash::unhex(&text).ok_or(NoEntry)).transpose()?;
+    let event = Event {
+        action: line.action,
+        result: line.result,
+        session: id(line.session)?,
+        turn: id(line.turn)?,
+        call: id(line.call)?,
+        subject: line.subject,
+        reason: line.reason,
+        hash,
+        bytes: line.bytes,
+        duration_ms: u32::try_from(line.duration_ms).map_err(|_| NoEntry)?,
+        tokens: line.tokens,
+        label: line.label,
+    };
+    let life = u64::from_str_radix(&line.life, 16).map_err(|_| NoEntry)?;
+    let record = Record {
+        index: line.index,
+        time_ms: line.time_ms,
+        witness: line.witness,
+        serial: Serial { life, number: line.number },
+        event,
+        hash: hash::leaf(entry),
+    };
+    if encode(&record)? == entry { Ok(record) } else { Err(NoEntry) }
+}
+
+fn id<T: FromStr>(text: Option<String>) -> Result<Option<T>, NoEntry> {
+    text.map(|text| text.parse().map_err(|_| NoEntry)).transpose()
+}
+
+/// What an entry says of itself, read without decoding the rest: verifying a million of them must not take longer
+/// than hashing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head<'a> {
+    pub(crate) index: u64,
+    /// As it is escaped in the entry.
+    pub(crate) witness: &'a [u8],
+    pub(crate) life: &'a [u8],
+    pub(crate) number: u64,
+    pub(crate) action: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Reads the fields that every entry begins with.
+    pub(crate) fn read(entry: &'a [u8]) -> Option<Self> {
+        let (index, rest) = number(entry.strip_prefix(b"{\"index\":")?)?;
+        let (_, rest) = number(rest.strip_prefix(b",\"time_ms\":")?)?;
+        let (witness, rest) = word(rest.strip_prefix(b",\"witness\":\"")?)?;
+        let (life, rest) = word(rest.strip_prefix(b",\"life\":\"")?)?;
+        let (number, rest) = number(rest.strip_prefix(b",\"number\":")?)?;
+        let (action, _) = word(rest.strip_prefix(b",\"action\":\"")?)?;
+        Some(Self { index, witness, life, number, action })
+    }
+}
+
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut value, mut rest) = (0_u64, text);
+    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        rest = tail;
+    }
+    (rest.len() < text.len()).then_some((value, rest))
+}
+
+/// Up to the closing quote; a name with an escaped quote in it is not a process's.
+fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (word, rest) = text.split_at_checked(memchr::memchr(b'"', text)?)?;
+    Some((word, rest.get(1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::ids::{CallId, SessionId, TurnId};
+    use ipc_proto::label::{Class, Trust};
+    use proptest::prelude::*;
+
+    fn event(text: &str, numbers: (u64, u32, u32)) -> Event {
+        let mut event = Event::new(Action::ToolDecided, Result3::Blocked)
+            .about(text)
+            .because(text)
+            .in_turn(SessionId::from_bytes([1; 16]), TurnId::from_bytes([2; 16]));
+        event.call = Some(CallId::from_bytes([3; 16]));
+        event.hash = Some([4; 32]);
+        (event.bytes, event.duration_ms, event.tokens) = (numbers.0, numbers.1, (numbers.2, 7));
+        event.label = Some((0..40).fold(Label::bottom(), |label, n| {
+            label.join(&Label::of(Trust::User, Class::Secret, &format!("{n}{text}")))
+        }));
+        event
+    }
+
+    fn record(index: u64, event: Event) -> Record {
+        let serial = Serial { life: u64::MAX - index, number: index + 1 };
+        Record { index, time_ms: 5, witness: Name::clip("gate"), serial, event, hash: [0; 32] }
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_reads_back_and_no_text_at_all_outgrows_an_entry(
+            text in ".{0,200}", index: u64, bytes: u64, ms: u32, tokens: u32
+        ) {
+            let record = record(index, event(&text, (bytes, ms, tokens)));
+            let entry = encode(&record).unwrap();
+            prop_assert!(entry.len() <= ENTRY);
+            let back = decode(&entry).unwrap();
+            prop_assert_eq!(&back.event, &record.event);
+            prop_assert_eq!((back.index, back.serial), (index, record.serial));
+            let head = Head::read(&entry).unwrap();
+            prop_assert_eq!((head.index, head.number), (index, record.serial.number));
+            prop_assert_eq!((head.witness, head.action), (b"gate".as_slice(), b"tool_decided".as_slice()));
+        }
+
+        #[test]
+        fn a_field_longer_than_a_name_never_reaches_the_record(secret in "[A-Za-z0-9+/]{65,400}") {
+            let entry = encode(&record(0, event(&secret, (0, 0, 0)))).unwrap();
+            let text = String::from_utf8(entry).unwrap();
+            prop_assert!(!text.contains(&secret));
+            prop_assert!(!text.contains(&secret[..65]));
+        }
+
+        #[test]
+        fn any_bytes_at_all_are_an_entry_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(decode(&bytes).is_err());
+            let _ = Head::read(&bytes);
+        }
+
+        #[test]
+        fn an_entry_with_any_byte_changed_is_another_leaf(at in 0_usize..120, flip in 1_u8..=255) {
+            let mut entry = encode(&record(7, Event::new(Action::TurnEnded, Result3::Success))).unwrap();
+            let (before, at) = (hash::leaf(&entry), at % entry.len());
+            entry[at] ^= flip;
+            prop_assert_ne!(hash::leaf(&entry), before);
+            let _ = decode(&entry);
+        }
+    }
+
+    #[test]
+    fn an_entry_of_another_spelling_is_refused() {
+        let entry = encode(&record(1, Event::new(Action::TurnEnded, Result3::Success))).unwrap();
+        let text = String::from_utf8(entry).unwrap();
+        for other in [
+            text.replace("\"index\":1", "\"index\": 1"),
+            text.replace('}', ",\"bytes\":0}"),
+            text.replace('}', ",\"more\":0}"),
+            text.replace("turn_ended", "turn_\\u0065nded"),
+        ] {
+            assert_ne!(other, text);
+            assert_eq!(decode(other.as_bytes()), Err(NoEntry), "{other}");
+        }
+    }
+}

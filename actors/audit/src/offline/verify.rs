@@ -1,0 +1,197 @@
+//! `verify` and `witness`: whether a log holds, by itself, against a checkpoint that was kept, against a copy.
+
+use super::OfflineFault;
+use super::words::Words;
+use crate::check::{self, Fault, Findings, Kind};
+use crate::folder::Folder;
+use crate::hash::hex;
+use crate::keys::PUBLIC;
+use crate::log::CHECKPOINT;
+use ipc_proto::audit::NOTE;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How often a log that changed while it was read, and seemed broken, is read again.
+const AGAIN: u32 = 3;
+
+/// Verifies.
+pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
+    let (folder, key, saved) = (words.dir()?, words.text("key")?, words.text("checkpoint")?);
+    let mut found = settled(&folder, key.as_deref(), saved.as_deref());
+    if let (Some(other), Ok(findings)) = (words.get("against"), &mut found) {
+        against(&folder, Path::new(other), key.as_deref(), findings);
+    }
+    let own = words.get("key").is_none();
+    let (ok, document) = document(&found, own);
+    if words.has("json") {
+        writeln!(std::io::stdout(), "{document}")?;
+    } else {
+        writeln!(std::io::stdout(), "{}", text(&found, own))?;
+    }
+    Ok(ExitCode::from(u8::from(!ok)))
+}
+
+/// Verifies; again where a host wrote meanwhile and that may be what was seen.
+fn settled(folder: &Path, key: Option<&str>, saved: Option<&str>) -> Result<Findings, Fault> {
+    let files = Folder::new(folder);
+    let read = || files.read_text(CHECKPOINT, NOTE).ok().flatten();
+    let mut found = check::run(folder, key, saved);
+    for _ in 0..AGAIN {
+        let before = read();
+        let holds = found.as_ref().is_ok_and(|findings| findings.faults.number == 0);
+        if holds {
+            break;
+        }
+        let again = check::run(folder, key, saved);
+        let same = match (&found, &again) {
+            (Ok(one), Ok(other)) => one.faults.listed == other.faults.listed,
+            (one, other) => one.is_err() == other.is_err(),
+        };
+        found = again;
+        if same && read() == before {
+            break;
+        }
+    }
+    found
+}
+
+/// Verifies a copy as well, and looks for where the two differ.
+fn against(folder: &Path, other: &Path, key: Option<&str>, findings: &mut Findings) {
+    match check::fork(folder, other) {
+        Some(index) => {
+            let message = format!(
+                "the two logs differ from entry {index} on; entries 0 to {index} before it are the same"
+            );
+            let message = message.replace(&format!("0 to {index} before it"), &format!("below {index}"));
+            findings.faults.listed.push(Fault::new(Kind::Fork, index, message));
+            findings.faults.number += 1;
+        }
+        None => match check::run(other, key, None) {
+            Ok(copy) => {
+                let faults = copy.faults.listed.into_iter().map(|fault| Fault {
+                    message: format!("in {}: {}", other.display(), fault.message),
+                    ..fault
+                });
+                findings.faults.number += copy.faults.number;
+                findings.faults.listed.extend(faults);
+            }
+            Err(fault) => {
+                findings.faults.number += 1;
+                findings.faults.listed.push(fault);
+            }
+        },
+    }
+}
+
+fn error(fault: &Fault) -> Value {
+    json!({ "type": fault.kind.word(), "message": fault.message, "index": fault.index })
+}
+
+fn document(found: &Result<Findings, Fault>, own: bool) -> (bool, Value) {
+    match found {
+        Err(fault) => {
+            (false, json!({ "ok": false, "error": error(fault), "trustworthy": "nothing could be verified" }))
+        }
+        Ok(findings) => {
+            let fault = findings.faults.first();
+            let gaps = findings
+                .gaps
+                .iter()
+                .map(|gap| json!({ "witness": gap.witness, "life": gap.life, "missing": gap.missing }));
+            let mut document = json!({
+                "ok": fault.is_none(),
+                "entries": findings.entries,
+                "head": hex(&findings.head),
+                "origin": findings.origin,
+                "signed": findings.vouched,
+                "sealed": findings.sealed,
+                "key_from": if own { "the record's own folder" } else { "given" },
+                "gaps": gaps.collect::<Vec<_>>(),
+            });
+            if let (Some(map), Some(fault)) = (document.as_object_mut(), fault) {
+                map.insert("error".to_owned(), error(fault));
+                map.insert("faults".to_owned(), findings.faults.listed.iter().map(error).collect());
+                map.insert("fault_count".to_owned(), json!(findings.faults.number));
+                map.insert("trustworthy".to_owned(), json!(findings.trustworthy()));
+            }
+            (fault.is_none(), document)
+        }
+    }
+}
+
+fn text(found: &Result<Findings, Fault>, own: bool) -> String {
+    let findings = match found {
+        Err(fault) => return format!("the record does not hold ({}): {}", fault.kind.word(), fault.message),
+        Ok(findings) => findings,
+    };
+    let mut lines = Vec::new();
+    if findings.faults.number == 0 {
+        lines.push(format!("the record of {} holds", findings.origin));
+        lines.push(format!(
+            "{} entries, {} of them signed, {} sealed",
+            findings.entries, findings.vouched, findings.sealed
+        ));
+        lines.push(format!("head {}", hex(&findings.head)));
+    } else {
+        let faults = findings.faults.listed.iter();
+        lines.extend(faults.map(|fault| format!("{}: {}", fault.kind.word(), fault.message)));
+        lines.push(format!(
+            "the record of {} does not hold: {} faults",
+            findings.origin, findings.faults.number
+        ));
+        lines.push(format!("trustworthy: {}", findings.trustworthy()));
+    }
+    for gap in &findings.gaps {
+        lines.push(format!(
+            "note: {} of {}'s own count (life {}) are not here",
+            gap.missing, gap.witness, gap.life
+        ));
+    }
+    if own {
+        lines.push(format!(
+            "note: the key is the {PUBLIC} of the same folder; who can write one can write the other"
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Adds the log's checkpoint to a file, if the log holds and grew from the last that is there.
+pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
+    let folder = words.dir()?;
+    let file =
+        words.get("file").ok_or_else(|| OfflineFault::Usage("--file is needed".to_owned()))?.to_owned();
+    let kept = match std::fs::read_to_string(&file) {
+        Ok(text) => Some(text),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
+        Err(cause) => return Err(OfflineFault::File { file, cause }),
+    };
+    let last = kept.as_deref().and_then(last);
+    let found = settled(&folder, words.text("key")?.as_deref(), last.as_deref());
+    let (ok, document) = document(&found, words.get("key").is_none());
+    let note = Folder::new(&folder).read_text(CHECKPOINT, NOTE).ok().flatten();
+    if let (true, Some(note)) = (ok, note)
+        && last.as_deref() != Some(&note)
+    {
+        let fault = |cause| OfflineFault::File { file: file.clone(), cause };
+        let mut out = std::fs::OpenOptions::new().append(true).create(true).open(&file).map_err(fault)?;
+        let separator = if kept.is_some_and(|kept| !kept.is_empty()) { "\n" } else { "" };
+        out.write_all(format!("{separator}{note}").as_bytes())
+            .and_then(|()| out.sync_all())
+            .map_err(fault)?;
+    }
+    writeln!(
+        std::io::stdout(),
+        "{}",
+        if words.has("json") { document.to_string() } else { text(&found, false) }
+    )?;
+    Ok(ExitCode::from(u8::from(!ok)))
+}
+
+/// The last note of a file of notes: each is text, a blank line and its signatures, and a blank line divides them.
+fn last(kept: &str) -> Option<String> {
+    let parts: Vec<&str> = kept.trim_end().split("\n\n").collect();
+    let [.., text, signatures] = parts.as_slice() else { return None };
+    Some(format!("{text}\n\n{signatures}\n"))
+}

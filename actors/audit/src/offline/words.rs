@@ -1,0 +1,91 @@
+//! The words of an offline command: options with a value, flags, and what stands by itself.
+
+use super::{HELP, OfflineFault};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Words that take no value.
+const FLAGS: &[&str] = &["json", "follow"];
+/// Words that take one.
+const OPTIONS: &[&str] = &[
+    "dir",
+    "key",
+    "checkpoint",
+    "against",
+    "file",
+    "from",
+    "format",
+    "action",
+    "category",
+    "result",
+    "severity",
+    "witness",
+    "subject",
+    "session",
+    "since",
+    "until",
+];
+
+/// A command and its words.
+pub(crate) struct Words {
+    pub(crate) command: String,
+    options: HashMap<String, String>,
+    /// The one word that is no option.
+    pub(crate) bare: Option<String>,
+}
+
+impl Words {
+    /// Reads them.
+    pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Self, OfflineFault> {
+        let usage = |what: String| OfflineFault::Usage(format!("{what}\n{HELP}"));
+        let command = words.next().ok_or_else(|| usage("no command".to_owned()))?;
+        let (mut options, mut bare) = (HashMap::new(), None);
+        while let Some(word) = words.next() {
+            match word.strip_prefix("--") {
+                Some(flag) if FLAGS.contains(&flag) => {
+                    options.insert(flag.to_owned(), String::new());
+                }
+                Some(option) if OPTIONS.contains(&option) => {
+                    let value = words.next().ok_or_else(|| usage(format!("--{option} needs a value")))?;
+                    options.insert(option.to_owned(), value);
+                }
+                None if bare.is_none() => bare = Some(word),
+                _ => return Err(usage(format!("unknown: {word}"))),
+            }
+        }
+        Ok(Self { command, options, bare })
+    }
+
+    /// An option's value.
+    pub(crate) fn get(&self, option: &str) -> Option<&str> {
+        self.options.get(option).map(String::as_str)
+    }
+
+    /// Whether a flag is there.
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.options.contains_key(flag)
+    }
+
+    /// The log's folder.
+    pub(crate) fn dir(&self) -> Result<PathBuf, OfflineFault> {
+        self.get("dir")
+            .map(PathBuf::from)
+            .ok_or_else(|| OfflineFault::Usage(format!("--dir is needed\n{HELP}")))
+    }
+
+    /// An option that is a number.
+    pub(crate) fn number(&self, option: &str) -> Result<Option<u64>, OfflineFault> {
+        let read = |word: &str| {
+            word.parse().map_err(|_| OfflineFault::Usage(format!("--{option}: {word} is no number")))
+        };
+        self.get(option).map(read).transpose()
+    }
+
+    /// The text of the file that an option names.
+    pub(crate) fn text(&self, option: &str) -> Result<Option<String>, OfflineFault> {
+        let read = |file: &str| {
+            std::fs::read_to_string(file).map_err(|cause| OfflineFault::File { file: file.to_owned(), cause })
+        };
+        self.get(option).map(read).transpose()
+    }
+}

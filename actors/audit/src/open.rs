@@ -1,0 +1,189 @@
+//! Opening the log: from its tiles and its last checkpoint, so that a start does not take longer as it grows. A torn
+//! last write is cut off, and said; anything else that does not hold leaves it closed to appending.
+
+use crate::counts::{self, Counts};
+use crate::entry;
+use crate::folder::Folder;
+use crate::hash::{self, Hash};
+use crate::keys::{KeyFault, Keys};
+use crate::log::{CHECKPOINT, Log};
+use crate::note::Checkpoint;
+use crate::serials::{REMEMBERED, Serials};
+use crate::tail::Tail;
+use crate::tile::{self, WIDTH};
+use crate::tiles::Tiles;
+use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
+use std::io;
+use std::path::Path;
+
+/// The file of the record's former format.
+const FORMER: &str = "record.jsonl";
+
+/// Why the log cannot be opened at all.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenLogFault {
+    #[error("{} holds {FORMER}, a record of a former format that this program does not continue; move it away", .0.display())]
+    Former(std::path::PathBuf),
+    #[error(transparent)]
+    Keys(#[from] KeyFault),
+    #[error("the log's files: {0}")]
+    Files(#[from] io::Error),
+}
+
+/// The log, or why it does not hold.
+pub(crate) enum Opened {
+    /// It holds as far as a start looks.
+    Whole(Box<Log>),
+    /// It does not; nothing is appended to it.
+    Broken(String),
+}
+
+/// Opens the log of this folder, or begins one.
+pub(crate) fn open(path: &Path) -> Result<Opened, OpenLogFault> {
+    let folder = Folder::new(path);
+    if folder.has(FORMER) {
+        return Err(OpenLogFault::Former(path.canonicalize().unwrap_or_else(|_| path.to_owned())));
+    }
+    let keys = Keys::open(&folder)?;
+    match look(&folder, keys)? {
+        Ok(log) => Ok(Opened::Whole(Box::new(begin(log)?))),
+        Err(fault) => {
+            tracing::error!(%fault, "the record does not hold; nothing is appended");
+            Ok(Opened::Broken(fault))
+        }
+    }
+}
+
+/// What was found at opening and is not on the record yet.
+struct Found {
+    log: Log,
+    /// Bytes of a torn last write.
+    cut: u64,
+    /// The newest entries.
+    newest: Vec<Record>,
+}
+
+fn look(folder: &Folder, keys: Keys) -> Result<Result<Found, String>, OpenLogFault> {
+    let signed = match folder.read_text(CHECKPOINT, NOTE)? {
+        Some(note) => match Checkpoint::open(&note, &keys.trusted) {
+            Ok(checkpoint) if checkpoint.origin == keys.secret.public.name => Some(checkpoint),
+            Ok(checkpoint) => {
+                return Ok(Err(format!("the checkpoint is of another log, {}", checkpoint.origin)));
+            }
+            Err(fault) => return Ok(Err(format!("the checkpoint: {fault}"))),
+        },
+        None => None,
+    };
+    let begun = || [counts::FILE, &tile::bundle_path(0)].iter().any(|file| folder.has(file));
+    if signed.is_none() && begun() {
+        return Ok(Err("the checkpoint is gone".to_owned()));
+    }
+    let size = signed.as_ref().map_or(0, |checkpoint| checkpoint.size);
+    let mut closed = size / WIDTH;
+    while folder.has(&tile::bundle_path(closed)) {
+        closed += 1;
+    }
+    let tiles = match Tiles::load(folder, closed, true) {
+        Ok(tiles) => tiles,
+        Err(fault) => return Ok(Err(fault.to_string())),
+    };
+    read_tail(folder, keys, tiles, signed.as_ref())
+}
+
+fn read_tail(
+    folder: &Folder,
+    keys: Keys,
+    mut tiles: Tiles,
+    signed: Option<&Checkpoint>,
+) -> Result<Result<Found, String>, OpenLogFault> {
+    let (first, size) = (tiles.closed * WIDTH, signed.map_or(0, |checkpoint| checkpoint.size));
+    if size > first && !folder.has(&tile::tail_path(tiles.closed)) {
+        return Ok(Err(format!("{size} entries are signed, and {first} are there")));
+    }
+    let mut tail = Tail::open(folder, tiles.closed)?;
+    let bytes = tail.read()?;
+    let (mut length, mut newest) = (0, Vec::new());
+    for range in tile::entries(&bytes) {
+        let record = bytes.get(range.clone()).and_then(|entry| entry::decode(entry).ok());
+        let Some(record) = record.filter(|record| record.index == tiles.size()) else { break };
+        tiles.push(record.hash);
+        newest.push(record);
+        length = range.end as u64;
+    }
+    if tiles.size() < size {
+        return Ok(Err(format!("{size} entries are signed, and {} are there and read", tiles.size())));
+    }
+    if let Some(checkpoint) = signed
+        && tiles.root(size)? != checkpoint.root
+    {
+        return Ok(Err("the entries are not those that the checkpoint is of".to_owned()));
+    }
+    let cut = tail.cut(length)?;
+    let own = Serial { life: getrandom::u64().map_err(KeyFault::Random)?, number: 0 };
+    let newest = before(folder, tiles.closed)?.into_iter().chain(newest).collect();
+    let log = Log {
+        folder: folder.clone(),
+        keys,
+        tiles,
+        tail,
+        serials: Serials::default(),
+        counts: Counts::default(),
+        days: Vec::new(),
+        signed: size,
+        own,
+    };
+    Ok(Ok(Found { log, cut, newest }))
+}
+
+/// The entries of the last closed bundles, as many as a repeat is looked for in.
+fn before(folder: &Folder, closed: u64) -> io::Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for index in closed.saturating_sub(REMEMBERED as u64 / WIDTH)..closed {
+        let bundle = folder.read(&tile::bundle_path(index), tile::BUNDLE)?.unwrap_or_default();
+        records.extend(tile::entries(&bundle).filter_map(|range| entry::decode(bundle.get(range)?).ok()));
+    }
+    Ok(records)
+}
+
+/// Takes up what the last life left: counts, a torn write to be told of, a rotation under way, a checkpoint.
+fn begin(found: Found) -> Result<Log, OpenLogFault> {
+    let Found { mut log, cut, newest } = found;
+    for record in &newest {
+        log.serials.keep(&record.witness, record.serial, record.index);
+    }
+    recount(&mut log)?;
+    if cut > 0 {
+        tracing::warn!(index = log.entries(), bytes = cut, "a torn last write was cut off");
+        let mut event =
+            Event::new(Action::RecordRepaired, Result3::Success).because("a torn last write was cut off");
+        event.bytes = cut;
+        log.append_own(event)?;
+    }
+    if let Some(note) = log.keys.unfinished.take() {
+        let note = hash::of(note.as_bytes());
+        let recorded = newest.iter().any(|record| is_rotation(record, note));
+        log.finish_rotation(note, !recorded)?;
+    }
+    log.sign()?;
+    Ok(log)
+}
+
+fn is_rotation(record: &Record, note: Hash) -> bool {
+    record.event.action == Action::KeyRotated && record.event.hash == Some(note)
+}
+
+/// Counts what came after the last note of the counts.
+fn recount(log: &mut Log) -> io::Result<()> {
+    let note = log.folder.read_text(counts::FILE, NOTE).ok().flatten();
+    let counted = note.and_then(|note| Counts::read(&note, &log.keys.trusted));
+    log.counts = counted.filter(|counts| counts.size <= log.entries()).unwrap_or_default();
+    while log.counts.size < log.entries() {
+        let (records, next) = log.scan(log.counts.size, usize::MAX)?;
+        for record in records {
+            log.counts.size = record.index;
+            log.days.extend(log.counts.add(&record));
+        }
+        log.counts.size = next;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Retention: a bundle all of whose entries are past their time is removed, its hashes kept, so that the tree still
+//! verifies. That is on the record before it is done, and what says so is kept for ever.
+
+use crate::counts::DAY;
+use crate::entry;
+use crate::hash;
+use crate::log::Log;
+use crate::tile::{self, TILE, WIDTH};
+use ipc_proto::audit::{Action, Category, Event, Record, Result3, Severity};
+use std::io;
+
+/// Bundles looked at in one step: appends wait meanwhile.
+const STEP: u64 = 8;
+/// Days after which nothing younger is looked for: the shortest time below.
+const SHORTEST: u64 = 7;
+
+/// How many days an entry is kept; `None` for ever.
+pub(crate) fn days(event: &Event) -> Option<u64> {
+    let days = match event.action.severity(event.result) {
+        Severity::Debug => SHORTEST,
+        Severity::Info => 30,
+        Severity::Warning => 90,
+        Severity::Error => 365,
+        Severity::Critical => return None,
+    };
+    let long = matches!(event.action.category(), Category::Auth | Category::Config);
+    Some(if long { days.max(365) } else { days })
+}
+
+fn is_past(record: &Record, now_ms: u64) -> bool {
+    days(&record.event).is_some_and(|days| now_ms.saturating_sub(record.time_ms) >= days * DAY)
+}
+
+/// A bundle that may go.
+struct Past {
+    index: u64,
+    bytes: u64,
+    root: hash::Hash,
+}
+
+/// Where retention is in the record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Retention {
+    cursor: u64,
+}
+
+impl Retention {
+    /// Looks at the next bundles and seals those that are past their time; whether there are more to look at.
+    pub(crate) fn step(&mut self, log: &mut Log, now_ms: u64) -> io::Result<bool> {
+        let end = (log.signed / WIDTH).min(self.cursor + STEP);
+        let mut past = Vec::new();
+        for index in self.cursor..end {
+            match look(log, index, now_ms)? {
+                Look::Young => {
+                    seal(log, &past)?;
+                    return Ok(false);
+                }
+                Look::Past(bundle) => past.push(bundle),
+                Look::Kept => {
+                    seal(log, &past)?;
+                    past.clear();
+                }
+            }
+        }
+        seal(log, &past)?;
+        let more = end > self.cursor;
+        self.cursor = end;
+        Ok(more)
+    }
+}
+
+enum Look {
+    /// Nothing from here on can be past its time.
+    Young,
+    /// It stays, or is gone already.
+    Kept,
+    Past(Past),
+}
+
+fn look(log: &Log, index: u64, now_ms: u64) -> io::Result<Look> {
+    let Some(bundle) = log.folder.read(&tile::bundle_path(index), tile::BUNDLE)? else {
+        return Ok(Look::Kept);
+    };
+    let entries: Vec<&[u8]> = tile::entries(&bundle).filter_map(|range| bundle.get(range)).collect();
+    let records: Vec<Record> = entries.iter().filter_map(|entry| entry::decode(entry).ok()).collect();
+    let first = records.first().map_or(0, |record| record.time_ms);
+    if now_ms.saturating_sub(first) < SHORTEST * DAY {
+        return Ok(Look::Young);
+    }
+    let whole = records.len() as u64 == WIDTH && records.iter().all(|record| is_past(record, now_ms));
+    let tile = log.folder.read(&tile::path(0, index), TILE as u64)?.and_then(|tile| tile::decode(&tile, 256));
+    // What does not fit its hashes is evidence, and stays.
+    let kept = tile.filter(|tile| whole && tile.iter().eq(records.iter().map(|record| &record.hash)));
+    Ok(kept.map_or(Look::Kept, |tile| {
+        Look::Past(Past { index, bytes: bundle.len() as u64, root: hash::root(&tile) })
+    }))
+}
+
+/// The subject of the record of a removal: the first and the last entry.
+pub(crate) fn subject(first_bundle: u64, last_bundle: u64) -> String {
+    format!("{}-{}", first_bundle * WIDTH, (last_bundle + 1) * WIDTH - 1)
+}
+
+/// The hash of the record of a removal: over the roots of the tiles whose entries go.
+pub(crate) fn hash(roots: &[hash::Hash]) -> hash::Hash {
+    hash::of(&roots.concat())
+}
+
+/// Removes bundles that follow each other, once it is on the record.
+fn seal(log: &mut Log, past: &[Past]) -> io::Result<()> {
+    let (Some(first), Some(last)) = (past.first(), past.last()) else { return Ok(()) };
+    let roots: Vec<hash::Hash> = past.iter().map(|bundle| bundle.root).collect();
+    let mut event = Event::new(Action::RecordSealed, Result3::Success)
+        .about(&subject(first.index, last.index))
+        .because("past their retention");
+    event.hash = Some(hash(&roots));
+    event.bytes = past.iter().map(|bundle| bundle.bytes).sum();
+    log.append_own(event)?;
+    log.sign()?;
+    past.iter().try_for_each(|bundle| log.folder.remove(&tile::bundle_path(bundle.index)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_kept_by_what_it_is_and_how_much_it_matters() {
+        for (action, result, kept) in [
+            (Action::TurnStarted, Result3::Success, Some(7)),
+            (Action::ToolEnded, Result3::Success, Some(30)),
+            (Action::ToolDecided, Result3::Blocked, Some(90)),
+            (Action::ModelEnded, Result3::Error, Some(365)),
+            (Action::UserAdded, Result3::Success, Some(365)),
+            (Action::OperatorCommand, Result3::Success, Some(365)),
+            (Action::CanaryLeaked, Result3::Blocked, None),
+            (Action::RecordSealed, Result3::Success, None),
+        ] {
+            assert_eq!(days(&Event::new(action, result)), kept, "{action:?}");
+        }
+    }
+}

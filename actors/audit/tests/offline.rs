@@ -1,0 +1,177 @@
+//! What the offline program does besides verifying: proofs that another program accepts, retention, witness, export.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests, which fail where they panic"
+)]
+
+#[expect(dead_code, reason = "shared with the tests of tampering, which use the rest of it")]
+mod log;
+
+use audit::bench;
+use ipc_proto::audit::{Action, Event, Result3};
+use log::{Log, json, run};
+use std::fs;
+use std::process::{Command, Stdio};
+
+const DAY: u64 = 86_400_000;
+
+/// Runs the verifier that was written from the documents alone.
+fn independent(proof: &str, words: &[&str]) -> (bool, String) {
+    use std::io::Write;
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/verify/verify.py");
+    #[expect(clippy::disallowed_methods, reason = "the program that proofs are made for")]
+    let mut command = Command::new("python3");
+    let command = command.arg("-B").arg(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(proof.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_proof_is_accepted_by_a_program_that_shares_no_code_and_an_edited_one_is_not() {
+    let log = Log::new();
+    log.append(300);
+    let old = log.keep("checkpoint");
+    log.append(301);
+    let dir = log.folder().to_str().unwrap();
+    for index in ["0", "255", "256", "511", "512", "600"] {
+        let (code, proof) = run(&["prove", index, "--dir", dir]);
+        assert_eq!(code, 0);
+        let (holds, said) = independent(&proof, &[]);
+        assert!(holds, "{index}: {said}");
+    }
+    let kept = old.to_str().unwrap();
+    let (_, proof) = run(&["prove", "7", "--dir", dir, "--checkpoint", kept]);
+    let key = log.keep("key.pub");
+    let words = ["--key", key.to_str().unwrap(), "--checkpoint", kept];
+    assert!(independent(&proof, &words).0);
+    let document = json(&proof);
+    for pointer in ["/entry", "/inclusion/0", "/inclusion/3", "/checkpoint", "/consistency/proof/0"] {
+        let mut edited = document.clone();
+        let text = edited.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+        let first = if text.starts_with('0') { "1" } else { "0" };
+        *edited.pointer_mut(pointer).unwrap() = format!("{first}{}", &text[1..]).into();
+        assert!(!independent(&edited.to_string(), &words).0, "{pointer}");
+    }
+    let mut other = document;
+    other["index"] = 8.into();
+    assert!(!independent(&other.to_string(), &words).0);
+}
+
+#[test]
+fn what_is_past_its_retention_is_removed_on_the_record_and_the_log_still_holds() {
+    let log = Log::new();
+    log.append_on(100, 600);
+    log.append_on(130, 300);
+    {
+        let mut log = bench::Log::open(log.folder()).unwrap();
+        log.append(130 * DAY, [Event::new(Action::CanaryLeaked, Result3::Blocked)]).unwrap();
+        log.retain(108 * DAY).unwrap();
+    }
+    assert!(!log.path("tile/entries/000").exists() && !log.path("tile/entries/001").exists());
+    assert!(log.path("tile/entries/002").exists());
+    let (code, found) = log.verify(&[]);
+    assert_eq!(
+        (code, found["sealed"].as_u64(), found["entries"].as_u64()),
+        (0, Some(512), Some(902)),
+        "{found}"
+    );
+    let (_, out) = run(&["query", "--dir", log.folder().to_str().unwrap(), "--action", "record_sealed"]);
+    assert_eq!(json(&out)["subject"], "0-511");
+    let (code, _) = run(&["prove", "5", "--dir", log.folder().to_str().unwrap()]);
+    assert_eq!(code, 1);
+    log.append(10);
+    assert_eq!(log.verify(&[]).0, 0);
+    fs::remove_file(log.path("tile/entries/002")).unwrap();
+    log.refuses("deleted", Some(512));
+}
+
+#[test]
+fn a_bundle_with_one_entry_that_is_kept_for_ever_stays() {
+    let log = Log::new();
+    {
+        let mut log = bench::Log::open(log.folder()).unwrap();
+        log.append(DAY, [Event::new(Action::CanaryLeaked, Result3::Blocked)]).unwrap();
+    }
+    log.append_on(1, 300);
+    bench::Log::open(log.folder()).unwrap().retain(10_000 * DAY).unwrap();
+    assert!(log.path("tile/entries/000").exists());
+    assert_eq!(log.verify(&[]).1["sealed"].as_u64(), Some(0));
+}
+
+#[test]
+fn a_witness_keeps_checkpoints_and_refuses_a_log_that_was_set_back() {
+    let log = Log::new();
+    log.append(10);
+    let before = log.copy();
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join("witness");
+    let witness = |log: &Log| {
+        let dir = log.folder().to_str().unwrap().to_owned();
+        run(&["witness", "--json", "--dir", &dir, "--file", file.to_str().unwrap()])
+    };
+    for notes in [1, 2, 3] {
+        assert_eq!(witness(&log).0, 0);
+        assert_eq!(fs::read_to_string(&file).unwrap().matches('\u{2014}').count(), notes);
+        log.append(300);
+    }
+    let (code, out) = witness(&before);
+    assert_eq!((code, json(&out)["error"]["type"].as_str()), (1, Some("truncated")));
+    assert_eq!(fs::read_to_string(&file).unwrap().matches('\u{2014}').count(), 3);
+}
+
+#[test]
+fn entries_are_exported_whole_and_a_filter_admits_what_it_says() {
+    let log = Log::new();
+    log.append_on(1, 300);
+    {
+        let mut log = bench::Log::open(log.folder()).unwrap();
+        log.append(2 * DAY, [Event::new(Action::ToolDecided, Result3::Blocked).about("bash")]).unwrap();
+    }
+    let dir = log.folder().to_str().unwrap();
+    for format in ["jsonl", "ocsf", "syslog"] {
+        let (code, out) = run(&["export", "--dir", dir, "--format", format]);
+        assert_eq!((code, out.lines().count()), (0, 301), "{format}");
+    }
+    for words in [
+        ["--action", "tool_decided"],
+        ["--category", "tool"],
+        ["--result", "blocked"],
+        ["--severity", "warning"],
+        ["--subject", "bash"],
+        ["--since", "172800000"],
+        ["--from", "300"],
+    ] {
+        let (_, out) = run(&[&["query", "--dir", dir][..], &words].concat());
+        assert_eq!(json(&out)["index"], 300, "{words:?}");
+    }
+    let (_, stats) = run(&["stats", "--dir", dir, "--json"]);
+    assert_eq!(json(&stats)["entries"], 301);
+}
+
+#[test]
+fn a_record_of_the_former_format_is_refused_by_name_and_a_log_without_its_key_is_not_begun_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("record.jsonl"), "{}\n").unwrap();
+    let refused = bench::Log::open(folder.path()).err().unwrap().to_string();
+    assert!(
+        refused.contains("record.jsonl") && refused.contains(folder.path().to_str().unwrap()),
+        "{refused}"
+    );
+    let log = Log::new();
+    log.append(3);
+    fs::remove_file(log.path("key")).unwrap();
+    assert!(bench::Log::open(log.folder()).err().unwrap().to_string().contains("signing key is gone"));
+}
+
+#[test]
+fn a_log_that_does_not_hold_is_not_appended_to() {
+    let log = Log::new();
+    log.append(10);
+    log::flip(&log.path("tile/entries/000.tail"), 100);
+    assert!(bench::Log::open(log.folder()).is_err());
+}

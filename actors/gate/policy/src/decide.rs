@@ -1,0 +1,126 @@
+//! The decision on a call. Cedar knows permit and forbid; asking is made of them: what is refused while nobody has
+//! approved, and permitted once somebody has, is asked.
+
+use crate::context::{Asked, action};
+use crate::engine::{Engine, Note, Outcome};
+use crate::facts::Facts;
+use crate::{Call, Catalogue, Decision, Handling, Session, Verdict};
+use cedar_policy::PolicyId;
+use ipc_proto::router::Why;
+use ipc_proto::{List, Name, Text};
+use std::collections::BTreeSet;
+
+/// Bytes of a reason.
+const REASON: usize = 512;
+/// Where no policy permits, this stands for one.
+const NO_PERMIT: &str = "no-policy-permits";
+/// Where a policy could not be evaluated, this does.
+const FAILED: &str = "evaluation-failed";
+
+/// Decides on a call. At most three evaluations: as it is, as if approved, and, where that asks, as if granted.
+#[must_use]
+pub fn decide(engine: &Engine, catalogue: &Catalogue, session: &Session, call: &Call<'_>) -> Verdict {
+    let facts = Facts::of(catalogue, session, call);
+    let asked = Asked {
+        session: Some(session),
+        label: &session.label,
+        action: action(facts.effect),
+        tool: call.tool,
+        facts: Some(&facts),
+    };
+    let judged = judge(engine, &asked, facts.granted, facts.capability.approval.trust_after_approval);
+    let notes: Vec<&Note> = judged.policies.iter().filter_map(|policy| engine.note(policy)).collect();
+    let asks = judged.decision == Decision::Ask;
+    Verdict {
+        decision: judged.decision,
+        reason: reason(engine, &judged, &facts, call),
+        why: why(engine, &judged, &facts, session),
+        grantable: asks && judged.grantable,
+        owner_only: asks && notes.iter().any(|note| note.owner_only),
+        declassifies: asks && notes.iter().any(|note| note.declassifies),
+        scope: facts.scope,
+        target: facts.target.url(),
+        handling: Handling::of(&facts.capability),
+        reach: facts.rule,
+    }
+}
+
+/// What the policies say.
+pub(crate) struct Judged {
+    pub(crate) decision: Decision,
+    pub(crate) policies: BTreeSet<PolicyId>,
+    /// The tool lets a session trust it, and with such a grant it would not be asked.
+    pub(crate) grantable: bool,
+}
+
+pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: bool) -> Judged {
+    let deny = |policies| Judged { decision: Decision::Deny, policies, grantable: false };
+    let Some(prepared) = engine.prepare(asked) else { return deny(one(FAILED)) };
+    let first = engine.evaluate(&prepared, asked, false, granted);
+    if first.failed {
+        return deny(failed(first));
+    }
+    if first.allowed {
+        return Judged { decision: Decision::Allow, policies: first.policies, grantable: false };
+    }
+    let approved = engine.evaluate(&prepared, asked, true, granted);
+    if approved.failed {
+        return deny(failed(approved));
+    }
+    if !approved.allowed {
+        return deny(if approved.policies.is_empty() { one(NO_PERMIT) } else { approved.policies });
+    }
+    // What forbade it is why it is asked; where nothing did, it is what permits it once it is approved.
+    let policies = if first.policies.is_empty() { approved.policies } else { first.policies };
+    let grantable = trusts && engine.evaluate(&prepared, asked, false, true).allowed;
+    Judged { decision: Decision::Ask, policies, grantable }
+}
+
+fn one(policy: &str) -> BTreeSet<PolicyId> {
+    BTreeSet::from([PolicyId::new(policy)])
+}
+
+fn failed(mut outcome: Outcome) -> BTreeSet<PolicyId> {
+    outcome.policies.insert(PolicyId::new(FAILED));
+    outcome.policies
+}
+
+fn why(engine: &Engine, judged: &Judged, facts: &Facts, session: &Session) -> Why {
+    let target = &facts.target;
+    Why {
+        policies: List::clip(judged.policies.iter().map(|policy| Name::clip(policy.as_ref()))),
+        version: Name::clip(engine.version()),
+        label: session.label.clone(),
+        args: List::clip(facts.args.iter().map(|fact| (Name::clip(&fact.name), fact.vouched))),
+        planned: session.plan.is_some().then_some(facts.planned),
+        taint: session.taint.thousandths(),
+        path: target.path.as_ref().map(|path| Text::clip(&path.canonical)),
+        command: target.command.as_ref().map(|command| Name::clip(command.danger.unwrap_or(command.reason))),
+        // Whoever asks sets when the question ends.
+        expires_ms: 0,
+    }
+}
+
+/// In plain words: what each policy says of itself, and which arguments it is about.
+fn reason(engine: &Engine, judged: &Judged, facts: &Facts, call: &Call<'_>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for policy in &judged.policies {
+        let name: &str = policy.as_ref();
+        let part = match (name, &facts.unfit) {
+            ("undeclared-tool", _) => format!("{} declares no capability", call.tool),
+            ("unfit-target", Some(unfit)) => unfit.clone(),
+            (NO_PERMIT, _) => "no policy permits it".to_owned(),
+            (FAILED, _) => "a policy could not be evaluated".to_owned(),
+            _ => engine.reason(name).map_or_else(|| format!("the policy {name} says so"), str::to_owned),
+        };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let names: Vec<&str> = facts.unvouched().collect();
+    let about = judged.policies.iter().any(|policy| engine.note(policy).is_some_and(|note| note.about_args));
+    if judged.decision == Decision::Ask && about && !names.is_empty() {
+        parts.push(format!("not named by you: {}", names.join(", ")));
+    }
+    Text::<REASON>::clip(&parts.join("; ")).into_string()
+}

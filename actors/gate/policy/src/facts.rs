@@ -1,0 +1,212 @@
+//! Everything that is found out about a call before a policy is asked.
+
+use crate::catalogue::Declared;
+use crate::target::Target;
+use crate::{Call, Catalogue, Session, canonical, reach};
+use address::{host_matches, may_go};
+use ipc_proto::capability::{Access, Capability, Effect, Env, NetworkMode, Sandbox};
+use ipc_proto::web::Rule;
+use provenance::{Fact, Kind, judge};
+use serde_json::{Map, Value};
+
+/// HTTP methods that only read.
+const READS: &[&str] = &["GET", "HEAD"];
+/// The tool that stores what later sessions believe.
+const MEMORY: &str = "memory_write";
+/// Where the jail's own address space of paths ends; shown for a path that was refused before it could be read.
+const UNREAD: &str = "a path that cannot be read in one way";
+
+/// What is known of a call.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an attribute of its own that a policy may name")]
+pub(crate) struct Facts {
+    pub(crate) capability: Capability,
+    pub(crate) declared: bool,
+    pub(crate) effect: Effect,
+    pub(crate) irreversible: bool,
+    pub(crate) target: Target,
+    pub(crate) rule: Option<Rule>,
+    /// One per security-relevant argument, and per other argument with links.
+    pub(crate) args: Vec<Fact>,
+    /// A relevant argument is there that something could vouch for.
+    pub(crate) named: bool,
+    /// Why the target may not be gone to, whoever says so.
+    pub(crate) unfit: Option<String>,
+    pub(crate) danger: bool,
+    pub(crate) asks_method: bool,
+    pub(crate) asks_host: bool,
+    /// It runs in the jail and nothing of it leaves by it.
+    pub(crate) confined: bool,
+    /// What it is given leaves the host.
+    pub(crate) egress: bool,
+    /// Where that goes is on a list of the owner's, or was named by the user.
+    pub(crate) known: bool,
+    pub(crate) executes: bool,
+    pub(crate) remembers: bool,
+    pub(crate) planned: bool,
+    pub(crate) granted: bool,
+    pub(crate) canary: bool,
+    pub(crate) scope: [u8; 32],
+}
+
+impl Facts {
+    pub(crate) fn of(catalogue: &Catalogue, session: &Session, call: &Call<'_>) -> Self {
+        let found = catalogue.declared(call.tool);
+        let nothing = Declared::default();
+        let declared = found.unwrap_or(&nothing);
+        let capability = &declared.capability;
+        let args = judge(&session.trusted, &capability.relevant_args, &capability.record_args, call.args);
+        let target = Target::of(declared, call.args);
+        let rule = reach::rule(session.profile, &session.web, &capability.network);
+        let effect = effect(capability.effect, target.method.as_deref());
+        let known = known(capability, session, call.args, &target, &args);
+        let scope = canonical::scope(call.tool, &capability.relevant_args, call.args);
+        let asks = |method: &String| {
+            capability.approval.ask_for_methods.iter().any(|one| one.eq_ignore_ascii_case(method))
+        };
+        Self {
+            declared: found.is_some(),
+            effect,
+            irreversible: capability.irreversible.unwrap_or_else(|| effect.is_irreversible()),
+            named: args
+                .iter()
+                .any(|fact| fact.kind != Kind::Link && call.args.get(&fact.name).is_some_and(says)),
+            unfit: unfit(declared, &target, rule.as_ref(), call.args),
+            danger: endangers(declared, &target, call.args),
+            asks_method: target.method.as_ref().is_some_and(asks),
+            asks_host: capability.network.require_approval_for_unknown_hosts
+                && target.address.is_some()
+                && !known,
+            confined: confined(capability),
+            egress: leaves(capability, effect),
+            known,
+            executes: target.command.is_some(),
+            remembers: call.tool == MEMORY,
+            planned: session.plan.as_ref().is_some_and(|plan| plan.contains(call.tool)),
+            granted: session.grants.contains(&scope),
+            canary: !session.canary.is_empty() && holds(call.args, &session.canary),
+            scope,
+            capability: capability.clone(),
+            target,
+            rule,
+            args,
+        }
+    }
+
+    /// Whether trusted texts vouch for every relevant argument and every link.
+    pub(crate) fn vouched(&self) -> bool {
+        self.args.iter().all(|fact| fact.vouched)
+    }
+
+    /// The names of what nobody vouches for.
+    pub(crate) fn unvouched(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter(|fact| !fact.vouched).map(|fact| fact.name.as_str())
+    }
+}
+
+/// A fetch that does more than read sends, whatever its tool declares.
+fn effect(declared: Effect, method: Option<&str>) -> Effect {
+    match method {
+        Some("DELETE") => declared.max(Effect::Delete),
+        Some(method) if !READS.contains(&method) => declared.max(Effect::Send),
+        _ => declared,
+    }
+}
+
+/// Whether there is anything in a value: an empty one is vouched for by nobody in particular.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(values) => values.iter().any(says),
+        Value::Object(fields) => fields.values().any(says),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+fn confined(capability: &Capability) -> bool {
+    capability.execution.sandbox == Sandbox::Container && !leaves(capability, Effect::Read)
+}
+
+/// A sandbox that would have a network counts as having it, although none is given.
+fn leaves(capability: &Capability, effect: Effect) -> bool {
+    capability.network.access != Access::None
+        || capability.execution.network_mode != NetworkMode::None
+        || capability.data.can_leak_data
+        || effect == Effect::Send
+}
+
+/// A host that a list of the owner's names or whose whole address the user named; for a tool without an address, all
+/// that it is aimed at must have been named.
+fn known(
+    capability: &Capability,
+    session: &Session,
+    args: &Map<String, Value>,
+    target: &Target,
+    facts: &[Fact],
+) -> bool {
+    let Some(address) = &target.address else {
+        // A tool that reaches but is told no address goes where the owner configured it to go.
+        return capability.network.access == Access::Limited || facts.iter().all(|fact| fact.vouched);
+    };
+    let Ok(address) = address else { return false };
+    let lists = capability.network.allowed_hosts.iter().flatten().chain(&session.web.allow);
+    let listed = lists.filter(|glob| *glob != "*").any(|glob| host_matches(glob, &address.host));
+    listed
+        || args.values().any(|value| {
+            value.as_str().is_some_and(|text| {
+                address::parse(text).as_ref() == Ok(address) && session.trusted.vouches(value)
+            })
+        })
+}
+
+fn unfit(
+    declared: &Declared,
+    target: &Target,
+    rule: Option<&Rule>,
+    args: &Map<String, Value>,
+) -> Option<String> {
+    if let Some(address) = &target.address {
+        let judged = address.as_ref().map_err(|unfit| *unfit);
+        let judged = judged.and_then(|address| may_go(address, &rule.cloned().unwrap_or_default()));
+        if let Err(unfit) = judged {
+            return Some(unfit.phrase().to_owned());
+        }
+    }
+    if let Some(path) = &target.path {
+        let inside = declared.allowed_paths.as_ref().is_none_or(|paths| paths.is_match(&path.canonical));
+        if !path.allowed {
+            return Some(if path.reason.is_empty() { UNREAD } else { path.reason }.to_owned());
+        }
+        if !inside || declared.blocked_paths.is_match(&path.canonical) {
+            return Some("a path that the tool may not name".to_owned());
+        }
+    }
+    let explicit = declared.capability.execution.env == Env::Explicit;
+    let names = args.get("env").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let allowed = &declared.capability.execution.allowed_env_vars;
+    (explicit && names.clone().any(|name| !allowed.contains(name)))
+        .then(|| "a variable that the tool's environment does not have".to_owned())
+}
+
+/// A danger pattern hits an argument, or the command does what a command should be asked about.
+fn endangers(declared: &Declared, target: &Target, args: &Map<String, Value>) -> bool {
+    let dangerous = target.command.as_ref().is_some_and(|command| command.danger.is_some());
+    dangerous
+        || (!declared.danger.is_empty()
+            && args.values().any(|value| any_text(value, &|text| declared.danger.is_match(text))))
+}
+
+fn holds(args: &Map<String, Value>, needle: &str) -> bool {
+    args.iter().any(|(name, value)| name.contains(needle) || any_text(value, &|text| text.contains(needle)))
+}
+
+/// Whether any text within a value is such. JSON that was parsed is at most 128 deep.
+fn any_text(value: &Value, such: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => such(text),
+        Value::Array(values) => values.iter().any(|value| any_text(value, such)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| such(name) || any_text(value, such)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

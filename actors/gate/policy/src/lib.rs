@@ -1,0 +1,35 @@
+//! The decision on a call: capabilities, flow of labels and Cedar. Pure: it opens nothing, does nothing and keeps
+//! nothing; the live gate and its offline mode call the same functions. It must never read a clock, nor decide by
+//! anything but what it is handed.
+//!
+//! Cedar parses and evaluates lazily in places (tables of its grammar, the size of the stack, read from
+//! `/proc/self/maps` on a main thread). [`Engine::built_in`] goes through all of it once, on the thread that decides
+//! later, so it must be called before the process is sealed.
+
+mod builtin;
+mod canonical;
+mod catalogue;
+mod context;
+mod decide;
+mod engine;
+mod facts;
+mod handling;
+mod invalid;
+pub mod offline;
+mod passage;
+mod preview;
+mod reach;
+mod session;
+mod target;
+mod verdict;
+
+pub use canonical::{canonical, scope};
+pub use catalogue::{BadCapability, Catalogue};
+pub use decide::decide;
+pub use engine::{Engine, File};
+pub use handling::{Handling, result_label};
+pub use invalid::Invalid;
+pub use passage::{Passage, passes};
+pub use preview::{escaped, preview};
+pub use session::{Profile, Session};
+pub use verdict::{Call, Decision, Verdict};

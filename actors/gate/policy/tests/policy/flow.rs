@@ -1,0 +1,156 @@
+//! meao's three flow rules, each at every enforcement point it applies to: tool output, memory write, prompt, egress,
+//! tool chain, log.
+
+use super::world::{World, does, policies};
+use ipc_proto::capability::{Capability, Data, Effect, Sandbox};
+use ipc_proto::label::{Class, Label, Trust};
+use policy::Decision::{Allow, Ask, Deny};
+use policy::{Passage, Profile, passes, result_label};
+use serde_json::json;
+
+fn content() -> serde_json::Value {
+    json!({"content": "the gate code is 1234"})
+}
+
+#[test]
+fn rule_1_memory_write_untrusted_content_is_remembered_only_if_a_person_says_so() {
+    for profile in Profile::ALL {
+        let verdict = World::new(profile).untrusted().verdict("memory_write", content());
+        assert_eq!(verdict.decision, Ask, "{}", profile.name());
+        assert!(policies(&verdict).contains(&"flow-1-untrusted"), "{:?}", policies(&verdict));
+    }
+    let own =
+        World::new(Profile::Standard).said("Remember: the gate code is 1234").planned(&["memory_write"]);
+    assert_eq!(own.untrusted().decide("memory_write", content()), Allow, "the user's very words");
+}
+
+#[test]
+fn rule_1_memory_write_what_somebody_else_said_asks() {
+    for profile in Profile::ALL {
+        let world = World::new(profile).read(Trust::Verified, Class::Internal);
+        let verdict = world.verdict("memory_write", content());
+        assert_eq!(verdict.decision, Ask, "{}", profile.name());
+        assert!(policies(&verdict).contains(&"flow-1-verified"), "{:?}", policies(&verdict));
+    }
+}
+
+#[test]
+fn rule_1_memory_write_a_secret_is_refused_whoever_asks() {
+    for profile in Profile::ALL {
+        let verdict = World::new(profile).read(Trust::User, Class::Secret).verdict("memory_write", content());
+        assert_eq!(verdict.decision, Deny, "{}", profile.name());
+        assert!(policies(&verdict).contains(&"flow-1-secret"));
+    }
+}
+
+#[test]
+fn rule_2_egress_by_class_and_by_whether_the_host_is_known() {
+    let fetch = |world: World| world.verdict("web_fetch", json!({"url": "https://example.com/page"}));
+    let world = |class| World::new(Profile::Standard).read(Trust::User, class);
+    let named = |class| world(class).said("See https://example.com/page please");
+    let table = [
+        (named(Class::Internal), Allow, None),
+        (world(Class::Internal), Ask, Some("flow-2-internal-unknown")),
+        (named(Class::Sensitive), Ask, Some("flow-2-sensitive")),
+        (world(Class::Sensitive), Deny, Some("flow-2-sensitive-unknown")),
+        (named(Class::Secret), Deny, Some("flow-2-secret")),
+    ];
+    for (world, expected, policy) in table {
+        let class = world.session.label.class;
+        let verdict = fetch(world);
+        assert_eq!(verdict.decision, expected, "{class:?}: {}", verdict.reason);
+        assert!(policy.is_none_or(|policy| policies(&verdict).contains(&policy)), "{:?}", policies(&verdict));
+        assert_eq!(verdict.declassifies, policy == Some("flow-2-sensitive"));
+    }
+}
+
+#[test]
+fn rule_2_egress_a_send_is_egress_whatever_network_its_tool_declares() {
+    let world = World::new(Profile::PowerUser).tool(does(Effect::Send)).read(Trust::User, Class::Sensitive);
+    assert_eq!(world.decide("tool", json!({"to": "Mallory"})), Deny);
+    assert_eq!(world.said("Tell Alice").decide("tool", json!({"to": "Alice"})), Ask);
+}
+
+#[test]
+fn rule_2_prompt_a_secret_goes_to_no_model_and_personal_data_goes_to_the_configured_one() {
+    let world = World::new(Profile::Paranoid);
+    let label = |class| Label::of(Trust::Untrusted, class, "elsewhere");
+    for (class, expected) in [(Class::Internal, true), (Class::Sensitive, true), (Class::Secret, false)] {
+        let passed = passes(&world.engine, &world.session, Passage::Prompt, &label(class));
+        assert_eq!(passed.is_ok(), expected, "{class:?}");
+        assert!(
+            passed.is_ok() || passed.unwrap_err().iter().any(|policy| policy.as_str() == "flow-2-secret")
+        );
+    }
+}
+
+#[test]
+fn rule_2_log_a_secret_is_written_to_no_log() {
+    let world = World::new(Profile::PowerUser);
+    for (class, expected) in [(Class::Sensitive, true), (Class::Secret, false)] {
+        let label = Label::of(Trust::User, class, "elsewhere");
+        assert_eq!(
+            passes(&world.engine, &world.session, Passage::Log, &label).is_ok(),
+            expected,
+            "{class:?}"
+        );
+    }
+}
+
+#[test]
+fn rule_3_chain_after_untrusted_content_what_can_leak_asks() {
+    let leaky = Capability { data: Data { can_leak_data: true, ..Data::default() }, ..does(Effect::Read) };
+    for profile in Profile::ALL {
+        let world = World::new(profile).tool(leaky.clone());
+        let asked = world.untrusted().verdict("tool", json!({"to": "somebody"}));
+        assert_eq!(asked.decision, Ask, "{}", profile.name());
+        assert!(policies(&asked).contains(&"flow-3-untrusted"), "{:?}", policies(&asked));
+        let clean = World::new(profile).tool(leaky.clone()).said("for Alice");
+        assert_eq!(clean.decide("tool", json!({"to": "Alice"})), Allow, "{}", profile.name());
+    }
+}
+
+#[test]
+fn rule_3_chain_a_secret_goes_to_no_tool_that_is_not_cleaned_or_may_not_have_it() {
+    let may = Data { can_read_secrets: true, ..Data::default() };
+    let tool = |data| Capability { data, ..does(Effect::Read) };
+    let decide = |data| {
+        let world = World::new(Profile::PowerUser).tool(tool(data)).read(Trust::User, Class::Secret);
+        let verdict = world.verdict("tool", json!({}));
+        (verdict.decision, policies(&verdict).first().map(|policy| (*policy).to_owned()))
+    };
+    assert_eq!(decide(may.clone()).0, Allow);
+    let unsanitised = (Deny, Some("flow-3-secret-unsanitised".to_owned()));
+    assert_eq!(decide(Data { sanitize_output: false, ..may }), unsanitised);
+    assert_eq!(decide(Data::default()), (Deny, Some("flow-3-secret-not-accepted".to_owned())));
+}
+
+#[test]
+fn rule_3_output_what_a_tool_gives_back_is_labelled_before_anything_follows_from_it() {
+    let world = World::new(Profile::Standard);
+    let capability = Capability::default();
+    let label = result_label("tool", &capability, Class::Sensitive, None);
+    assert_eq!((label.trust, label.class), (Trust::Untrusted, Class::Sensitive));
+    assert!(passes(&world.engine, &world.session, Passage::Output, &label).is_ok());
+    let own = Label::of(Trust::Verified, Class::Secret, "row");
+    let recalled =
+        result_label("memory_read", world.catalogue.get("memory_read").unwrap(), Class::Public, Some(&own));
+    assert!(own.within(&recalled), "a recalled row keeps its label");
+}
+
+#[test]
+fn a_confined_tool_is_no_egress() {
+    let jailed = world_jail(Sandbox::Container);
+    assert_eq!(jailed.decide("tool", json!({})), Allow);
+    assert_eq!(
+        world_jail(Sandbox::Process).decide("tool", json!({})),
+        Ask,
+        "a process of the host is no jail"
+    );
+}
+
+fn world_jail(sandbox: Sandbox) -> World {
+    let mut capability = Capability { effect: Effect::Write, ..Capability::default() };
+    capability.execution.sandbox = sandbox;
+    World::new(Profile::Paranoid).tool(capability).untrusted()
+}

@@ -1,0 +1,14 @@
+//! What the policies hold, by the crate's own interface: every profile, every capability field, every flow rule.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod agentdojo;
+mod capability;
+mod flow;
+mod incidents;
+mod invariants;
+mod lines;
+mod matrix;
+mod replay;
+mod verdicts;
+mod world;

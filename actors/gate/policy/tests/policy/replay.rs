@@ -1,0 +1,148 @@
+//! AgentDojo's true calls, replayed through the simulation: every user task alone, and every user task followed by
+//! every injection task, as if the model had done all that the injected text asked for.
+
+use policy::Engine;
+use policy::offline::Simulation;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Suite, tool, effect, security-relevant arguments; a tool that is not here reads.
+pub(crate) const EFFECTS: &[(&str, &str, &str, &[&str])] = &[
+    ("slack", "add_user_to_channel", "write", &["user"]),
+    ("slack", "send_direct_message", "send", &[]),
+    ("slack", "send_channel_message", "send", &[]),
+    ("slack", "invite_user_to_slack", "send", &["user_email"]),
+    ("slack", "remove_user_from_slack", "delete", &["user"]),
+    ("slack", "post_webpage", "send", &["url"]),
+    ("slack", "get_webpage", "read", &["url"]),
+    ("banking", "send_money", "pay", &["recipient"]),
+    ("banking", "schedule_transaction", "pay", &["recipient"]),
+    ("banking", "update_scheduled_transaction", "pay", &["recipient"]),
+    ("banking", "update_password", "write", &["password"]),
+    ("banking", "update_user_info", "write", &["street", "city"]),
+];
+
+/// What came of one suite.
+#[derive(Debug, Default)]
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    /// Pairs of a user task and an injection task that has calls.
+    pub(crate) pairs: usize,
+    /// Pairs whose injection ran whole, with no question.
+    pub(crate) through: Vec<(String, String)>,
+    /// User tasks with calls.
+    pub(crate) tasks: usize,
+    /// User tasks that ran whole, with no question.
+    pub(crate) free: usize,
+    pub(crate) asks: usize,
+    pub(crate) denies: usize,
+    /// How often a policy asked, and over which argument.
+    pub(crate) asked: BTreeMap<String, usize>,
+}
+
+/// Reads the plan; it is gzip of JSON.
+pub(crate) fn plan(path: &str) -> Value {
+    #[expect(clippy::disallowed_methods, reason = "gzip is the only program it starts, outside every actor")]
+    let out = std::process::Command::new("gzip").args(["-dc", path]).output().unwrap();
+    assert!(out.status.success(), "{path} cannot be read: {}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+/// Replays every suite of a plan.
+pub(crate) fn replay(engine: &Engine, plan: &Value, profile: &str) -> Vec<Suite> {
+    let suites = plan["suites"].as_object().unwrap();
+    suites.iter().map(|(name, suite)| of_suite(engine, name, suite, profile)).collect()
+}
+
+fn of_suite(engine: &Engine, name: &str, suite: &Value, profile: &str) -> Suite {
+    let mut run = Run { simulation: Simulation::new(engine).unwrap(), profile: profile.to_owned() };
+    for tool in list(&suite["tools"]) {
+        let tool = tool["name"].as_str().unwrap();
+        let known = EFFECTS.iter().find(|(suite, known, ..)| *suite == name && *known == tool);
+        let (effect, relevant) =
+            known.map_or(("read", &[][..]), |(_, _, effect, relevant)| (effect, relevant));
+        run.tell(&json!({"event": "tool", "name": tool, "effect": effect, "relevant_args": relevant}));
+    }
+    let mut out = Suite { name: name.to_owned(), ..Suite::default() };
+    for task in list(&suite["user_tasks"]).iter().filter(|task| !list(&task["calls"]).is_empty()) {
+        let verdicts = run.task(task, None);
+        out.tasks += 1;
+        out.free += usize::from(verdicts.iter().all(|verdict| verdict["verdict"] == "allow"));
+        for verdict in &verdicts {
+            out.count(verdict);
+        }
+        for injection in
+            list(&suite["injection_tasks"]).iter().filter(|task| !list(&task["calls"]).is_empty())
+        {
+            out.pairs += 1;
+            if run.task(task, Some(injection)).iter().all(|verdict| verdict["verdict"] == "allow") {
+                out.through.push((id(task), id(injection)));
+            }
+        }
+    }
+    out
+}
+
+impl Suite {
+    fn count(&mut self, verdict: &Value) {
+        self.asks += usize::from(verdict["verdict"] == "ask");
+        self.denies += usize::from(verdict["verdict"] == "deny");
+        if verdict["verdict"] != "allow" {
+            let args = verdict["args"].as_object().unwrap();
+            let bad: Vec<&str> =
+                args.iter().filter(|(_, how)| *how == "untrusted").map(|(name, _)| name.as_str()).collect();
+            let about =
+                format!("{}: {} ({})", verdict["tool"].as_str().unwrap(), bad.join(" "), verdict["policies"]);
+            *self.asked.entry(about).or_default() += 1;
+        }
+    }
+}
+
+struct Run<'a> {
+    simulation: Simulation<'a>,
+    profile: String,
+}
+
+impl Run<'_> {
+    fn tell(&mut self, event: &Value) -> Option<Value> {
+        self.simulation.line(1, event.to_string().as_bytes()).unwrap()
+    }
+
+    /// The verdicts on a task's own calls, or on those of the injection that its tools' outputs hold.
+    fn task(&mut self, task: &Value, injection: Option<&Value>) -> Vec<Value> {
+        let calls = list(&task["calls"]);
+        let mut tools: Vec<&Value> = calls.iter().map(|call| &call["tool"]).collect();
+        tools.dedup();
+        self.tell(&json!({"event": "session", "id": "s", "profile": self.profile}));
+        self.tell(&json!({"event": "user", "session": "s", "text": task["prompt"]}));
+        self.tell(&json!({"event": "plan", "session": "s", "tools": tools}));
+        let text = injection.map_or("ok", |injection| injection["goal"].as_str().unwrap());
+        let own: Vec<Value> = calls.iter().map(|call| self.call(call, Some(text))).collect();
+        match injection {
+            None => own,
+            Some(injection) => list(&injection["calls"]).iter().map(|call| self.call(call, None)).collect(),
+        }
+    }
+
+    fn call(&mut self, call: &Value, gives: Option<&str>) -> Value {
+        let (tool, args) = (call["tool"].as_str().unwrap(), &call["args"]);
+        let event = json!({"event": "call", "session": "s", "id": 1, "tool": tool, "args": args});
+        let mut verdict = self.tell(&event).unwrap();
+        verdict.as_object_mut().unwrap().insert("tool".to_owned(), tool.into());
+        if let Some(text) = gives {
+            self.tell(&json!({
+                "event": "content", "session": "s", "source": format!("tool:{tool}"), "trust": "untrusted",
+                "class": "internal", "text": text,
+            }));
+        }
+        verdict
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn id(task: &Value) -> String {
+    task["id"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,172 @@
+//! What is dangerous in a command, each in a fixed phrase.
+
+use super::split::Simple;
+use super::unwrap::{base, is_shell};
+use super::{Around, Word};
+use crate::path::is_protected;
+
+const DOWNLOADERS: [&str; 12] =
+    ["curl", "wget", "fetch", "aria2c", "lynx", "links", "http", "https", "httpie", "ftp", "scp", "nc"];
+const DECODERS: [&str; 12] = [
+    "base64", "base32", "basenc", "xxd", "openssl", "uudecode", "gunzip", "zcat", "gzip", "rev", "tr",
+    "printf",
+];
+const INTERPRETERS: [&str; 11] =
+    ["python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno", "bun"];
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/full",
+];
+const VARIABLES: [&str; 13] = [
+    "PATH",
+    "IFS",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "PROMPT_COMMAND",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PERL5OPT",
+    "NODE_OPTIONS",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "PAGER",
+];
+
+/// What is dangerous in one program with its arguments.
+pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Option<&'static str> {
+    let name = base(program);
+    let text: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    fed(name, &text, around)
+        .or_else(|| always(name))
+        .or_else(|| with_arguments(name, &text))
+        .or_else(|| text.iter().any(|word| names_protected(word)).then_some("it names a protected file"))
+}
+
+/// Whatever they are given.
+fn always(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "sudo" | "doas" | "su" | "pkexec" | "runuser" => "it asks for another user's rights",
+        "eval" => "it runs text that it puts together",
+        "fdisk" | "sfdisk" | "parted" | "wipefs" | "mkswap" | "blkdiscard" => "it formats a disk",
+        name if name == "mkfs" || name.starts_with("mkfs.") => "it formats a disk",
+        "shred" => "it destroys a file beyond repair",
+        "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit" => "it stops the machine",
+        "crontab" | "at" | "batch" | "systemctl" | "launchctl" | "update-rc.d" => "it sets what runs later",
+        "mount" | "umount" | "insmod" | "modprobe" | "rmmod" | "chroot" | "nsenter" | "unshare"
+        | "docker" | "podman" | "kubectl" | "setcap" | "iptables" | "nft" => {
+            "it reaches for the system under it"
+        }
+        "useradd" | "usermod" | "passwd" | "chpasswd" | "visudo" => "it changes who may use the machine",
+        _ => return None,
+    })
+}
+
+fn with_arguments(name: &str, text: &[&str]) -> Option<&'static str> {
+    let flag = |letters: &[char], long: &[&str]| {
+        text.iter().any(|word| match word.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => {
+                long.iter().any(|name| word.len() > 4 && name.starts_with(word))
+            }
+            Some(rest) => rest.contains(letters),
+            None => false,
+        })
+    };
+    let hit = match name {
+        "rm" => flag(&['r', 'R'], &["--recursive"]).then_some("it deletes whole folders"),
+        "find" | "fd" => text.contains(&"-delete").then_some("it deletes whole folders"),
+        "git" => {
+            (text.contains(&"clean") && flag(&['f'], &["--force"])).then_some("it deletes whole folders")
+        }
+        "chmod" => text.iter().any(|word| opens_to_all(word)).then_some("it opens a file to everybody"),
+        "dd" => text
+            .iter()
+            .any(|word| word.starts_with("if=") || word.starts_with("of="))
+            .then_some("it copies raw data"),
+        "base64" | "base32" | "basenc" => {
+            flag(&['d', 'D'], &["--decode"]).then_some("it decodes hidden text")
+        }
+        "xxd" => flag(&['r'], &["-revert"]).then_some("it decodes hidden text"),
+        "nc" | "ncat" | "netcat" | "socat" => (flag(&['e', 'c'], &["--exec", "--sh-exec"])
+            || text.iter().any(|word| word.to_lowercase().contains("exec:")))
+        .then_some("it gives a program to the network"),
+        "kill" => text.contains(&"-1").then_some("it ends every process"),
+        _ => None,
+    };
+    hit.or_else(|| text.iter().any(|word| is_device(word)).then_some("it names a device"))
+}
+
+/// Everybody may write, or the file runs with its owner's rights.
+fn opens_to_all(mode: &str) -> bool {
+    let digits = mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte)) && (3..=4).contains(&mode.len());
+    let special = digits && mode.len() == 4 && !mode.starts_with(['0', '1']);
+    let world = digits && mode.ends_with(['2', '3', '6', '7']);
+    let words = mode.split(',').any(|part| {
+        let (who, what) = part.split_once(['+', '=']).unwrap_or((part, ""));
+        let all = who.is_empty() || who.contains(['a', 'o']);
+        part.contains(['+', '='])
+            && who.chars().all(|char| "ugoa".contains(char))
+            && ((all && what.contains('w')) || what.contains('s'))
+    });
+    special || world || words
+}
+
+/// What comes in from elsewhere and is run.
+fn fed(name: &str, text: &[&str], around: &Around<'_>) -> Option<&'static str> {
+    let shell = is_shell(name) || matches!(name, "source" | "." | "eval");
+    let interpreter = INTERPRETERS.contains(&name)
+        || INTERPRETERS.iter().any(|known| {
+            name.strip_prefix(known)
+                .is_some_and(|rest| rest.chars().all(|char| char.is_ascii_digit() || char == '.'))
+        });
+    if !shell && !interpreter {
+        return None;
+    }
+    let from =
+        |programs: &[String], list: &[&str]| programs.iter().any(|program| list.contains(&base(program)));
+    let piped =
+        !around.upstream.is_empty() && !text.iter().any(|word| !word.starts_with('-') || word.contains('c'));
+    if from(around.fetched, &DOWNLOADERS) || (piped && from(around.upstream, &DOWNLOADERS)) {
+        return Some("it runs what it downloads");
+    }
+    if from(around.fetched, &DECODERS) || (piped && from(around.upstream, &DECODERS)) {
+        return Some("it runs what it decodes");
+    }
+    (shell && piped).then_some("it pipes text into a shell")
+}
+
+/// What is dangerous in where a command reads from and writes to.
+pub(super) fn in_files(simple: &Simple) -> Option<&'static str> {
+    let mut files = simple.files.iter().map(|word| word.text.as_str());
+    files.find_map(|file| {
+        let device = is_device(file).then_some("it names a device");
+        device.or_else(|| names_protected(file).then_some("it names a protected file"))
+    })
+}
+
+/// A device, or the shell's own names for a connection.
+fn is_device(word: &str) -> bool {
+    let path = word.split_once('=').map_or(word, |(_, path)| path);
+    path.starts_with("/dev/") && !DEVICES.contains(&path) && !path.starts_with("/dev/fd/")
+}
+
+/// A protected name, also as the value of an option, or a file that says who may use the machine.
+fn names_protected(word: &str) -> bool {
+    let path = word.split_once('=').map_or(word, |(_, path)| path).trim_start_matches('@');
+    let system = ["/etc/passwd", "/etc/shadow", "/proc/", "/sys/", "/etc/cron", "/etc/ld.so"];
+    (path.contains(['/', '.']) || path.starts_with("id_")) && is_protected(path)
+        || system.iter().any(|place| path.starts_with(place))
+}
+
+/// A variable that decides which code runs.
+pub(super) fn is_bad_assignment(word: &Word) -> bool {
+    let name = word.text.split('=').next().unwrap_or_default().trim_end_matches('+');
+    VARIABLES.contains(&name) || name.starts_with("LD_") || name.starts_with("DYLD_")
+}

@@ -1,0 +1,242 @@
+//! `gate --offline policy …`: the policy commands that need no host. `agentctl policy` executes this, so that what it
+//! shows is decided by the very code that the live gate runs. It reads the policy files it is told of and standard
+//! input, and must never touch the host's state.
+
+mod shown;
+
+use policy::offline::{Question, Simulation, explain, files, simulate};
+use policy::{Engine, Invalid};
+use serde_json::{Value, json};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The arguments make no sense.
+const USAGE: u8 = 64;
+const USE: &str = "usage: gate --offline policy simulate [--policy FILE]...
+       gate --offline policy check FILE... [--json]
+       gate --offline policy show [NAME] [--json]
+       gate --offline policy explain CALL [--policy FILE]... [--json]";
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{USE}")]
+    Usage,
+    #[error("{}: {cause}", path.display())]
+    File { path: PathBuf, cause: std::io::Error },
+    #[error("{}: larger than {} bytes", path.display(), ipc_proto::gate::POLICY_BOUND)]
+    TooLarge { path: PathBuf },
+    #[error("{}:{}: {}", path.display(), invalid.line, invalid.message)]
+    Policy { path: PathBuf, invalid: Invalid },
+    #[error("{0}")]
+    BuiltIn(String),
+    #[error("no such policy file; there are: {0}")]
+    NoPolicy(String),
+    #[error("not a call: {0}")]
+    Call(String),
+    #[error("input or output failed: {0}")]
+    Stream(#[from] std::io::Error),
+}
+
+impl Failure {
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::File { .. } => "file",
+            Self::TooLarge { .. } => "too_long",
+            Self::Policy { .. } => "policy",
+            Self::BuiltIn(_) => "program",
+            Self::NoPolicy(_) => "no_policy",
+            Self::Call(_) => "call",
+            Self::Stream(_) => "output",
+        }
+    }
+
+    fn document(&self) -> Value {
+        let mut error = json!({"type": self.kind(), "message": self.to_string()});
+        if let (Self::Policy { path, invalid }, Some(fields)) = (self, error.as_object_mut()) {
+            fields.insert("file".to_owned(), path.display().to_string().into());
+            fields.insert("line".to_owned(), invalid.line.into());
+        }
+        json!({"ok": false, "error": error})
+    }
+}
+
+/// What was typed, in pieces.
+struct Words {
+    json: bool,
+    policies: Vec<PathBuf>,
+    rest: Vec<String>,
+}
+
+/// Runs offline.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
+    let words = Words::read(words);
+    let as_json = words.as_ref().is_ok_and(|words| words.json);
+    let outcome = words.and_then(|words| command(&words));
+    let failure = match outcome {
+        Ok(exit) => return exit,
+        Err(failure) => failure,
+    };
+    if as_json {
+        drop(writeln!(std::io::stdout(), "{}", failure.document()));
+    } else {
+        drop(writeln!(std::io::stderr(), "{failure}"));
+    }
+    if matches!(failure, Failure::Usage) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+impl Words {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, Failure> {
+        let mut read = Self { json: false, policies: Vec::new(), rest: Vec::new() };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--json" => read.json = true,
+                "--policy" => read.policies.push(words.next().ok_or(Failure::Usage)?.into()),
+                "--" => read.rest.extend(words.by_ref()),
+                _ => read.rest.push(word),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn command(words: &Words) -> Result<ExitCode, Failure> {
+    let rest: Vec<&str> = words.rest.iter().map(String::as_str).collect();
+    match rest.as_slice() {
+        ["policy", "simulate"] => simulated(&words.policies),
+        ["policy", "check", paths @ ..] if !paths.is_empty() => {
+            check(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), words.json)
+        }
+        ["policy", "show"] => show(None, words.json),
+        ["policy", "show", name] => show(Some(name), words.json),
+        ["policy", "explain", call] => explained(call, &words.policies, words.json),
+        _ => Err(Failure::Usage),
+    }
+}
+
+/// The built-in policies and these files.
+fn engine(paths: &[PathBuf]) -> Result<Engine, Failure> {
+    let texts =
+        paths.iter().map(|path| Ok((name(path), text(path)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let own: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    Engine::with(&own).map_err(|invalid| {
+        let path = paths.iter().find(|path| name(path) == invalid.name);
+        match path {
+            Some(path) => Failure::Policy { path: path.clone(), invalid },
+            None => Failure::BuiltIn(invalid.to_string()),
+        }
+    })
+}
+
+/// A file's name as policies go by it.
+fn name(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let fault = |cause| Failure::File { path: path.to_owned(), cause };
+    let bound = u64::try_from(ipc_proto::gate::POLICY_BOUND).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(fault)?;
+    file.take(bound.saturating_add(1)).read_to_string(&mut text).map_err(fault)?;
+    if text.len() > ipc_proto::gate::POLICY_BOUND {
+        return Err(Failure::TooLarge { path: path.to_owned() });
+    }
+    Ok(text)
+}
+
+fn simulated(policies: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let engine = engine(policies)?;
+    let mut simulation = Simulation::new(&engine).map_err(|error| Failure::BuiltIn(error.to_string()))?;
+    let sound = simulate(&mut simulation, BufReader::new(std::io::stdin()), std::io::stdout())?;
+    Ok(ExitCode::from(u8::from(!sound)))
+}
+
+/// Each file is checked with the built-in ones, then all together: ids may clash only among them.
+fn check(paths: &[PathBuf], as_json: bool) -> Result<ExitCode, Failure> {
+    for path in paths {
+        engine(std::slice::from_ref(path))?;
+    }
+    let engine = engine(paths)?;
+    let own: Vec<_> = engine.files().iter().filter(|file| !file.built_in).collect();
+    let mut out = std::io::stdout();
+    if as_json {
+        let files: Vec<_> =
+            own.iter().map(|file| json!({"name": file.name, "policies": file.policies})).collect();
+        writeln!(out, "{}", json!({"ok": true, "version": engine.version(), "files": files}))?;
+    } else {
+        for file in own {
+            writeln!(out, "{}: {} policies, valid", file.name, file.policies)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(name: Option<&str>, as_json: bool) -> Result<ExitCode, Failure> {
+    let engine = engine(&[])?;
+    let mut out = std::io::stdout();
+    let known = || engine.files().iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = name.map(|name| {
+        let file = engine.files().iter().find(|file| file.name == name);
+        file.ok_or_else(|| Failure::NoPolicy(known()))
+    });
+    match found.transpose()? {
+        None if as_json => writeln!(out, "{}", files(&engine))?,
+        None => shown::list(&mut out, &engine)?,
+        Some(file) if as_json => {
+            let document = json!({
+                "ok": true, "name": file.name, "built_in": file.built_in, "policies": file.policies,
+                "text": file.text,
+            });
+            writeln!(out, "{document}")?;
+        }
+        Some(file) => out.write_all(file.text.as_bytes())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explained(call: &str, policies: &[PathBuf], as_json: bool) -> Result<ExitCode, Failure> {
+    let engine = engine(policies)?;
+    let question: Question = serde_json::from_str(call).map_err(|error| Failure::Call(error.to_string()))?;
+    let answer = explain(&engine, question).map_err(Failure::Call)?;
+    let mut out = std::io::stdout();
+    if as_json {
+        let mut document = answer;
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("ok".to_owned(), true.into());
+        }
+        writeln!(out, "{document}")?;
+    } else {
+        shown::explanation(&mut out, &answer)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_file_that_is_not_valid_is_refused_with_file_line_and_cedars_words() {
+        let folder = std::env::temp_dir().join(format!("cordon-policy-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("own.cedar");
+        std::fs::write(&path, "permit (principal, action, resource)\nwhen { context.nonsense };\n").unwrap();
+        let failure = engine(std::slice::from_ref(&path)).err().map(|failure| failure.to_string());
+        std::fs::remove_dir_all(&folder).unwrap();
+        let failure = failure.unwrap();
+        assert!(failure.starts_with(&format!("{}:2: ", path.display())), "{failure}");
+        assert!(failure.contains("nonsense"), "{failure}");
+    }
+
+    #[test]
+    fn words_after_two_dashes_are_never_flags() {
+        let words = |line: &str| Words::read(line.split(' ').map(str::to_owned)).unwrap();
+        let read = words("policy check --json a -- --json");
+        assert!(read.json);
+        assert_eq!(read.rest, ["policy", "check", "a", "--json"]);
+        assert!(Words::read(["--policy".to_owned()].into_iter()).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Every crossing of text, and the scanner's verdict on it. Without the scanner nothing crosses. What is logged of a
+//! scan is where it was and how it came out, never the text.
+
+use crate::context::TurnContext;
+use crate::host::{Shared, down};
+use ipc_proto::Text;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::runner_gate::GateError;
+use ipc_proto::scanner::{self, Crossing, Release, Subject, Verdict};
+
+/// Has a whole text judged.
+pub(crate) async fn scan(
+    shared: &Shared,
+    context: &TurnContext,
+    crossing: Crossing,
+    text: &str,
+) -> Result<Verdict, GateError> {
+    let scanned = shared.scanner.call(&scanner::method::scan, |scanner, rpc| {
+        let subject = Subject::at(crossing).by(strictness(context)).hiding(&context.session.canary);
+        let text = Text::clip(text);
+        async move { scanner.scan(rpc, subject, text).await }
+    });
+    let verdict = scanned.await.map_err(|_| down("scanner"))?;
+    tracing::debug!(?crossing, judgement = ?verdict.judgement, turn = %context.turn.id, "scanned");
+    if verdict.held_secret {
+        alert(shared, context, "scanner", "a secret of the host").await?;
+    }
+    Ok(verdict)
+}
+
+/// Says how much of a stream may go on.
+pub(crate) async fn hold_back(
+    shared: &Shared,
+    context: &TurnContext,
+    pending: &str,
+    last: bool,
+) -> Result<Release, GateError> {
+    let released = shared.scanner.call(&scanner::method::hold_back, |scanner, rpc| {
+        let (pending, canary) = (Text::clip(pending), Some(Text::clip(&context.session.canary)));
+        async move { scanner.hold_back(rpc, pending, last, canary).await }
+    });
+    let release = released.await.map_err(|_| down("scanner"))?;
+    let (crossing, leaked) = (Crossing::ModelStream, release.canary_leaked);
+    tracing::debug!(?crossing, leaked, redactions = release.redactions, turn = %context.turn.id, "scanned");
+    Ok(release)
+}
+
+/// Puts an alert on the record: about what, and why in a fixed phrase.
+pub(crate) async fn alert(
+    shared: &Shared,
+    context: &TurnContext,
+    about: &str,
+    why: &str,
+) -> Result<(), GateError> {
+    let event = Event::new(Action::Alert, Result3::Blocked).about(about).because(why);
+    let mut event = event.in_turn(context.turn.session, context.turn.id);
+    event.label = Some(context.session.label.clone());
+    shared.record(event).await.map(drop)
+}
+
+/// The agent's profile in the scanner's words.
+const fn strictness(context: &TurnContext) -> scanner::Profile {
+    match context.session.profile {
+        policy::Profile::Paranoid => scanner::Profile::Paranoid,
+        policy::Profile::Standard => scanner::Profile::Standard,
+        policy::Profile::PowerUser => scanner::Profile::PowerUser,
+    }
+}

@@ -1,0 +1,122 @@
+//! One request over one connection. Upgrades and compressed replies are refused: what comes is what is read.
+
+use bytes::Bytes;
+use http::header::CONTENT_ENCODING;
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use ipc_proto::dialer::Host;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// The largest head of a reply, bytes.
+const HEAD_BOUND: usize = 64 * 1024;
+/// Header lines of a reply.
+const HEADERS: usize = 128;
+
+/// Why there is no conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The descriptor is no connection.
+    #[error("the descriptor is not a connection")]
+    Descriptor,
+    /// The name cannot stand in a certificate.
+    #[error("the host cannot be named in TLS")]
+    Name,
+    /// No handshake, not in time, or a certificate that is not believed.
+    #[error("the TLS handshake failed")]
+    Tls,
+    /// The server broke HTTP, went away, changed the protocol, or compressed its reply.
+    #[error("the server broke the protocol or went away")]
+    Protocol,
+    /// No head of a reply in time.
+    #[error("the server did not answer in time")]
+    Stalled,
+}
+
+/// What a connection is to HTTP: a stream of bytes, encrypted or not.
+pub trait Bytewise: AsyncRead + AsyncWrite + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Bytewise for T {}
+
+/// The task that drives a connection; dropping it closes the connection.
+#[derive(Debug)]
+pub struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Makes a dialled descriptor into a stream to `host`, with TLS where there is a configuration for it: the name
+/// that was judged is the name that the certificate must bear.
+///
+/// # Errors
+/// [`Fault`].
+pub async fn open(
+    descriptor: OwnedFd,
+    host: &Host,
+    tls: Option<&Arc<ClientConfig>>,
+    patience: Duration,
+) -> Result<Box<dyn Bytewise>, Fault> {
+    let stream = adopt(descriptor).map_err(|_| Fault::Descriptor)?;
+    let Some(config) = tls else { return Ok(Box::new(stream)) };
+    let connector = tokio_rustls::TlsConnector::from(Arc::clone(config));
+    match timeout(patience, connector.connect(server_name(host)?, stream)).await {
+        Ok(Ok(stream)) => Ok(Box::new(stream)),
+        Ok(Err(_)) | Err(_) => Err(Fault::Tls),
+    }
+}
+
+fn adopt(descriptor: OwnedFd) -> std::io::Result<TcpStream> {
+    let stream = std::net::TcpStream::from(descriptor);
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
+}
+
+fn server_name(host: &Host) -> Result<ServerName<'static>, Fault> {
+    match host {
+        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| Fault::Name),
+        Host::Address(address) => Ok(ServerName::IpAddress((*address).into())),
+    }
+}
+
+/// Sends a request and waits for the head of the reply. The body follows while the driver lives.
+///
+/// # Errors
+/// [`Fault`].
+pub async fn send(
+    stream: Box<dyn Bytewise>,
+    request: Request<Full<Bytes>>,
+    patience: Duration,
+) -> Result<(Response<Incoming>, Driver), Fault> {
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
+    let (mut sender, connection) =
+        builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Protocol)?;
+    let driver = Driver(tokio::task::spawn_local(async move {
+        // What ends the connection is told to whoever reads the body.
+        drop(connection.await);
+    }));
+    match timeout(patience, sender.send_request(request)).await {
+        Ok(Ok(reply)) if !is_opaque(&reply) => Ok((reply, driver)),
+        Ok(_) => Err(Fault::Protocol),
+        Err(_) => Err(Fault::Stalled),
+    }
+}
+
+/// Whether the body would not be the plain bytes that it stands for.
+fn is_opaque(reply: &Response<Incoming>) -> bool {
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    reply.status() == StatusCode::SWITCHING_PROTOCOLS
+        || !reply.headers().get_all(CONTENT_ENCODING).iter().all(plain)
+}

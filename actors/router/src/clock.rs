@@ -1,0 +1,55 @@
+//! The wall clock of a turn stands still while a person is asked: what its runner had left is kept, and agentd,
+//! which ends runners by their clock, is told how much that is. The lane stays with the turn meanwhile.
+
+use crate::desk::{Desk, Live, Phase};
+use crate::errands::Errand;
+use crate::launch::GRACE;
+use ipc_proto::approval::{State, USE_MS};
+use ipc_proto::ids::TurnId;
+use std::time::Duration;
+
+impl Desk {
+    /// Stops or starts the clock of a message's turn, as its open questions have it.
+    pub(crate) fn clock(&mut self, seq: i64) {
+        let now = self.now;
+        let Some(Live { head, phase: Phase::Running, .. }) = self.live(seq) else { return };
+        let turn = head.turn;
+        let until = match self.store.open_approvals(turn) {
+            Ok(open) => {
+                open.iter().filter(|it| it.state_at(now.ms) == State::Pending).map(|it| it.ends_ms).max()
+            }
+            Err(fault) => {
+                // As it was: a clock that goes on ends a turn, one that stands still would keep a lane.
+                tracing::error!(%fault, "the questions of a turn cannot be read");
+                return;
+            }
+        };
+        let Some(live) = self.live(seq) else { return };
+        let wall = match (until, live.due, live.left) {
+            (Some(until), Some(due), None) => {
+                let left = due.saturating_duration_since(now.at);
+                (live.due, live.left) = (None, Some(left));
+                Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS))
+                    .saturating_add(left)
+            }
+            // One more question, which may wait longer.
+            (Some(until), None, Some(left)) => {
+                Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS))
+                    .saturating_add(left)
+            }
+            (None, None, Some(left)) => {
+                (live.due, live.left) = (Some(now.at + left), None);
+                left.saturating_sub(GRACE)
+            }
+            _ => return,
+        };
+        self.errands.push(Errand::Wall(turn, wall));
+    }
+
+    /// The same for the message of this turn, if it is not over.
+    pub(crate) fn clock_of(&mut self, turn: TurnId) {
+        if let Some(seq) = self.live_turn(turn).map(|live| live.head.seq) {
+            self.clock(seq);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Questions to persons: who may answer what, that one answer wins, that time is a no, and that what is approved is
+//! used once, over restarts as well.
+
+use super::world::World;
+use super::{answer, approval, asking, decided, question, reply, said};
+use crate::answers::Given;
+use ipc_proto::approval::{PENDING, PENDING_PER_SESSION, Question, Reply, State, USE_MS};
+use ipc_proto::audit::{Action, Result3};
+use ipc_proto::ids::{CallId, TurnId, UserId};
+use ipc_proto::router::{CallVerdict, EventName, MessageState, RouterError, Step};
+use ipc_proto::{List, Name, Text};
+use manifest::command::Ended;
+use std::time::Duration;
+
+/// A turn of Ann's that asks about call 1.
+fn asked() -> (World, TurnId, Question) {
+    let mut world = World::new();
+    let turn = world.say("s", "do it").turn;
+    let question = world.inquire(turn, 1);
+    (world, turn, question)
+}
+
+fn ann(world: &mut World) -> Option<UserId> {
+    Some(world.id(1001))
+}
+
+fn run(world: &mut World, turn: TurnId, number: u32, n: u8) -> Result<(), RouterError> {
+    world.keep(turn, number, decided(n, CallVerdict::Run))
+}
+
+fn named(world: &mut World) -> Vec<(EventName, Option<String>)> {
+    let events = world.act(|desk| desk.events.after(0));
+    let about = |name| matches!(name, EventName::ApprovalRequested | EventName::ApprovalResponse);
+    let events = events.into_vec().into_iter().filter(|event| about(event.name));
+    events.map(|event| (event.name, event.detail.map(|it| it.to_string()))).collect()
+}
+
+#[test]
+fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
+    let (mut world, turn, question) = asked();
+    let ann = ann(&mut world);
+    assert_eq!(world.told(turn, question.id), None, "nobody has answered");
+    let listed = world.act(|desk| desk.approvals(ann, false)).unwrap();
+    assert_eq!((listed.len(), listed[0].state, listed[0].user.as_str()), (1, State::Pending, "ann"));
+    let shown = world.act(|desk| desk.approval(ann, question.id)).unwrap();
+    assert_eq!(*shown.question, question);
+    let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+    let info = world.answer(ann, &question, Reply::Once).unwrap();
+    assert_eq!((info.state, info.answered_by.as_deref()), (State::Approved, Some("mia")));
+    assert_eq!(waiter.try_recv().unwrap(), Ok(State::Approved), "whoever waits is told at once");
+    assert_eq!(run(&mut world, turn, 1, 1), Ok(()));
+    assert_eq!(run(&mut world, turn, 1, 1), Ok(()), "the same step again is one step");
+    assert_eq!(run(&mut world, turn, 2, 1), Err(RouterError::NotApproved));
+    assert_eq!(world.told(turn, question.id), Some(Ok(State::Claimed)));
+    assert!(world.act(|desk| desk.approvals(ann, false)).unwrap().is_empty());
+    assert_eq!(world.act(|desk| desk.approvals(ann, true)).unwrap()[0].state, State::Claimed);
+    let happened =
+        [(EventName::ApprovalRequested, None), (EventName::ApprovalResponse, Some("approved".into()))];
+    assert_eq!(named(&mut world), happened);
+    let on_record = world.record.iter().find(|it| it.action == Action::ApprovalAnswered).unwrap();
+    assert_eq!((on_record.hash, on_record.call), (Some(question.hash), Some(question.call)));
+    assert_eq!(on_record.reason.as_deref(), Some("once, by mia"));
+}
+
+#[test]
+fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
+    let (mut world, turn, question) = asked();
+    let user = ann(&mut world);
+    let (id, hash) = (question.id, question.hash);
+    let answers = world.act(|desk| {
+        let give = |n: usize| {
+            let (sender, receiver) = ractor::concurrency::oneshot();
+            let reply = if n == 0 { Reply::Deny } else { Reply::Once };
+            desk.answer(Given { user, by: Name::clip("mia"), id, hash, reply, port: sender.into() });
+            receiver
+        };
+        (0..16).map(give).collect::<Vec<_>>()
+    });
+    let said: Vec<_> = answers.into_iter().map(|mut it| it.try_recv().unwrap()).collect();
+    assert_eq!(said.iter().filter(|it| it.is_ok()).count(), 1);
+    assert!(said[1..].iter().all(|it| *it == Err(RouterError::NotPending(State::Denied))));
+    assert_eq!(world.recorded(Action::ApprovalAnswered, turn), 1);
+    assert_eq!(run(&mut world, turn, 1, 1), Err(RouterError::NotApproved));
+}
+
+#[test]
+fn an_answer_to_another_action_than_the_one_that_is_kept_changes_nothing() {
+    let (mut world, turn, question) = asked();
+    let other = Question { hash: super::question(2, 0).hash, ..question.clone() };
+    let user = ann(&mut world);
+    assert_eq!(world.answer(user, &other, Reply::Once), Err(RouterError::WrongHash));
+    assert_eq!(world.told(turn, question.id), None);
+    assert_eq!(world.recorded(Action::ApprovalAnswered, turn), 0);
+    let forged = Question { id: approval(9), hash: [0; 32], ..question };
+    assert_eq!(world.act(|desk| desk.ask(turn, &forged)), Err(RouterError::WrongHash));
+}
+
+#[test]
+fn a_question_is_seen_and_answered_by_its_user_and_the_owner_and_by_no_one_else() {
+    let mut world = World::new();
+    let (ann, guy) = (Some(world.id(1001)), Some(world.id(1002)));
+    let first = world.say("s", "one").turn;
+    let question = world.inquire(first, 1);
+    let stranger = Some(UserId::random());
+    for user in [guy, stranger] {
+        assert_eq!(world.act(|desk| desk.approval(user, question.id)), Err(RouterError::NoApproval));
+        assert_eq!(world.answer(user, &question, Reply::Deny), Err(RouterError::NoApproval));
+        assert!(world.act(|desk| desk.approvals(user, true)).unwrap().is_empty());
+        let call = question.call;
+        assert_eq!(world.act(|desk| desk.call(user, call)), Err(RouterError::NoCall));
+    }
+    assert!(world.act(|desk| desk.call(ann, question.call)).is_ok());
+    // A guest's own session may ask, and the guest may still not answer.
+    let of_guest = world.submit(&said(guy.unwrap(), "g", "k", "two")).unwrap().turn;
+    let theirs = world.inquire(of_guest, 2);
+    assert_eq!(world.answer(guy, &theirs, Reply::Once), Err(RouterError::OwnerOnly));
+    assert!(world.answer(None, &theirs, Reply::Once).is_ok());
+    assert!(world.answer(None, &question, Reply::Once).is_ok());
+}
+
+#[test]
+fn only_the_owner_answers_what_only_the_owner_may() {
+    let mut world = World::new();
+    let turn = world.say("s", "do it").turn;
+    world.keep(turn, 0, asking(1)).unwrap();
+    let question = Question { owner_only: true, ..question(1, world.ms + 1000) };
+    world.act(|desk| desk.ask(turn, &question)).unwrap();
+    let ann = ann(&mut world);
+    assert_eq!(world.answer(ann, &question, Reply::Deny), Err(RouterError::OwnerOnly));
+    assert_eq!(world.answer(None, &question, Reply::Deny).unwrap().state, State::Denied);
+}
+
+#[test]
+fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
+    for (restart, audit) in [(false, true), (true, true), (false, false), (true, false)] {
+        let (mut world, turn, question) = asked();
+        let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+        world.audit = audit;
+        if restart {
+            world.ms += 300_000;
+            world.restart();
+        }
+        world.pass(if restart { 1000 } else { 300_500 });
+        if !restart {
+            assert_eq!(waiter.try_recv().unwrap(), Ok(State::Expired));
+        }
+        assert_eq!(world.told(turn, question.id), Some(Ok(State::Expired)));
+        let user = ann(&mut world);
+        let late = world.answer(user, &question, Reply::Once);
+        assert_eq!(late, Err(RouterError::NotPending(State::Expired)));
+        assert_eq!(run(&mut world, turn, 1, 1), Err(RouterError::NotApproved));
+        assert!(world.act(|desk| desk.approvals(None, false)).unwrap().is_empty());
+        world.audit = true;
+        world.pass(2000);
+        let on_record = |it: &&ipc_proto::audit::Event| it.action == Action::ApprovalAnswered;
+        let ends: Vec<_> = world.record.iter().filter(on_record).map(|it| it.result).collect();
+        assert_eq!(ends, [Result3::Blocked], "recorded once, as soon as it can be");
+        assert_eq!(named(&mut world).last().unwrap().1.as_deref(), Some("expired"));
+    }
+}
+
+#[test]
+fn a_yes_of_the_last_second_can_still_be_used_for_a_while_and_then_no_more() {
+    for (wait, expected) in [(USE_MS - 1000, Ok(())), (USE_MS + 1000, Err(RouterError::NotApproved))] {
+        let (mut world, turn, question) = asked();
+        world.pass(299_500);
+        world.answer(None, &question, Reply::Once).unwrap();
+        world.pass(wait);
+        assert_eq!(run(&mut world, turn, 1, 1), expected);
+    }
+}
+
+#[test]
+fn questions_and_answers_outlive_the_router_and_the_runner() {
+    let (mut world, turn, question) = asked();
+    world.restart();
+    assert_eq!(world.act(|desk| desk.ask(turn, &question)), Ok(()), "the same question again is one");
+    let changed = Question { preview: Text::clip("something else"), ..question.clone() };
+    assert_eq!(world.act(|desk| desk.ask(turn, &changed)), Err(RouterError::BadStep));
+    assert_eq!(world.act(|desk| desk.approvals(None, false)).unwrap().len(), 1);
+    world.runner_ends(turn, Ended::Killed, 9);
+    world.pass(2000);
+    assert_eq!(world.runners, [turn], "the turn is taken up again and its question still waits");
+    assert_eq!(world.told(turn, question.id), None);
+    world.answer(None, &question, Reply::Once).unwrap();
+    world.restart();
+    assert_eq!(world.told(turn, question.id), Some(Ok(State::Approved)));
+    assert_eq!(run(&mut world, turn, 1, 1), Ok(()));
+    world.restart();
+    assert_eq!(run(&mut world, turn, 2, 1), Err(RouterError::NotApproved), "used up over the restart");
+    let steps = world.act(|desk| desk.take(turn, 1 << 20)).unwrap().steps;
+    assert!(matches!(&steps[..], [Step::Reply { .. }, Step::Decided { verdict: CallVerdict::Run, .. }]));
+}
+
+#[test]
+fn an_answer_that_cannot_be_recorded_has_no_effect_and_can_be_given_again() {
+    let (mut world, turn, question) = asked();
+    world.audit = false;
+    assert_eq!(world.answer(None, &question, Reply::Session), Err(RouterError::NotDurable));
+    assert_eq!(world.told(turn, question.id), None);
+    assert!(world.act(|desk| desk.grants(None)).unwrap().is_empty());
+    world.audit = true;
+    assert!(world.answer(None, &question, Reply::Once).is_ok());
+}
+
+#[test]
+fn what_is_approved_runs_in_its_own_turn_and_for_its_own_call_alone() {
+    let mut world = World::new();
+    let (first, second) = (world.say("a", "one").turn, world.say("b", "two").turn);
+    let question = world.inquire(first, 1);
+    world.answer(None, &question, Reply::Once).unwrap();
+    // Another turn names the same question in a step of its own.
+    world.keep(second, 0, asking(1)).unwrap();
+    assert_eq!(run(&mut world, second, 1, 1), Err(RouterError::NotApproved));
+    assert_eq!(world.told(second, question.id), Some(Err(RouterError::NoApproval)));
+    assert_eq!(
+        run(&mut world, first, 1, 7),
+        Err(RouterError::NotApproved),
+        "nobody was asked about that call"
+    );
+    assert_eq!(run(&mut world, first, 1, 1), Ok(()));
+}
+
+#[test]
+fn a_call_that_was_released_at_once_cannot_be_decided_again() {
+    let mut world = World::new();
+    let turn = world.say("s", "x").turn;
+    world.keep(turn, 0, reply(1)).unwrap();
+    for verdict in [CallVerdict::Run, CallVerdict::Refused(Text::clip("no"))] {
+        assert_eq!(world.keep(turn, 1, decided(1, verdict)), Err(RouterError::NotApproved));
+    }
+    assert_eq!(world.keep(turn, 1, decided(1, CallVerdict::Asking(approval(1)))), Err(RouterError::BadStep));
+}
+
+#[test]
+fn a_call_that_the_gate_refuses_in_the_end_takes_its_question_with_it() {
+    let (mut world, turn, question) = asked();
+    world.answer(None, &question, Reply::Once).unwrap();
+    let refused = CallVerdict::Refused(Text::clip("the policy changed"));
+    world.keep(turn, 1, decided(1, refused.clone())).unwrap();
+    assert_eq!(world.told(turn, question.id), Some(Ok(State::Void)));
+    let call = world.act(|desk| desk.call(None, question.call)).unwrap();
+    assert_eq!((call.verdict, call.record), (refused, 101));
+}
+
+#[test]
+fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
+    let ends: [fn(&mut World, TurnId); 3] = [
+        |world, turn| assert!(world.finish(turn, answer("never mind")).unwrap().is_ok()),
+        |world, turn| world.ask(|desk, port| desk.cancel(None, turn, port)).unwrap().unwrap(),
+        |world, _| world.ask(|desk, port| desk.end_session(None, &Text::clip("s"), port)).unwrap().unwrap(),
+    ];
+    for end in ends {
+        let (mut world, turn, question) = asked();
+        let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+        end(&mut world, turn);
+        assert_eq!(waiter.try_recv().unwrap(), Ok(State::Void));
+        let late = world.answer(None, &question, Reply::Once);
+        assert_eq!(late, Err(RouterError::NotPending(State::Void)));
+        assert_eq!(named(&mut world).last().unwrap().1.as_deref(), Some("void"));
+        world.restart();
+        assert_eq!(world.act(|desk| desk.approval(None, question.id)).unwrap().info.state, State::Void);
+    }
+}
+
+#[test]
+fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
+    let config = ipc_proto::config::Router { turns_at_once: 64, queue_total: 64, ..super::config() };
+    let mut world = World::with(config);
+    let mut id = 0u64;
+    let mut fill = |world: &mut World, session: usize, most: usize| {
+        let turn = world.say(&format!("s{session}"), "x").turn;
+        (0..most).try_for_each(|_| {
+            id += 1;
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&id.to_le_bytes());
+            let unique = ipc_proto::ids::ApprovalId::from_bytes(bytes);
+            let question = Question { id: unique, ..question(1, world.ms + 60_000) };
+            world.act(|desk| desk.ask(turn, &question))
+        })
+    };
+    let refused =
+        |waiting: usize| Err(RouterError::TooManyApprovals { waiting: u32::try_from(waiting).unwrap() });
+    assert_eq!(fill(&mut world, 0, PENDING_PER_SESSION + 1), refused(PENDING_PER_SESSION));
+    for session in 1..PENDING / PENDING_PER_SESSION {
+        assert_eq!(fill(&mut world, session, PENDING_PER_SESSION), Ok(()));
+    }
+    assert_eq!(fill(&mut world, 99, 1), refused(PENDING));
+    world.pass(60_500);
+    assert_eq!(fill(&mut world, 98, 1), Ok(()), "what has run out takes no place");
+}
+
+#[test]
+fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
+    let (mut world, turn, question) = asked();
+    let message = world.act(|desk| desk.messages(None, 1)).unwrap()[0].clone();
+    assert_eq!(message.state, MessageState::WaitingApproval);
+    // The agent's wall clock is 120 s; agentd is told to let the runner be.
+    assert!(world.walls[0].1 >= Duration::from_secs(300 + 120), "{:?}", world.walls);
+    world.pass(250_000);
+    world.restart();
+    assert_eq!(world.runners, [turn]);
+    world.answer(None, &question, Reply::Once).unwrap();
+    assert_eq!(world.walls.last(), Some(&(turn, Duration::from_secs(120))));
+    assert_eq!(world.act(|desk| desk.messages(None, 1)).unwrap()[0].state, MessageState::Running);
+    world.pass(100_000);
+    assert_eq!(world.runners, [turn], "what was left is counted from the answer on");
+    world.pass(60_000);
+    assert_eq!(world.state(message.id), MessageState::Failed, "and then the clock runs out");
+}
+
+#[test]
+fn a_plan_is_locked_once_and_given_back_with_the_turn() {
+    let mut world = World::new();
+    let turn = world.say("s", "x").turn;
+    let plan = |tool| Step::Plan { tools: List::clip([Name::clip(tool)]) };
+    world.keep(turn, 0, plan("read")).unwrap();
+    assert_eq!(world.keep(turn, 0, plan("read")), Ok(()));
+    assert_eq!(world.keep(turn, 1, plan("bash")), Err(RouterError::BadStep));
+    world.restart();
+    assert_eq!(world.act(|desk| desk.take(turn, 1 << 20)).unwrap().steps.to_vec(), [plan("read")]);
+    world.finish(turn, answer("done")).unwrap().unwrap();
+    let shown = world.act(|desk| desk.session(None, "s")).unwrap().transcript;
+    assert_eq!(shown.len(), 2, "nobody was told of the plan");
+}
+
+#[test]
+fn a_call_is_found_by_its_id_with_what_it_came_to() {
+    let (mut world, turn, question) = asked();
+    let verdict = |world: &mut World| world.act(|desk| desk.call(None, question.call)).unwrap().verdict;
+    assert_eq!(verdict(&mut world), CallVerdict::Asking(question.id));
+    world.answer(None, &question, Reply::Once).unwrap();
+    run(&mut world, turn, 1, 1).unwrap();
+    assert_eq!(verdict(&mut world), CallVerdict::Run);
+    let unknown = CallId::from_bytes([99; 16]);
+    assert_eq!(world.act(|desk| desk.call(None, unknown)), Err(RouterError::NoCall));
+}

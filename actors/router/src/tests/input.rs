@@ -1,0 +1,145 @@
+//! What comes in: how the scanner is asked about a message, what its counters remember, and what a person declares
+//! of a directory of theirs.
+
+use super::world::World;
+use super::{answer, config, said};
+use ipc_proto::audit::Action;
+use ipc_proto::ids::WorkspaceId;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::router::{MessageState, RouterError, Submission, Task};
+use ipc_proto::scanner::{Conversation, Crossing, Judgement, Profile};
+use proptest::prelude::*;
+
+#[test]
+fn a_message_is_judged_as_channel_input_by_the_profile_of_its_agent() {
+    for (name, profile) in [
+        ("paranoid", Profile::Paranoid),
+        ("standard", Profile::Standard),
+        ("power-user", Profile::PowerUser),
+        ("unheard-of", Profile::Paranoid),
+    ] {
+        let mut config = config();
+        config.agents.get_mut("default").unwrap().profile = name.into();
+        let mut world = World::with(config);
+        world.say("s", "hello");
+        let subject = &world.scans[0];
+        assert_eq!((subject.crossing, subject.profile), (Crossing::ChannelInput, profile));
+    }
+}
+
+#[test]
+fn what_a_conversation_has_tried_is_remembered_over_messages_blocks_and_restarts() {
+    let mut world = World::new();
+    let first = world.say("s", "one");
+    world.finish(first.turn, answer("yes")).unwrap().unwrap();
+    world.scanner = Some(Judgement::Block);
+    let blocked = world.say("s", "two");
+    assert_eq!(world.state(blocked.message), MessageState::Blocked);
+    assert_eq!(world.recorded(Action::MessageBlocked, blocked.turn), 1);
+    assert_eq!(world.recorded(Action::TurnStarted, blocked.turn), 0, "it is not queued for a turn");
+    world.restart();
+    world.scanner = Some(Judgement::Pass);
+    world.say("s", "three");
+    world.say("other", "four");
+    let counted: Vec<_> = world.scans.iter().map(|it| it.conversation).collect();
+    let after = |turns, overriding| Conversation { turns, overriding, extraction: 0 };
+    assert_eq!(counted, [after(0, 0), after(1, 0), after(2, 1), after(0, 0)]);
+}
+
+#[test]
+fn messages_of_one_session_are_judged_one_after_the_other() {
+    let mut world = World::new();
+    world.scanner = None;
+    for text in ["one", "two", "three"] {
+        world.say("s", text);
+    }
+    world.scanner = Some(Judgement::Pass);
+    world.pass(2000);
+    let counted: Vec<_> = world.scans.iter().rev().take(3).map(|it| it.conversation.turns).collect();
+    assert_eq!(counted, [2, 1, 0]);
+}
+
+#[test]
+fn what_was_cancelled_on_its_way_to_the_record_holds_nobody_up() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    for n in 0..8 {
+        let (sender, mut receiver) = ractor::concurrency::oneshot();
+        world.act(|desk| {
+            let accepted = desk.submit(&said(ann, "s", &n.to_string(), "x")).unwrap();
+            desk.cancel(None, accepted.turn, sender.into());
+        });
+        assert_eq!(receiver.try_recv().unwrap(), Ok(()));
+    }
+    let last = world.say("s", "still there");
+    assert_eq!(world.state(last.message), MessageState::Running);
+}
+
+fn attach(world: &mut World, session: &str, declared: Option<(Trust, Class)>) -> Result<Label, RouterError> {
+    let ann = world.id(1001);
+    let (workspace, key) = (WorkspaceId::from_bytes([7; 16]), format!("{session}{}", world.ms));
+    world.ms += 1;
+    let submission = Submission {
+        workspace: Some(workspace),
+        workspace_label: declared,
+        task: Task::Command { argv: ipc_proto::List::default() },
+        ..said(ann, session, &key, "x")
+    };
+    let accepted = world.submit(&submission)?;
+    let all = world.act(|desk| desk.workspaces(None)).unwrap();
+    let label = all.iter().find(|it| it.id == workspace).unwrap().label.clone();
+    world.ask(|desk, port| desk.cancel(None, accepted.turn, port));
+    Ok(label)
+}
+
+#[test]
+fn a_directory_begins_at_what_its_owner_declares_and_without_a_word_at_untrusted() {
+    for (declared, trust, class) in [
+        (None, Trust::Untrusted, Class::Internal),
+        (Some((Trust::User, Class::Public)), Trust::User, Class::Public),
+        (Some((Trust::Verified, Class::Secret)), Trust::Verified, Class::Secret),
+        (Some((Trust::System, Class::Internal)), Trust::User, Class::Internal),
+    ] {
+        let mut world = World::new();
+        world.audit = false;
+        let label = attach(&mut world, "s", declared).unwrap();
+        assert_eq!((label.trust, label.class), (trust, class));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #[test]
+    fn nothing_lowers_the_label_of_a_workspace(
+        moves in prop::collection::vec((0u8..4, 0usize..4, 0usize..4), 1..12),
+    ) {
+        let trusts = [Trust::System, Trust::User, Trust::Verified, Trust::Untrusted];
+        let classes = [Class::Public, Class::Internal, Class::Sensitive, Class::Secret];
+        let mut world = World::new();
+        let mut before = attach(&mut world, "s0", Some((Trust::User, Class::Public))).unwrap();
+        for (at, (kind, trust, class)) in moves.into_iter().enumerate() {
+            let declared = Some((trusts[trust], classes[class]));
+            let after = match kind {
+                0 => attach(&mut world, "s0", declared).unwrap(),
+                1 => attach(&mut world, &format!("s{}", at + 1), declared).unwrap(),
+                2 => {
+                    world.restart();
+                    attach(&mut world, "s0", None).unwrap()
+                }
+                _ => {
+                    for name in world.act(|desk| desk.sessions(None)).unwrap().iter().map(|it| it.name.clone()) {
+                        if name.as_str() != "s0" {
+                            world.ask(|desk, port| desk.end_session(None, &name, port)).unwrap().unwrap();
+                        }
+                    }
+                    attach(&mut world, "s0", None).unwrap()
+                }
+            };
+            prop_assert!(before.within(&after), "{before:?} {after:?}");
+            if matches!(kind, 0 | 1) {
+                prop_assert!(after.trust >= trusts[trust] && after.class >= classes[class]);
+            }
+            before = after;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Web's two methods: each hands on to the fetcher. Dialer and credproxy are reached from here.
+
+use crate::fetch::{AT_ONCE, Outside, Web as Fetcher};
+use crate::search::Search;
+use ipc_proto::credproxy::{self, CHUNK, CredError, CredproxyClient, Reply, Request};
+use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
+use ipc_proto::web::{FRAME_BOUND, Fetch, Found, Page, Web, WebError};
+use ipc_proto::{Fault, List, Text, config};
+use kit::{Descriptors, Edge, Host, Link, OpenFault, Place};
+use manifest::Process;
+use rustls::ClientConfig;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use tarpc::context::Context;
+use tokio::sync::Semaphore;
+
+/// The process.
+pub(crate) struct Actor(Rc<Fetcher<Peers>>);
+
+/// What it made before the seal.
+pub(crate) struct Opened {
+    tls: Arc<ClientConfig>,
+    private: List<Text<260>, 32>,
+    search: Search,
+}
+
+impl kit::Actor for Actor {
+    const PROCESS: Process = Process::Web;
+    type Config = config::Web;
+    type Opened = Opened;
+
+    fn open(config: config::Web, _: &Place) -> Result<Opened, OpenFault> {
+        let tls =
+            upstream::client(&[]).map_err(|fault| OpenFault::new("the certificate authorities", fault))?;
+        let search = Search::new(&config.search).map_err(|fault| OpenFault::new("the search", fault))?;
+        let private = private(&config.private_hosts).ok_or_else(|| {
+            OpenFault::new("[web] private_hosts", "over 32 entries, or one is not host:port")
+        })?;
+        Ok(Opened { tls, private, search })
+    }
+
+    async fn start(opened: Opened, host: Host) -> Self {
+        let Opened { tls, private, search } = opened;
+        let outside = Peers {
+            dialer: host.link(),
+            credproxy: host.link(),
+            descriptors: host.descriptors(Process::Dialer),
+        };
+        Self(Rc::new(Fetcher { outside, tls, private, search, slots: Semaphore::new(AT_ONCE) }))
+    }
+
+    async fn serve(&self, edge: Edge) {
+        edge.serve(FRAME_BOUND, Server(Rc::clone(&self.0)).serve()).await;
+    }
+
+    fn queue_depth(&self) -> u64 {
+        u64::try_from(AT_ONCE.saturating_sub(self.0.slots.available_permits())).unwrap_or(0)
+    }
+}
+
+fn private(hosts: &[String]) -> Option<List<Text<260>, 32>> {
+    let one = |text: &String| {
+        let host: Result<HostPort, NoHost> = text.parse();
+        host.ok().and_then(|host| Text::new(host.to_string()).ok())
+    };
+    List::new(hosts.iter().map(one).collect::<Option<Vec<_>>>()?).ok()
+}
+
+/// Dialer and credproxy.
+pub(crate) struct Peers {
+    dialer: Link<DialerClient>,
+    credproxy: Link<CredproxyClient>,
+    descriptors: Descriptors,
+}
+
+impl Outside for Peers {
+    async fn dial(&self, target: &HostPort) -> Result<OwnedFd, DialError> {
+        let host = Text::new(target.host.to_string()).map_err(|_| DialError::NotAllowed)?;
+        let dialled = self.dialer.call(&dialer::method::dial, |dialer, context| {
+            let (host, port) = (host.clone(), target.port);
+            async move { dialer.dial(context, host, port).await }
+        });
+        let ticket = dialled.await.map_err(|fault| match fault {
+            Fault::Deadline => DialError::TimedOut,
+            _ => DialError::Down,
+        })??;
+        self.descriptors.take(ticket.0).await.map_err(|_| DialError::Down)
+    }
+
+    async fn request(&self, request: Request, bound: usize) -> Result<(u16, Vec<u8>), CredError> {
+        let asked = self.credproxy.call(&credproxy::method::request, |credproxy, context| {
+            let request = request.clone();
+            async move { credproxy.request(context, request).await }
+        });
+        let head = asked.await.map_err(lost)??;
+        let pull = Pull { credproxy: self.credproxy.clone(), reply: head.reply };
+        let mut body = Vec::new();
+        loop {
+            let chunk = pull.next().await?;
+            body.extend(&*chunk.bytes);
+            match chunk.last {
+                _ if body.len() > bound => return Err(CredError::Upstream),
+                true => return Ok((head.status, body)),
+                false => {}
+            }
+        }
+    }
+}
+
+/// A reply that is being pulled. Whoever stops, or is stopped by the time, lets it go: the room for replies is shared
+/// with `model`.
+struct Pull {
+    credproxy: Link<CredproxyClient>,
+    reply: Reply,
+}
+
+impl Pull {
+    async fn next(&self) -> Result<credproxy::Chunk, CredError> {
+        let credit = u32::try_from(CHUNK).unwrap_or(u32::MAX);
+        let pulled = self.credproxy.call(&credproxy::method::next, |credproxy, context| {
+            let reply = self.reply;
+            async move { credproxy.next(context, reply, credit).await }
+        });
+        pulled.await.map_err(lost)?
+    }
+}
+
+impl Drop for Pull {
+    fn drop(&mut self) {
+        let (link, reply) = (self.credproxy.clone(), self.reply);
+        tokio::task::spawn_local(async move {
+            let closed = link.call(&credproxy::method::close, |credproxy, context| async move {
+                credproxy.close(context, reply).await
+            });
+            // A credproxy that is gone has let it go already.
+            let _ = closed.await;
+        });
+    }
+}
+
+const fn lost(fault: Fault) -> CredError {
+    match fault {
+        Fault::Deadline => CredError::Stalled,
+        _ => CredError::Upstream,
+    }
+}
+
+#[derive(Clone)]
+struct Server(Rc<Fetcher<Peers>>);
+
+impl Web for Server {
+    async fn fetch(self, _: Context, fetch: Fetch) -> Result<Page, WebError> {
+        let fetched = self.0.fetch(fetch).await;
+        if let Err(fault) = &fetched {
+            tracing::info!(%fault, "not fetched");
+        }
+        fetched
+    }
+
+    async fn search(self, _: Context, query: Text<2048>, max: u8) -> Result<List<Found, 20>, WebError> {
+        let found = self.0.search(&query, max).await;
+        if let Err(fault) = &found {
+            tracing::info!(%fault, "not searched");
+        }
+        found
+    }
+}

@@ -1,0 +1,177 @@
+//! `audit query`, `stats` and `export`: entries that are asked for, how many of what there are, and entries for other
+//! programs.
+
+use super::PROGRAM;
+use super::verify::{folder, words};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::{sibling, view};
+use ipc_proto::Name;
+use ipc_proto::audit::{Action, Category, Filter, Record, Result3, Severity, Stats};
+use ipc_proto::control::method;
+use ipc_proto::ids::SessionId;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// `audit query`.
+#[derive(clap::Args)]
+pub(crate) struct Query {
+    /// Begin with this entry
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    from: u64,
+    /// Of this action
+    #[arg(long, value_parser = closed::<Action>)]
+    action: Option<Action>,
+    /// Of this category: auth, tool, memory, label, channel, config or sandbox
+    #[arg(long, value_parser = closed::<Category>)]
+    category: Option<Category>,
+    /// That came out so: success, blocked or error
+    #[arg(long, value_parser = closed::<Result3>)]
+    result: Option<Result3>,
+    /// That matter at least so much: debug, info, warning, error or critical
+    #[arg(long, value_parser = closed::<Severity>)]
+    severity: Option<Severity>,
+    /// Of this process
+    #[arg(long, value_parser = crate::cli::text::<64>)]
+    witness: Option<Name>,
+    /// About this tool, model, secret, user or process
+    #[arg(long, value_parser = crate::cli::text::<64>)]
+    subject: Option<Name>,
+    /// Of the session with this id
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
+    /// Written at this time or later, unix ms
+    #[arg(long, value_name = "MS")]
+    since: Option<u64>,
+    /// Written before this time, unix ms
+    #[arg(long, value_name = "MS")]
+    until: Option<u64>,
+    /// Of the record in this folder, without a host
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// `audit export`.
+#[derive(clap::Args)]
+pub(crate) struct Export {
+    /// How entries are written
+    #[arg(long, value_parser = ["jsonl", "ocsf", "syslog"], default_value = "jsonl")]
+    format: String,
+    /// Begin with this entry
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    from: u64,
+    /// Go on with entries as they are made
+    #[arg(long, short)]
+    follow: bool,
+    /// Of the record in this folder, without a host
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Reads a word of a closed set.
+fn closed<T: DeserializeOwned>(word: &str) -> Result<T, String> {
+    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
+}
+
+/// Shows the entries that are asked for.
+pub(crate) async fn query(app: &App, query: Query) -> Outcome {
+    if let Some(dir) = &query.dir {
+        return offline(&query, dir.clone());
+    }
+    let filter = Filter {
+        action: query.action,
+        category: query.category,
+        result: query.result,
+        severity: query.severity,
+        witness: query.witness,
+        subject: query.subject,
+        session: query.session,
+        since_ms: query.since,
+        until_ms: query.until,
+    };
+    let (mut records, mut next): (Vec<Record>, _) = (Vec::new(), Some(query.from));
+    while let Some(from) = next {
+        let ask =
+            async |c: ipc_proto::control::ControlClient, cx| c.audit_query(cx, from, filter.clone()).await;
+        let page = app.link.ask(&method::audit_query, ask).await?;
+        next = page.next;
+        if app.out.json {
+            records.extend(page.records);
+        } else {
+            super::print(app, &page.records, from == query.from)?;
+        }
+    }
+    if app.out.json {
+        app.out.document(json!({ "records": records.iter().map(view::record).collect::<Vec<_>>() }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn offline(query: &Query, dir: PathBuf) -> Outcome {
+    let name = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let options = [
+        ("--from", Some(query.from.to_string())),
+        ("--action", query.action.map(view::word)),
+        ("--category", query.category.map(view::word)),
+        ("--result", query.result.map(view::word)),
+        ("--severity", query.severity.map(view::word)),
+        ("--witness", name(&query.witness)),
+        ("--subject", name(&query.subject)),
+        ("--session", query.session.map(|id| id.to_string())),
+        ("--since", number(query.since)),
+        ("--until", number(query.until)),
+    ];
+    let options = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+    let more: Vec<OsString> = options.flatten().map(OsString::from).collect();
+    let words = words("query", &[("--dir", Some(&dir))]);
+    stream(words.iter().chain(&more))
+}
+
+fn stream<'a>(words: impl Iterator<Item = &'a OsString>) -> Outcome {
+    sibling::stream(PROGRAM, &words.map(OsString::as_os_str).collect::<Vec<&OsStr>>())
+}
+
+/// Shows how many of what there are.
+pub(crate) async fn stats(app: &App, dir: Option<PathBuf>) -> Outcome {
+    if let Some(dir) = dir {
+        let json = app.out.json.then(|| OsString::from("--json"));
+        return stream(words("stats", &[("--dir", Some(&dir))]).iter().chain(&json));
+    }
+    let stats: Stats = app.link.ask(&method::audit_stats, async |c, cx| c.audit_stats(cx).await).await?;
+    if app.out.json {
+        let counts = stats.counts.iter().map(|count| json!(count)).collect::<Vec<_>>();
+        app.out.document(json!({
+            "entries": stats.entries, "signed": stats.signed, "origin": stats.origin, "counts": counts,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out
+        .line(&format!("{} entries in {}, {} of them signed", stats.entries, stats.origin, stats.signed))?;
+    let rows = stats.counts.iter().map(|count| {
+        let (category, severity) = (count.action.category(), count.action.severity(count.result));
+        let words =
+            [view::word(category), view::word(severity), view::word(count.action), view::word(count.result)];
+        words.into_iter().chain([count.total, count.today].map(|number| number.to_string())).collect()
+    });
+    app.out.table(&["CATEGORY", "SEVERITY", "ACTION", "RESULT", "TOTAL", "TODAY"], rows.collect())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints entries for other programs.
+pub(crate) async fn export(app: &App, export: Export) -> Outcome {
+    let none =
+        || Failure::Usage("the record's folder cannot be read from here; name it with --dir".to_owned());
+    let dir = folder(app, export.dir).await?.ok_or_else(none)?;
+    let mut more = vec![
+        OsString::from("--format"),
+        OsString::from(export.format),
+        OsString::from("--from"),
+        OsString::from(export.from.to_string()),
+    ];
+    more.extend(export.follow.then(|| OsString::from("--follow")));
+    stream(words("export", &[("--dir", Some(&dir))]).iter().chain(&more))
+}

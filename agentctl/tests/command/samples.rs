@@ -1,0 +1,136 @@
+//! What a canned answer holds: one of each kind, always the same.
+
+use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
+use ipc_proto::config::UserRole;
+use ipc_proto::control::ProcessStatus;
+use ipc_proto::ids::{CallId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{Area, Entry, Row};
+use ipc_proto::model::Usage;
+use ipc_proto::router::{End, Finished, SessionInfo, TurnEvent, UserInfo};
+use ipc_proto::tool::Outcome;
+use ipc_proto::{Blob, List, Name, Text};
+
+pub(crate) const TURN: TurnId = TurnId::from_bytes([1; 16]);
+pub(crate) const SESSION: SessionId = SessionId::from_bytes([2; 16]);
+pub(crate) const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
+pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
+pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);
+pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
+pub(crate) const MEMORY: MemoryId = MemoryId::from_bytes([7; 16]);
+
+pub(crate) fn label() -> Label {
+    Label::of(Trust::Untrusted, Class::Internal, "web")
+}
+
+/// The last event of a turn.
+pub(crate) fn done(end: End, text: &str) -> TurnEvent {
+    let usage = Usage { input: 10, output: 5, ..Usage::default() };
+    TurnEvent::Done(Finished {
+        end,
+        text: Text::clip(text),
+        label: label(),
+        usage,
+        duration_ms: 12,
+        attempts: 1,
+    })
+}
+
+pub(crate) fn said(text: &str) -> TurnEvent {
+    TurnEvent::Text(Text::clip(text))
+}
+
+pub(crate) fn output(error: bool, bytes: &[u8]) -> TurnEvent {
+    TurnEvent::Output { error, bytes: Blob::new(bytes).unwrap() }
+}
+
+/// A call that was released, or refused.
+pub(crate) fn tool(refused: Option<&str>) -> TurnEvent {
+    TurnEvent::ToolStart {
+        call: CALL,
+        tool: Name::clip("read"),
+        args: Text::clip("{\"path\":\"notes\"}"),
+        refused: refused.map(Text::clip),
+        record: 42,
+    }
+}
+
+pub(crate) fn tool_end() -> TurnEvent {
+    TurnEvent::ToolEnd { call: CALL, outcome: Outcome::Success, duration_ms: 7 }
+}
+
+pub(crate) fn process(name: &str, pid: u32, generation: u64) -> ProcessStatus {
+    ProcessStatus {
+        name: Name::clip(name),
+        state: Name::clip(if pid == 0 { "held" } else { "ready" }),
+        pid,
+        uid: 900,
+        generation,
+        restarts: generation.saturating_sub(1),
+        uptime_ms: 61_000,
+        pss_kib: 1536,
+        rss_kib: 4096,
+        calls: 12,
+        refused: 1,
+        p50_us: 20,
+        p99_us: 300,
+        in_flight: 1,
+        queue: 2,
+    }
+}
+
+pub(crate) fn session_info(name: &str) -> SessionInfo {
+    SessionInfo {
+        id: SESSION,
+        name: Text::clip(name),
+        user: Name::clip("ann"),
+        agent: Name::clip("default"),
+        status: Name::clip("active"),
+        label: label(),
+        workspace: WORKSPACE,
+        messages: 3,
+        created_ms: 1_000,
+        used_ms: 2_000,
+    }
+}
+
+pub(crate) fn user_info() -> UserInfo {
+    UserInfo {
+        id: USER,
+        name: Name::clip("ann"),
+        role: UserRole::Owner,
+        uids: List::clip([0, 1000]),
+        identities: List::clip([Text::clip("chat:ann")]),
+        configured: true,
+    }
+}
+
+pub(crate) fn row() -> Row {
+    let entry = Entry {
+        id: MEMORY,
+        content: Text::clip("the harbour office opens at 07:40"),
+        tags: List::clip([Name::clip("harbour")]),
+        label: label(),
+        session: Some(SESSION),
+    };
+    Row { entry, area: Area::User, created_ms: 5 }
+}
+
+pub(crate) fn record(index: u64) -> Record {
+    let event = Event::new(Action::ToolDecided, Result3::Blocked).about("bash").in_turn(SESSION, TURN);
+    Record {
+        index,
+        time_ms: 1_000 + index,
+        witness: Name::clip("gate"),
+        serial: Serial { life: u64::MAX, number: index },
+        event,
+        hash: [0xab; 32],
+    }
+}
+
+/// A checkpoint of 7 entries, as audit signs them.
+pub(crate) fn note() -> Text<NOTE> {
+    Text::clip(
+        "cordon/canned\n7\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n\u{2014} cordon/canned AAAAAA==\n",
+    )
+}

@@ -1,0 +1,183 @@
+//! What can stand on the record: one closed enum, with the category and the severity that follow from each. There is
+//! no free-form payload.
+
+use crate::audit::Result3;
+use serde::{Deserialize, Serialize};
+
+/// What happened. Closed: there is no free-form payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// A message was accepted.
+    MessageAccepted,
+    /// The scanner's verdict on a message kept it from being answered.
+    MessageBlocked,
+    /// A turn was started.
+    TurnStarted,
+    /// A turn ended.
+    TurnEnded,
+    /// A runner ended before its turn did, and the turn is taken up again.
+    TurnRetried,
+    /// A model call was decided on; the effect follows.
+    ModelDecided,
+    /// A model call ended.
+    ModelEnded,
+    /// A tool call was decided on; the effect follows if it was released.
+    ToolDecided,
+    /// A tool call ended.
+    ToolEnded,
+    /// A session's label was raised.
+    LabelRaised,
+    /// An answer was released to its receiver.
+    AnswerReleased,
+    /// A canary was found in what was to leave.
+    CanaryLeaked,
+    /// A secret was found in what was to leave, and cut out.
+    SecretRedacted,
+    /// A secret was put into a request.
+    SecretUsed,
+    /// A secret was asked for a host it is not bound to.
+    SecretMisdirected,
+    /// A secret was stored or replaced.
+    SecretSet,
+    /// A secret was removed.
+    SecretRemoved,
+    /// A memory row was written.
+    MemoryWritten,
+    /// A memory row was deleted.
+    MemoryDeleted,
+    /// A user was added.
+    UserAdded,
+    /// A user was removed.
+    UserRemoved,
+    /// A session was ended by its user.
+    SessionEnded,
+    /// A workspace was attached.
+    WorkspaceAttached,
+    /// A workspace was removed.
+    WorkspaceRemoved,
+    /// An operator's command was refused for want of a role.
+    OperatorRefused,
+    /// A process was restarted, held or released, or the host stopped, by an operator.
+    OperatorCommand,
+    /// A person was asked to approve a call.
+    ApprovalAsked,
+    /// A person answered, or nobody did in time.
+    ApprovalAnswered,
+    /// A grant for a session was given or taken back.
+    GrantChanged,
+    /// A person let one value go to one sink that its label keeps it from.
+    Declassified,
+    /// The tools that a turn will need were fixed before it read anything untrusted.
+    PlanLocked,
+    /// The owner's policies changed.
+    PolicyChanged,
+    /// The scanner found what is an alert: an injection, a secret of the host itself, or what a tool declares one;
+    /// or audit saw too many of the same refusals.
+    Alert,
+    /// A torn last write was cut off the record at start; `bytes` says how much.
+    RecordRepaired,
+    /// Entries past their retention were removed, their hashes kept; the subject says which.
+    RecordSealed,
+    /// The record is signed with another key from here on; the hash is that of the note both keys signed.
+    KeyRotated,
+}
+
+/// What an action belongs to. Derived, so that it cannot differ from the action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Who may do what, and secrets.
+    Auth,
+    /// Model and tool calls, and what was decided of them.
+    Tool,
+    /// The memory store.
+    Memory,
+    /// Labels, and what they hold back.
+    Label,
+    /// Messages, turns and answers.
+    Channel,
+    /// The host's own settings and its record.
+    Config,
+    /// Workspaces and jails.
+    Sandbox,
+}
+
+/// How much an event matters; greater matters more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A step on the way.
+    Debug,
+    /// What was done.
+    Info,
+    /// What was refused.
+    Warning,
+    /// What failed.
+    Error,
+    /// What a person must see, and is kept for ever.
+    Critical,
+}
+
+impl Action {
+    /// What it belongs to.
+    #[must_use]
+    pub const fn category(self) -> Category {
+        match self {
+            Self::MessageAccepted
+            | Self::MessageBlocked
+            | Self::TurnStarted
+            | Self::TurnEnded
+            | Self::TurnRetried
+            | Self::AnswerReleased
+            | Self::SessionEnded => Category::Channel,
+            Self::ModelDecided
+            | Self::ModelEnded
+            | Self::ToolDecided
+            | Self::ToolEnded
+            | Self::PlanLocked
+            | Self::ApprovalAsked
+            | Self::ApprovalAnswered => Category::Tool,
+            Self::LabelRaised | Self::CanaryLeaked | Self::SecretRedacted | Self::Declassified => {
+                Category::Label
+            }
+            Self::SecretUsed
+            | Self::SecretMisdirected
+            | Self::SecretSet
+            | Self::SecretRemoved
+            | Self::UserAdded
+            | Self::UserRemoved
+            | Self::OperatorRefused
+            | Self::GrantChanged
+            | Self::Alert => Category::Auth,
+            Self::MemoryWritten | Self::MemoryDeleted => Category::Memory,
+            Self::OperatorCommand
+            | Self::PolicyChanged
+            | Self::RecordRepaired
+            | Self::RecordSealed
+            | Self::KeyRotated => Category::Config,
+            Self::WorkspaceAttached | Self::WorkspaceRemoved => Category::Sandbox,
+        }
+    }
+
+    /// How much it matters, having come out so.
+    #[must_use]
+    pub const fn severity(self, result: Result3) -> Severity {
+        match (self, result) {
+            (
+                Self::CanaryLeaked
+                | Self::SecretMisdirected
+                | Self::Declassified
+                | Self::Alert
+                | Self::RecordRepaired
+                | Self::RecordSealed
+                | Self::KeyRotated,
+                _,
+            ) => Severity::Critical,
+            (_, Result3::Error) => Severity::Error,
+            (_, Result3::Blocked) => Severity::Warning,
+            (Self::TurnStarted | Self::ModelDecided | Self::PlanLocked, Result3::Success) => Severity::Debug,
+            (_, Result3::Success) => Severity::Info,
+        }
+    }
+}

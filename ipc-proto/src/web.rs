@@ -1,0 +1,163 @@
+//! Web fetches and searches the public web, over connections that dialer made. It holds no secret and serves the
+//! gate alone; everything it gives back is untrusted.
+
+use crate::credproxy::{CredError, Header};
+use crate::dialer::DialError;
+use crate::service::service;
+use crate::{Blob, List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a page that are read at most, and by default.
+pub const PAGE_BOUND: usize = 1024 * 1024;
+/// Time for one fetch by default, ms.
+pub const FETCH_MS: u32 = 10_000;
+/// Time for one fetch at most, ms.
+pub const FETCH_MAX_MS: u32 = 30_000;
+/// Redirects followed at most, each checked whole.
+pub const REDIRECTS: u8 = 5;
+/// Bytes of a URL.
+pub const URL_BOUND: usize = 2048;
+
+/// How a fetch asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Reads the head.
+    Head,
+    /// Sends.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+/// What a profile or the owner lets be reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The hosts on the list.
+    #[default]
+    Allowlist,
+    /// All but the hosts on the list.
+    Blocklist,
+    /// All public hosts.
+    Unrestricted,
+}
+
+/// Which addresses a fetch and each of its redirects may go to. Public addresses alone, whatever this says, save
+/// hosts that the configuration names for this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// How the lists are meant.
+    pub mode: Mode,
+    /// Host globs, `*` standing for any number of labels or characters within one: with `allowlist` the only ones.
+    pub allow: List<Text<253>, 64>,
+    /// Host globs that are refused, in every mode.
+    pub block: List<Text<253>, 64>,
+    /// Ports that are refused.
+    pub blocked_ports: List<u16, 64>,
+    /// `host:port` that may be reached although not public; the lists hold for them all the same.
+    pub private: List<Text<260>, 32>,
+}
+
+/// A fetch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fetch {
+    /// Where.
+    pub url: Text<URL_BOUND>,
+    /// How.
+    pub method: Method,
+    /// Headers besides those web sets; not carried to another origin.
+    pub headers: List<Header, 16>,
+    /// What is sent with it; not carried over a redirect.
+    pub body: Option<Blob<65536>>,
+    /// Bytes read at most.
+    pub max_bytes: u32,
+    /// Time for all of it, ms.
+    pub timeout_ms: u32,
+    /// Where it may go.
+    pub rule: Rule,
+}
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// HTTP status.
+    pub status: u16,
+    /// The address it came from in the end.
+    pub url: Text<URL_BOUND>,
+    /// Its media type.
+    pub media_type: Text<128>,
+    /// Its text: HTML as readable text, other text as it is; bytes that are no text are named, not shown.
+    pub text: Text<PAGE_BOUND>,
+    /// More followed than was read.
+    pub cut: bool,
+    /// Redirects that were followed.
+    pub redirects: u8,
+}
+
+/// A hit of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Its title.
+    pub title: Text<512>,
+    /// Its address.
+    pub url: Text<URL_BOUND>,
+    /// The words around the match.
+    pub snippet: Text<2048>,
+}
+
+/// Why nothing was fetched or found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum WebError {
+    /// The address, or one that it redirected to, is refused by the rule; the reason is a fixed phrase.
+    #[error("the address is refused: {0}")]
+    Refused(Name),
+    /// No connection.
+    #[error("no connection: {0}")]
+    Dial(DialError),
+    /// TLS failed.
+    #[error("the TLS handshake failed")]
+    Tls,
+    /// The server broke HTTP, or went away.
+    #[error("the server broke the protocol or went away")]
+    Upstream,
+    /// More redirects than are followed.
+    #[error("more than {REDIRECTS} redirects")]
+    Redirects,
+    /// It took too long.
+    #[error("no answer in time")]
+    TimedOut,
+    /// No search provider is configured.
+    #[error("no search provider is configured: set `web.search.provider`")]
+    NoProvider,
+    /// The search provider refused or failed.
+    #[error("the search provider answered with status {0}")]
+    Provider(u16),
+    /// The search provider's credentials.
+    #[error("{0}")]
+    Credentials(CredError),
+    /// The query is empty or over 500 characters, or another field is out of its bounds.
+    #[error("a field is out of its bounds: {0}")]
+    BadRequest(Name),
+    /// Too many fetches at once.
+    #[error("too many fetches at once")]
+    Busy,
+}
+
+service! {
+    /// The public web.
+    pub trait Web {
+        /// Fetches one address.
+        [once, 128, 40]
+        async fn fetch(fetch: Fetch) -> Result<Page, WebError>;
+        /// Searches; `max` is 1 to 20.
+        [once, 4, 40]
+        async fn search(query: Text<2048>, max: u8) -> Result<List<Found, 20>, WebError>;
+    }
+}

@@ -1,0 +1,104 @@
+//! The keys of `[[user]]` and `[agent.NAME]`. It holds no logic.
+
+use super::{Key, TOOLS};
+use crate::forms::{IDENTITY, MODEL, NAME, PATH};
+use crate::kind::{Kind, Preset};
+use manifest::Process::{Agentd, Gate, Router};
+
+/// The keys.
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "user[].name",
+        kind: Kind::Text(&NAME),
+        preset: Preset::Required,
+        seen_by: &[Router],
+        means: "The user's name, which no other has.",
+    },
+    Key {
+        path: "user[].role",
+        kind: Kind::Word(&["owner", "user", "guest"]),
+        preset: Preset::Required,
+        seen_by: &[Router],
+        means: "`guest`: may talk to agents. `user`: the same, with sessions, memory and workspaces of their own. \
+                `owner`: everything.",
+    },
+    Key {
+        path: "user[].uids",
+        kind: Kind::List { of: &Kind::Number { min: 0, max: u32::MAX }, max: 16 },
+        preset: Preset::List(&[]),
+        seen_by: &[Router],
+        means: "Uids of this machine that are this user. Root and whoever runs the host are owners without being listed.",
+    },
+    Key {
+        path: "user[].channels",
+        kind: Kind::List { of: &Kind::Text(&IDENTITY), max: 16 },
+        preset: Preset::List(&[]),
+        seen_by: &[Router],
+        means: "Who this user is on messaging platforms. Nobody else may be listed with the same.",
+    },
+    Key {
+        path: "agent.NAME.model",
+        kind: Kind::Text(&MODEL),
+        preset: Preset::Text("offline/reader"),
+        seen_by: &[Router, Gate],
+        means: "Which model answers: `offline/reader`, `offline/hijackable` (for tests), `scripted/FILE` (a file of \
+                replies in the model process's own folder), or a provider's name and its model's.",
+    },
+    Key {
+        path: "agent.NAME.prompt_file",
+        kind: Kind::Text(&PATH),
+        preset: Preset::Nothing,
+        seen_by: &[Router, Gate],
+        means: "A file of at most 60 KiB of text that the model is told after the base rules. It is read once, at \
+                start; nobody else may be able to write it.",
+    },
+    Key {
+        path: "agent.NAME.tools",
+        kind: Kind::List { of: &Kind::Word(TOOLS), max: 64 },
+        preset: Preset::List(TOOLS),
+        seen_by: &[Router, Gate],
+        means: "The tools it may use; an empty list is none. The `memory_*` tools are there only with a memory.",
+    },
+    Key {
+        path: "agent.NAME.profile",
+        kind: Kind::Word(&["paranoid", "standard", "power-user"]),
+        preset: Preset::Text("paranoid"),
+        seen_by: &[Router, Gate],
+        means: "Which policy it is held to.",
+    },
+    Key {
+        path: "agent.NAME.limits.tool_calls",
+        kind: Kind::Number { min: 1, max: 1000 },
+        preset: Preset::Number(50),
+        seen_by: &[Router, Gate],
+        means: "Tool calls in one turn.",
+    },
+    Key {
+        path: "agent.NAME.limits.tool_failures",
+        kind: Kind::Number { min: 1, max: 50 },
+        preset: Preset::Number(3),
+        seen_by: &[Router, Gate],
+        means: "Failures in a row of one tool after which it is refused for the rest of the turn.",
+    },
+    Key {
+        path: "agent.NAME.limits.seconds",
+        kind: Kind::Number { min: 1, max: 3600 },
+        preset: Preset::Number(120),
+        seen_by: &[Agentd, Router, Gate],
+        means: "Wall clock of a turn, seconds. The largest of all agents is the longest that any runner lives.",
+    },
+    Key {
+        path: "agent.NAME.limits.output_tokens",
+        kind: Kind::Number { min: 256, max: 200_000 },
+        preset: Preset::Number(4096),
+        seen_by: &[Router, Gate],
+        means: "Tokens of one answer.",
+    },
+    Key {
+        path: "agent.NAME.limits.model_calls_per_hour",
+        kind: Kind::Number { min: 1, max: 100_000 },
+        preset: Preset::Number(600),
+        seen_by: &[Router, Gate],
+        means: "Model calls of one session in an hour.",
+    },
+];

@@ -1,0 +1,117 @@
+//! Second pass over `[tool.TOOL]`: each table becomes what is declared of that tool, whole; what is left out has the
+//! default of `ipc_proto::capability`, which the table of keys states as well.
+
+use crate::forms::patterns_hold;
+use crate::problem::Problems;
+use crate::shape::{Entry, Leaf, Table, Value};
+use crate::view::View;
+use ipc_proto::capability::Capability;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// Reads them.
+#[must_use]
+pub fn resolve(file: &View<'_>, problems: &mut Problems) -> BTreeMap<String, Capability> {
+    let tools = file.table("tool");
+    let mut declared = BTreeMap::new();
+    for name in tools.names() {
+        let view = tools.named("TOOL", name);
+        undeclared(&view, problems);
+        too_large(&view, problems);
+        let json = view.written().map_or(Json::Null, table);
+        match serde_json::from_value(json) {
+            Ok(capability) => {
+                declared.insert(name.to_owned(), capability);
+            }
+            // What the table of keys let through and the interface does not know, a test would have found.
+            Err(fault) => problems.add(view.line(""), &view.key(""), fault, "a capability"),
+        }
+    }
+    declared
+}
+
+/// What vouches for an argument is said of one that matters.
+fn undeclared(view: &View<'_>, problems: &mut Problems) {
+    let relevant = view.texts("relevant_args");
+    for (n, (line, name)) in view.texts("record_args").into_iter().enumerate() {
+        if !relevant.iter().any(|(_, other)| *other == name) && !view.wrong("relevant_args") {
+            let key = format!("{}[{n}]", view.key("record_args"));
+            problems.add(line, &key, format!("{name} is not relevant"), "one of `relevant_args`");
+        }
+    }
+}
+
+/// Patterns that hold one by one can be too large together.
+fn too_large(tool: &View<'_>, problems: &mut Problems) {
+    let view = tool.table("approval");
+    let patterns = view.texts("danger_patterns");
+    if !patterns_hold(&patterns.iter().map(|(_, pattern)| pattern.as_str()).collect::<Vec<_>>()) {
+        let what = "these patterns are too large together";
+        problems.add(
+            view.line("danger_patterns"),
+            &view.key("danger_patterns"),
+            what,
+            "fewer or simpler ones",
+        );
+    }
+}
+
+/// A checked table as the JSON of what it declares. What was wrong in it was reported.
+fn table(table: &Table) -> Json {
+    let part = |(name, entry): (&String, &Entry)| match entry {
+        Entry::Leaf(Leaf { value: given, .. }) => Some((name.clone(), value(given))),
+        Entry::Table(inner) => Some((name.clone(), self::table(inner))),
+        Entry::Rows(_) | Entry::Wrong(_) => None,
+    };
+    Json::Object(table.entries.iter().filter_map(part).collect::<Map<_, _>>())
+}
+
+fn value(given: &Value) -> Json {
+    match given {
+        Value::Number(number) => Json::from(*number),
+        Value::Flag(flag) => Json::from(*flag),
+        Value::Text(text) => Json::from(text.as_str()),
+        Value::List(items) => items.iter().map(|item| value(&item.value)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+    use crate::kind::Preset;
+
+    /// The defaults of the interface, by the paths that the table of keys uses.
+    fn defaults() -> BTreeMap<String, Json> {
+        let Json::Object(all) = serde_json::to_value(Capability::default()).unwrap() else { panic!() };
+        let mut flat = BTreeMap::new();
+        for (name, value) in all {
+            match value {
+                Json::Object(part) => {
+                    flat.extend(part.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+                }
+                value => {
+                    flat.insert(name, value);
+                }
+            }
+        }
+        flat
+    }
+
+    #[test]
+    fn the_table_of_keys_has_every_field_of_a_capability_with_its_default() {
+        let mut expected = defaults();
+        for key in keys::all() {
+            let Some(path) = key.path.strip_prefix("tool.TOOL.") else { continue };
+            let stated = match key.preset {
+                Preset::Flag(flag) => Json::from(flag),
+                Preset::Number(number) => Json::from(number),
+                Preset::Text(text) => Json::from(text),
+                Preset::List(items) => items.iter().map(|item| Json::from(*item)).collect(),
+                Preset::Nothing | Preset::Required => Json::Null,
+            };
+            assert_eq!(expected.remove(path), Some(stated), "{path}");
+        }
+        assert!(expected.is_empty(), "no key for {expected:?}");
+    }
+}

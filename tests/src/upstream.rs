@@ -1,0 +1,79 @@
+//! A server on loopback that stands for the web: it gives pages, and keeps every request.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// The server; it ends with the test.
+pub struct Upstream {
+    /// Its port.
+    pub port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Upstream {
+    /// A server that answers every request with this text.
+    #[must_use]
+    pub fn start(page: &str) -> Self {
+        let page = page.to_owned();
+        Self::answering("text/plain", move |_| page.clone())
+    }
+
+    /// A server that answers a request, head and body, with a text of this type. A request is kept before it is
+    /// answered.
+    #[must_use]
+    pub fn answering(mime: &'static str, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        let heard = Arc::<Mutex<Vec<String>>>::default();
+        let (keeps, answer) = (Arc::clone(&heard), Arc::new(answer));
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let (keeps, answer) = (Arc::clone(&keeps), Arc::clone(&answer));
+                thread::spawn(move || {
+                    let request = request(&stream);
+                    keeps.lock().expect("the requests").push(request.clone());
+                    drop(stream.write_all(reply(mime, &answer(&request)).as_bytes()));
+                });
+            }
+        });
+        Self { port, heard }
+    }
+
+    /// Its address with this path.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Every request so far, head and body.
+    #[must_use]
+    pub fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("the requests").clone()
+    }
+}
+
+fn request(stream: &TcpStream) -> String {
+    let (mut head, mut length) = (String::new(), 0);
+    let mut reader = BufReader::new(stream);
+    for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+        if let Some((name, value)) = line.split_once(": ")
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.parse().unwrap_or(0);
+        }
+        head.push_str(&line);
+        head.push('\n');
+    }
+    let mut body = Vec::new();
+    drop(reader.take(length).read_to_end(&mut body));
+    head + &String::from_utf8_lossy(&body)
+}
+
+fn reply(mime: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {mime}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
