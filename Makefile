@@ -17,7 +17,7 @@ check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(MAKE) --no-print-directory deny
-	$(CARGO) test --quiet -p tests --test style
+	$(CARGO) test --quiet --workspace --test style
 
 deny: ## licences, sources and bans always, from what is on this disk; advisories where their database can be had
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install cargo-deny --locked --quiet
@@ -34,7 +34,7 @@ test: build ## everything this user may run; what needs root is named, not skipp
 
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
-	$(CARGO) test --quiet -p tests --test confined -- --ignored
+	$(CARGO) test --quiet --workspace --test confined -- --ignored
 
 demo: release
 	deploy/demo
