@@ -3,12 +3,15 @@ SHELL := /bin/bash
 CARGO ?= cargo
 PREFIX ?= /usr
 DESTDIR ?=
+# The labelled data that `make eval` judges by, which is not part of this repository.
+CORPORA ?= ../shared/corpora/dev
 PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory web model router gate control runner
 
 .PHONY: build release check test test-confined demo run bench eval install uninstall deny
 
+# Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
-	$(CARGO) build --workspace --bins
+	$(CARGO) build --workspace --all-targets
 
 release:
 	$(CARGO) build --release --workspace --bins
@@ -20,7 +23,7 @@ check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) test --quiet --workspace --test style
 
 deny: ## licences, sources and bans always, from what is on this disk; advisories where their database can be had
-	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install cargo-deny --locked --quiet
+	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install cargo-deny --locked --quiet --debug
 	@$(CARGO) fetch --locked --quiet || echo "crates of other platforms could not be fetched; what is here is checked" >&2
 	$(CARGO) deny --offline --workspace check --hide-inclusion-graph bans licenses sources
 	@timeout 60 $(CARGO) deny fetch db >/dev/null 2>&1 || true; \
@@ -46,8 +49,8 @@ bench: release
 	$(CARGO) run --release --quiet -p tests --bin bench
 
 eval: release ## how well the judges judge: the scanner on its corpora, the policies on AgentDojo's plans
-	$(CARGO) run --release --quiet -p scanner --example eval
-	$(CARGO) run --release --quiet -p scanner --example fit
+	$(CARGO) run --release --quiet -p scanner --example eval -- $(CORPORA)
+	$(CARGO) run --release --quiet -p scanner --example fit -- $(CORPORA)
 	$(CARGO) run --release --quiet -p policy --example agentdojo
 
 install: release

@@ -11,13 +11,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 /// # Errors
 /// It is not installed, or cannot be run.
 pub(crate) fn run(name: &'static str, arguments: &[&OsStr]) -> Result<Output, Failure> {
-    let program = find(name).ok_or(Failure::NoProgram { name })?;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an operator's own program, run as the operator, outside the host"
-    )]
-    let mut command = Command::new(program);
-    let run = command.args(arguments).stdin(Stdio::null()).output();
+    let run = command(name)?.args(arguments).stdin(Stdio::null()).output();
     run.map_err(|error| Failure::Program { name, why: error.to_string() })
 }
 
@@ -27,16 +21,19 @@ pub(crate) fn run(name: &'static str, arguments: &[&OsStr]) -> Result<Output, Fa
 /// # Errors
 /// It is not installed, or cannot be run, or was killed.
 pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCode, Failure> {
+    let status = command(name)?.args(arguments).status();
+    let status = status.map_err(|error| Failure::Program { name, why: error.to_string() })?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
+}
+
+fn command(name: &'static str) -> Result<Command, Failure> {
     let program = find(name).ok_or(Failure::NoProgram { name })?;
     #[expect(
         clippy::disallowed_methods,
         reason = "an operator's own program, run as the operator, outside the host"
     )]
-    let mut command = Command::new(program);
-    let status = command.args(arguments).status();
-    let status = status.map_err(|error| Failure::Program { name, why: error.to_string() })?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
+    Ok(Command::new(program))
 }
 
 fn find(name: &str) -> Option<PathBuf> {

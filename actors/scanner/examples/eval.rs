@@ -1,9 +1,10 @@
 //! Prints what the engine finds and misses on the development corpora, and how fast it is.
-//! Reads /work/shared/corpora/dev (or the folder given) through `gzip`; a tool for people, no part of the process.
+//! `eval FOLDER` reads them through `gzip`; a tool for people, no part of the process.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::exit,
     reason = "a tool for people: a bad corpus may end it"
 )]
 #![expect(clippy::disallowed_methods, reason = "gzip is the only program it starts, outside every actor")]
@@ -56,6 +57,7 @@ fn percent(part: usize, whole: usize) -> f64 {
 
 fn rows(folder: &str, file: &str) -> Vec<Value> {
     let out = Command::new("gzip").args(["-dc", &format!("{folder}/{file}.jsonl.gz")]).output().unwrap();
+    assert!(out.status.success(), "{folder}/{file}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -117,10 +119,10 @@ fn speed(name: &str, bytes: usize, run: impl Fn()) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let show = arguments.iter().any(|word| word == "--show");
-    let folder = arguments
-        .iter()
-        .find(|word| !word.starts_with("--"))
-        .map_or("/work/shared/corpora/dev", String::as_str);
+    let Some(folder) = arguments.iter().find(|word| !word.starts_with("--")) else {
+        println!("usage: eval FOLDER [--show], a folder with injection, secrets and unicode .jsonl.gz");
+        std::process::exit(2);
+    };
     let [injection, secrets, unicode] = ["injection", "secrets", "unicode"].map(|file| rows(folder, file));
     let before = pss();
     let engine = Engine::new();

@@ -1,10 +1,11 @@
 //! Makes the weights of the linear model from the development corpora, and says by cross-validation what they are
-//! worth on texts they were not made from. `fit [FOLDER] [--write]`: without `--write` it only tells.
+//! worth on texts they were not made from. `fit FOLDER [--write]`: without `--write` it only tells.
 //! Deterministic: the same corpora give the same bytes. A tool for people, no part of the process.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::exit,
     clippy::cast_possible_truncation,
     reason = "a tool for people: a bad corpus may end it"
 )]
@@ -44,6 +45,7 @@ struct Weights {
 
 fn rows(folder: &str) -> Vec<Row> {
     let out = Command::new("gzip").args(["-dc", &format!("{folder}/injection.jsonl.gz")]).output().unwrap();
+    assert!(out.status.success(), "{folder}: {}", String::from_utf8_lossy(&out.stderr));
     let text = String::from_utf8(out.stdout).unwrap();
     let values = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut rows: Vec<Row> = values
@@ -178,8 +180,11 @@ fn tell(title: &str, rows: &[Row], found: impl Fn(usize) -> bool) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let folder = arguments.iter().find(|word| !word.starts_with("--"));
-    let rows = rows(folder.map_or("/work/shared/corpora/dev", String::as_str));
+    let Some(folder) = arguments.iter().find(|word| !word.starts_with("--")) else {
+        println!("usage: fit FOLDER [--write], a folder with injection.jsonl.gz");
+        std::process::exit(2);
+    };
+    let rows = rows(folder);
     let engine = Engine::new();
     let by_rule: Vec<bool> = rows
         .iter()

@@ -31,7 +31,7 @@ fn a_keyed_provider_is_asked_through_credproxy_with_the_secret_named_and_never_s
         (
             SearchProvider::Tavily,
             "https://api.tavily.com/search",
-            r#"{"max_results":3,"query":"two wörds&"}"#,
+            r#"{"query":"two wörds&","max_results":3}"#,
             true,
         ),
     ];

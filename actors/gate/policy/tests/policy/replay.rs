@@ -6,21 +6,7 @@ use policy::offline::Simulation;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Suite, tool, effect, security-relevant arguments; a tool that is not here reads.
-pub(crate) const EFFECTS: &[(&str, &str, &str, &[&str])] = &[
-    ("slack", "add_user_to_channel", "write", &["user"]),
-    ("slack", "send_direct_message", "send", &[]),
-    ("slack", "send_channel_message", "send", &[]),
-    ("slack", "invite_user_to_slack", "send", &["user_email"]),
-    ("slack", "remove_user_from_slack", "delete", &["user"]),
-    ("slack", "post_webpage", "send", &["url"]),
-    ("slack", "get_webpage", "read", &["url"]),
-    ("banking", "send_money", "pay", &["recipient"]),
-    ("banking", "schedule_transaction", "pay", &["recipient"]),
-    ("banking", "update_scheduled_transaction", "pay", &["recipient"]),
-    ("banking", "update_password", "write", &["password"]),
-    ("banking", "update_user_info", "write", &["street", "city"]),
-];
+const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/corpora/");
 
 /// What came of one suite.
 #[derive(Debug, Default)]
@@ -40,27 +26,33 @@ pub(crate) struct Suite {
     pub(crate) asked: BTreeMap<String, usize>,
 }
 
-/// Reads the plan; it is gzip of JSON.
-pub(crate) fn plan(path: &str) -> Value {
-    #[expect(clippy::disallowed_methods, reason = "gzip is the only program it starts, outside every actor")]
-    let out = std::process::Command::new("gzip").args(["-dc", path]).output().unwrap();
-    assert!(out.status.success(), "{path} cannot be read: {}", String::from_utf8_lossy(&out.stderr));
-    serde_json::from_slice(&out.stdout).unwrap()
+/// Reads the plan of this path, or the one that is kept for the tests.
+pub(crate) fn plan(path: Option<&str>) -> Value {
+    read(path.unwrap_or(&format!("{CORPORA}agentdojo_plan.json")))
+}
+
+fn read(path: &str) -> Value {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::from_str(&text).unwrap()
 }
 
 /// Replays every suite of a plan.
 pub(crate) fn replay(engine: &Engine, plan: &Value, profile: &str) -> Vec<Suite> {
+    let effects = read(&format!("{CORPORA}agentdojo_effects.json"));
     let suites = plan["suites"].as_object().unwrap();
-    suites.iter().map(|(name, suite)| of_suite(engine, name, suite, profile)).collect()
+    suites
+        .iter()
+        .map(|(name, suite)| of_suite(engine, (name.as_str(), suite), &effects[name], profile))
+        .collect()
 }
 
-fn of_suite(engine: &Engine, name: &str, suite: &Value, profile: &str) -> Suite {
+fn of_suite(engine: &Engine, (name, suite): (&str, &Value), effects: &Value, profile: &str) -> Suite {
     let mut run = Run { simulation: Simulation::new(engine).unwrap(), profile: profile.to_owned() };
     for tool in list(&suite["tools"]) {
         let tool = tool["name"].as_str().unwrap();
-        let known = EFFECTS.iter().find(|(suite, known, ..)| *suite == name && *known == tool);
-        let (effect, relevant) =
-            known.map_or(("read", &[][..]), |(_, _, effect, relevant)| (effect, relevant));
+        let reads = json!(["read", []]);
+        let known = effects.get(tool).unwrap_or(&reads);
+        let (effect, relevant) = (&known[0], &known[1]);
         run.tell(&json!({"event": "tool", "name": tool, "effect": effect, "relevant_args": relevant}));
     }
     let mut out = Suite { name: name.to_owned(), ..Suite::default() };
