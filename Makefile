@@ -5,9 +5,12 @@ PREFIX ?= /usr
 DESTDIR ?=
 # The labelled data that `make eval` judges by, which is not part of this repository.
 CORPORA ?= ../shared/corpora/dev
+# Faults and runs of `make chaos`; a CHAOS_SEED of an earlier run has the same faults fall again.
+CHAOS_FAULTS ?= 2000
+CHAOS_RUNS ?= 1
 PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory web model router gate control runner
 
-.PHONY: build release check test test-confined demo run bench eval install uninstall deny
+.PHONY: build release check test test-confined demo run bench chaos eval install uninstall deny
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -48,6 +51,9 @@ run: release
 bench: release
 	$(CARGO) run --release --quiet -p tests --bin bench
 
+chaos: release ## a real host under people and faults, and then the laws; as root with a disk that fills and stalls
+	target/release/chaos --faults $(CHAOS_FAULTS) --runs $(CHAOS_RUNS)
+
 eval: release ## how well the judges judge: the scanner on its corpora, the policies on AgentDojo's plans
 	$(CARGO) run --release --quiet -p scanner --example eval -- $(CORPORA)
 	$(CARGO) run --release --quiet -p scanner --example fit -- $(CORPORA)
@@ -63,10 +69,11 @@ install: release
 	install -m 644 deploy/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 	install -m 644 deploy/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -D -m 644 deploy/cordon.service $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon.service
+	install -D -m 644 deploy/cordon-forward.service $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon-forward.service
 	install -D -m 644 deploy/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
 
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/cordon
 	rm -f $(DESTDIR)$(PREFIX)/bin/agentd $(DESTDIR)$(PREFIX)/bin/agentctl
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/{agentd,agentctl}.8 $(DESTDIR)$(PREFIX)/share/man/man5/cordon.toml.5
-	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
+	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/{cordon,cordon-forward}.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf

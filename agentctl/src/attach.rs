@@ -106,7 +106,10 @@ async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
         Some(Answer::Ok) => Ok(WorkspaceId::from_bytes(id)),
         Some(Answer::NotADirectory) => Err(Failure::NotADirectory(directory.to_owned())),
         Some(Answer::Full) => Err(Failure::TooManyAttached),
-        Some(Answer::NotYours | Answer::NoSuchProcess) | None => Err(Failure::NotYours(directory.to_owned())),
+        Some(
+            Answer::NotYours | Answer::NoSuchProcess | Answer::Frozen | Answer::NotFrozen | Answer::Restless,
+        )
+        | None => Err(Failure::NotYours(directory.to_owned())),
     }
 }
 

@@ -1,9 +1,10 @@
 //! `agentctl attest`: the kernel's word on every running process beside the table's.
 //!
 //! Control only says which pids to look at, and even that is checked against the parent the kernel names. What the
-//! kernel withholds is `unreadable` and never equal by default.
+//! kernel withholds is `unreadable` and never equal by default. A difference is told to the host, for its record.
 
 mod descriptors;
+mod drift;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::kernel::{self, Word};
 use crate::link::Peer;
 use crate::status;
+use drift::Drift;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use judge::{Finding, Scene, Verdict};
 use manifest::{Process, Row};
@@ -42,10 +44,12 @@ pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
         findings = look(app).await?;
     }
     let different = count(&findings, Verdict::Different);
+    let drift = drift::report(app, &drift::differing(&findings)).await;
     if app.out.json {
-        app.out.json_line(&document(&findings))?;
+        app.out.json_line(&document(&findings, &drift))?;
     } else {
         print(app, &findings, all)?;
+        drift.print(app)?;
     }
     Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -125,7 +129,7 @@ fn count(findings: &[Finding], verdict: Verdict) -> usize {
     findings.iter().filter(|finding| finding.verdict == verdict).count()
 }
 
-fn document(findings: &[Finding]) -> Value {
+fn document(findings: &[Finding], drift: &Drift) -> Value {
     let [equal, different, unreadable] =
         [Verdict::Equal, Verdict::Different, Verdict::Unreadable].map(|verdict| count(findings, verdict));
     let rows: Vec<Value> = findings.iter().map(Finding::json).collect();
@@ -133,6 +137,8 @@ fn document(findings: &[Finding]) -> Value {
         "ok": different == 0,
         "summary": { "equal": equal, "different": different, "unreadable": unreadable },
         "rows": rows,
+        "recorded": drift.recorded,
+        "not_recorded": drift.refused,
     });
     if let (true, Some(map)) = (different > 0, document.as_object_mut()) {
         let message = format!("{different} properties differ from the table");

@@ -5,6 +5,7 @@
 mod prove;
 mod query;
 mod verify;
+mod witness;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ pub(crate) enum Audit {
     /// Print the signed checkpoint of the record, to be kept elsewhere
     Checkpoint,
     /// Keep checkpoints elsewhere, and check the record against the last
-    Witness(verify::Witness),
+    Witness(witness::Witness),
     /// Show how many of what is on the record
     Stats {
         /// Of the record in this folder, without a host
@@ -78,7 +79,7 @@ pub(crate) async fn run(app: &App, command: Audit) -> Outcome {
         Audit::Verify(verify) => verify::verify(app, verify).await,
         Audit::Prove { index, checkpoint, dir } => prove::prove(app, index, checkpoint, dir).await,
         Audit::Checkpoint => prove::checkpoint(app).await,
-        Audit::Witness(witness) => verify::witness(app, witness).await,
+        Audit::Witness(witness) => witness::witness(app, witness).await,
         Audit::Stats { dir } => query::stats(app, dir).await,
         Audit::Export(export) => query::export(app, export).await,
         Audit::Digest { day } => prove::digest(app, &day).await,

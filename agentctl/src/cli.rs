@@ -3,8 +3,8 @@
 use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
-    approvals, audit, chat, config, cred, listings, memory, message, policy, sandbox, scan, session, user,
-    web, workspace,
+    approvals, audit, backup, chat, config, cred, listings, memory, message, policy, queue, sandbox, scan,
+    session, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -87,6 +87,14 @@ pub(crate) enum Command {
     },
     /// Stop the host
     Shutdown,
+    /// Show what waits and what runs, in numbers
+    Queue,
+    /// Have messages wait; turns that have begun go on
+    Pause(queue::Which),
+    /// Let paused messages go on
+    Resume(queue::Which),
+    /// End turns, and what waits behind them, at once
+    Stop(queue::Stop),
     /// Talk to an agent
     Chat(chat::Chat),
     /// Conversations
@@ -119,6 +127,9 @@ pub(crate) enum Command {
     /// The record of what was decided and done
     #[command(subcommand)]
     Audit(audit::Audit),
+    /// The whole state of the host in one file, and back
+    #[command(subcommand)]
+    Backup(backup::Backup),
     /// Secrets: they go in and never come out
     #[command(subcommand)]
     Cred(cred::Cred),
@@ -222,6 +233,10 @@ mod tests {
             "cred set NAME VALUE --host h",
             "message trace not-an-id",
             "message list --limit 0",
+            "message requeue not-an-id",
+            "message requeue 01010101-0101-0101-0101-010101010101 --edit --text new",
+            "stop",
+            "stop --session s --all",
             "memory list --limit 101",
             "memory add text --area nowhere",
             "user add bob --role king",

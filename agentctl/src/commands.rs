@@ -3,15 +3,13 @@
 use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
-    approvals, attest, audit, chat, config, cred, events, inspect, listings, logs, memory, message, policy,
-    restart, rows, sandbox, scan, session, status, user, web, workspace,
+    approvals, attest, audit, backup, chat, config, cred, events, inspect, listings, logs, memory, message,
+    policy, queue, restart, rows, sandbox, scan, session, status, user, web, workspace,
 };
 use config::Config;
 use cred::Cred;
 use listings::{Agent, Model};
 use memory::Memory;
-use message::Message;
-use policy::Policy;
 use sandbox::Sandbox;
 use session::Session;
 use user::User;
@@ -31,12 +29,15 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Hold { name } => restart::hold(app, name).await,
         Command::Release { name } => restart::release(app, name).await,
         Command::Shutdown => restart::shutdown(app).await,
+        Command::Queue => queue::queue(app).await,
+        Command::Pause(which) => queue::pause(app, which, true).await,
+        Command::Resume(which) => queue::pause(app, which, false).await,
+        Command::Stop(what) => queue::stop(app, what).await,
         Command::Chat(arguments) => chat::chat(app, arguments).await,
         Command::Session(Session::List) => session::list(app).await,
         Command::Session(Session::Show { name }) => session::show(app, name).await,
         Command::Session(Session::End { name }) => session::end(app, name).await,
-        Command::Message(Message::List { limit }) => message::list(app, limit).await,
-        Command::Message(Message::Trace { id }) => message::trace(app, id).await,
+        Command::Message(command) => message::run(app, command).await,
         Command::User(User::List) => user::list(app).await,
         Command::User(User::Add(arguments)) => user::add(app, arguments).await,
         Command::User(User::Remove { name }) => user::remove(app, name).await,
@@ -59,15 +60,10 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Memory(Memory::List { limit, offset, place }) => {
             memory::list(app, limit, offset, place).await
         }
-        Command::Policy(Policy::List) => policy::list(app).await,
-        Command::Policy(Policy::Set { name, file }) => policy::set(app, name, &file).await,
-        Command::Policy(Policy::Remove { name }) => policy::remove(app, name).await,
-        Command::Policy(Policy::Check { files }) => policy::check(app, &files),
-        Command::Policy(Policy::Show { name }) => policy::show(app, name.as_deref()),
-        Command::Policy(Policy::Explain { call, policies }) => policy::explain(app, &call, &policies).await,
-        Command::Policy(Policy::Simulate { policies }) => policy::simulate(app, &policies),
+        Command::Policy(command) => policy::run(app, command).await,
         Command::Approvals(command) => approvals::run(app, command).await,
         Command::Audit(command) => audit::run(app, command).await,
+        Command::Backup(command) => backup::run(app, command).await,
         Command::Cred(Cred::Set { name, hosts }) => cred::set(app, name, hosts).await,
         Command::Cred(Cred::List) => cred::list(app).await,
         Command::Cred(Cred::Remove { name }) => cred::remove(app, name).await,

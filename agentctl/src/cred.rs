@@ -208,7 +208,15 @@ impl Drop for Quiet {
 }
 
 fn prompt(name: &str, value: &mut Vec<u8>, most: usize) -> io::Result<()> {
-    crate::out::Out::new(false).ask(&format!("value of {name} (not shown): "))?;
+    hidden(&format!("value of {name} (not shown): "), value, most)
+}
+
+/// Asks on the terminal for a line that is not shown while it is typed.
+///
+/// # Errors
+/// There is no terminal.
+pub(crate) fn hidden(question: &str, value: &mut Vec<u8>, most: usize) -> io::Result<()> {
+    crate::out::Out::new(false).ask(question)?;
     let _quiet = Quiet::new()?;
     read(value, most, true)
 }

@@ -2,6 +2,7 @@
 //!
 //! A message says what, which and why; it never holds a secret or content.
 
+use crate::backup::{Broken, Fault};
 use ipc_proto::audit::AuditError;
 use ipc_proto::bounded::TooLong;
 use ipc_proto::control::ControlError;
@@ -20,6 +21,12 @@ pub(crate) const UNREACHABLE: u8 = 69;
 pub(crate) const NOT_ALLOWED: u8 = 77;
 /// The configuration is wrong.
 pub(crate) const CONFIGURATION: u8 = 78;
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Backup(fault.into())
+    }
+}
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +115,14 @@ pub(crate) enum Failure {
         /// How.
         why: String,
     },
+    /// The person's own editor could not be run, or did not end well.
+    #[error("the editor {name}: {why}; VISUAL and EDITOR name another")]
+    Editor {
+        /// As the variable names it.
+        name: String,
+        /// What happened.
+        why: String,
+    },
     /// No agent of that name; the valid names are listed.
     #[error("no such agent; there are: {0}")]
     NoAgent(String),
@@ -122,6 +137,9 @@ pub(crate) enum Failure {
         /// In the host's words.
         message: String,
     },
+    /// A backup cannot be made, does not hold, or cannot be put back.
+    #[error("{0}")]
+    Backup(#[from] Broken),
     /// Interrupted twice, before the turn's end was seen.
     #[error("interrupted; the turn was asked to stop")]
     Interrupted,
@@ -153,9 +171,11 @@ impl Failure {
             Self::PublicKey { .. } => "public_key",
             Self::Seal => "seal",
             Self::NoProgram { .. } | Self::Program { .. } => "program",
+            Self::Editor { .. } => "editor",
             Self::NoAgent(_) => "no_agent",
             Self::NoProcess(_) => "no_process",
             Self::Turn { kind, .. } => kind,
+            Self::Backup(broken) => broken.fault.kind(),
             Self::Interrupted => "interrupted",
             Self::Output(_) => "output",
             Self::Runtime(_) => "runtime",
@@ -177,7 +197,7 @@ impl Failure {
                 ControlError::NotAllowed(_)
                 | ControlError::Router(RouterError::NoUser | RouterError::OwnerOnly),
             ) => NOT_ALLOWED,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::Backup(Broken { fault: Fault::Interrupted, .. }) => 130,
             _ => 1,
         }
     }
@@ -198,6 +218,8 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Audit(AuditError::NoDigest) => "no_digest",
         ControlError::Workspace(_) => "workspace",
         ControlError::NoModel(_) => "no_model",
+        ControlError::Frozen => "frozen",
+        ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),
     }
 }
@@ -227,6 +249,8 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::NotGrantable => "not_grantable",
         RouterError::NotApproved => "not_approved",
         RouterError::NoCall => "no_call",
+        RouterError::TooLate(_) => "too_late",
+        RouterError::NotDead(_) => "not_dead",
     }
 }
 

@@ -1,11 +1,19 @@
-//! `agentctl message`: where messages are, and every state they went through.
+//! `agentctl message`: where messages are, every state they went through, and what a person can still do about one.
 
 use crate::app::{App, Outcome};
-use crate::{text, view};
+use crate::failure::Failure;
+use crate::{edit, text, turn, view};
+use ipc_proto::Text;
+use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::method;
 use ipc_proto::ids::MessageId;
+use ipc_proto::router::{CallInfo, Effect, MessageView};
 use serde_json::json;
 use std::process::ExitCode;
+
+/// What is said to a person who changed nothing.
+const UNCHANGED: &str =
+    "the text is as it was, so nothing was put into the queue; without --edit it goes as it is";
 
 /// The commands of `message`.
 #[derive(clap::Subcommand)]
@@ -15,17 +23,56 @@ pub(crate) enum Message {
         /// At most so many
         #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=256))]
         limit: u16,
+        /// Only dead letters: what failed, or was given up after its last attempt
+        #[arg(long)]
+        dead: bool,
+    },
+    /// Show one message: its text, its states, its calls and what is known of their effects
+    Show {
+        /// The message's id
+        id: MessageId,
     },
     /// Show every state that a message went through
     Trace {
         /// The message's id
         id: MessageId,
     },
+    /// Take back a message that has not begun, and print its text
+    Recall {
+        /// The message's id
+        id: MessageId,
+    },
+    /// Put a dead letter into the queue again
+    Requeue(Requeue),
+}
+
+/// The arguments of `message requeue`.
+#[derive(clap::Args)]
+pub(crate) struct Requeue {
+    /// The message's id
+    id: MessageId,
+    /// With this text instead of its own
+    #[arg(long, value_name = "TEXT", conflicts_with = "edit")]
+    text: Option<String>,
+    /// With its text changed in your editor first: `VISUAL`, `EDITOR` or vi
+    #[arg(long)]
+    edit: bool,
+}
+
+/// Does what was typed.
+pub(crate) async fn run(app: &App, command: Message) -> Outcome {
+    match command {
+        Message::List { limit, dead } => list(app, limit, dead).await,
+        Message::Show { id } => show(app, id).await,
+        Message::Trace { id } => trace(app, id).await,
+        Message::Recall { id } => recall(app, id).await,
+        Message::Requeue(arguments) => requeue(app, arguments).await,
+    }
 }
 
 /// Lists messages.
-pub(crate) async fn list(app: &App, limit: u16) -> Outcome {
-    let found = app.link.ask(&method::messages, async |c, cx| c.messages(cx, limit).await).await?;
+async fn list(app: &App, limit: u16, dead: bool) -> Outcome {
+    let found = app.link.ask(&method::messages, async |c, cx| c.messages(cx, limit, dead).await).await?;
     let head = ["MESSAGE", "SESSION", "USER", "CHANNEL", "STATE", "ATTEMPTS", "ACCEPTED", "BYTES"];
     Ok(app.out.list("messages", &found, view::message, &head, |message| {
         vec![
@@ -42,14 +89,19 @@ pub(crate) async fn list(app: &App, limit: u16) -> Outcome {
 }
 
 /// Shows the states of one message, with the time since it was accepted.
-pub(crate) async fn trace(app: &App, id: MessageId) -> Outcome {
+async fn trace(app: &App, id: MessageId) -> Outcome {
     let states = app.link.ask(&method::trace, async |c, cx| c.trace(cx, id).await).await?;
-    let first = states.first().map_or(0, |state| state.at_ms);
     if app.out.json {
         let states: Vec<_> = states.iter().map(view::passed).collect();
         app.out.document(json!({ "message": id.to_string(), "states": states }))?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print_states(app, &states)?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_states(app: &App, states: &[ipc_proto::router::Passed]) -> std::io::Result<()> {
+    let first = states.first().map_or(0, |state| state.at_ms);
     let rows = states.iter().map(|passed| {
         vec![
             text::utc(passed.at_ms),
@@ -59,6 +111,113 @@ pub(crate) async fn trace(app: &App, id: MessageId) -> Outcome {
             passed.note.to_string(),
         ]
     });
-    app.out.table(&["TIME", "AFTER", "STATE", "ATTEMPT", "NOTE"], rows.collect())?;
+    app.out.table(&["TIME", "AFTER", "STATE", "ATTEMPT", "NOTE"], rows.collect())
+}
+
+async fn fetch(app: &App, id: MessageId) -> Result<MessageView, Failure> {
+    app.link.ask(&method::message, async |c, cx| c.message(cx, id).await).await
+}
+
+/// Shows everything that is known of one message.
+async fn show(app: &App, id: MessageId) -> Outcome {
+    let view = fetch(app, id).await?;
+    if app.out.json {
+        app.out.document(json!({ "message": view::message_view(&view) }))?;
+    } else {
+        print(app, &view)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn print(app: &App, view: &MessageView) -> std::io::Result<()> {
+    app.out.pairs(&facts(view))?;
+    app.out.line(&format!("\n{}\n", view.text.trim_end()))?;
+    print_states(app, &view.states)?;
+    if view.calls.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let row = |call: &CallInfo| {
+        let id = call.id.to_string();
+        vec![call.tool.to_string(), view::word(call.effect), call.record.to_string(), id]
+    };
+    app.out.table(&["TOOL", "EFFECT", "RECORD", "CALL"], view.calls.iter().map(row).collect())?;
+    for call in view.calls.iter().filter(|call| call.effect == Effect::Unknown) {
+        app.out.line(&format!("{} {}: {}", call.tool, call.id, view::UNKNOWN_EFFECT))?;
+    }
+    Ok(())
+}
+
+fn facts(view: &MessageView) -> Vec<(&'static str, String)> {
+    let info = &view.info;
+    let mut facts = vec![
+        ("message", info.id.to_string()),
+        ("turn", info.turn.to_string()),
+        ("session", format!("{} of {}", info.session, info.user)),
+        ("channel", info.channel.to_string()),
+        ("state", view::word(info.state)),
+        ("attempts", info.attempts.to_string()),
+        ("accepted", text::utc(info.accepted_ms)),
+        ("label", view.label.as_ref().map_or_else(|| "not scanned yet".to_owned(), view::label)),
+    ];
+    if let Some(finished) = &view.finished {
+        facts.push(("ended", turn::sentence(&finished.end)));
+        facts.push(("after", text::span(finished.duration_ms.into())));
+        facts.push(("answer", format!("{} bytes", finished.text.len())));
+    }
+    facts.extend(view.stands_for.map(|id| ("stands for", id.to_string())));
+    facts.extend(view.replaced_by.map(|id| ("replaced by", id.to_string())));
+    facts
+}
+
+/// Takes a message back.
+async fn recall(app: &App, id: MessageId) -> Outcome {
+    let said = app.link.ask(&method::recall, async |c, cx| c.recall(cx, id).await).await?;
+    app.out.remark("taken back; what was said:");
+    Ok(app.out.done(json!({ "message": id.to_string(), "text": said }), &said)?)
+}
+
+/// Puts a dead letter into the queue again.
+async fn requeue(app: &App, arguments: Requeue) -> Outcome {
+    let id = arguments.id;
+    let text = match words(app, &arguments).await? {
+        Words::Own => None,
+        Words::New(text) => Some(text),
+        Words::Unchanged => {
+            let fields = json!({ "requeued": false, "replaces": id.to_string() });
+            return Ok(app.out.done(fields, UNCHANGED)?);
+        }
+    };
+    let accepted =
+        app.link.ask(&method::requeue, async |c, cx| c.requeue(cx, id, text.clone()).await).await?;
+    let fields = json!({
+        "requeued": true,
+        "replaces": id.to_string(),
+        "message": accepted.message.to_string(),
+        "turn": accepted.turn.to_string(),
+        "waiting": accepted.waiting,
+    });
+    let sentence =
+        format!("message {} stands in its place; {} wait before it", accepted.message, accepted.waiting);
+    Ok(app.out.done(fields, &sentence)?)
+}
+
+/// The words that a dead letter goes with.
+enum Words {
+    Own,
+    New(Text<TEXT_BOUND>),
+    /// Its person had a look, and left them.
+    Unchanged,
+}
+
+async fn words(app: &App, arguments: &Requeue) -> Result<Words, Failure> {
+    if let Some(text) = &arguments.text {
+        return Ok(Words::New(turn::message(text.clone())?));
+    }
+    if !arguments.edit {
+        return Ok(Words::Own);
+    }
+    let before = fetch(app, arguments.id).await?.text;
+    let after = turn::message(edit::edited(&before)?)?;
+    Ok(if after == before { Words::Unchanged } else { Words::New(after) })
 }

@@ -22,9 +22,22 @@ const DOUBTFUL: &[&str] = &[
     "unknown",
     "pending",
     "waiting_approval",
+    "recalled",
+    "requeued",
 ];
-const BAD: &[&str] =
-    &["held", "stopped", "different", "failed", "error", "blocked", "refused", "denied", "expired", "void"];
+const BAD: &[&str] = &[
+    "held",
+    "stopped",
+    "different",
+    "failed",
+    "error",
+    "blocked",
+    "refused",
+    "denied",
+    "expired",
+    "void",
+    "quarantined",
+];
 
 /// The least width at which wrapping the last column helps.
 const LAST_COLUMN: u16 = 20;

@@ -65,8 +65,21 @@ pub(crate) enum Policy {
     },
 }
 
+/// Does what was asked of policies.
+pub(crate) async fn run(app: &App, command: Policy) -> Outcome {
+    match command {
+        Policy::List => list(app).await,
+        Policy::Set { name, file } => set(app, name, &file).await,
+        Policy::Remove { name } => remove(app, name).await,
+        Policy::Check { files } => check(app, &files),
+        Policy::Show { name } => show(app, name.as_deref()),
+        Policy::Explain { call, policies } => explain(app, &call, &policies).await,
+        Policy::Simulate { policies } => simulate(app, &policies),
+    }
+}
+
 /// Lists the files.
-pub(crate) async fn list(app: &App) -> Outcome {
+async fn list(app: &App) -> Outcome {
     let found = app.link.ask(&method::policies, async |c, cx| c.policies(cx).await).await?;
     if app.out.json {
         let files: Vec<Value> = found.files.iter().map(document).collect();
@@ -87,7 +100,7 @@ fn document(file: &PolicyInfo) -> Value {
 }
 
 /// Adds or replaces a file.
-pub(crate) async fn set(app: &App, name: Name, file: &Path) -> Outcome {
+async fn set(app: &App, name: Name, file: &Path) -> Outcome {
     let fault = |cause| Failure::File { path: file.to_owned(), cause };
     let most = u64::try_from(POLICY_BOUND).unwrap_or(u64::MAX).saturating_add(1);
     let mut text = String::new();
@@ -102,7 +115,7 @@ pub(crate) async fn set(app: &App, name: Name, file: &Path) -> Outcome {
 }
 
 /// Removes a file.
-pub(crate) async fn remove(app: &App, name: Name) -> Outcome {
+async fn remove(app: &App, name: Name) -> Outcome {
     let call = app.link.ask(&method::remove_policy, async |c, cx| c.remove_policy(cx, name.clone()).await);
     let version = call.await?;
     let sentence = format!("policy {name} is removed; version {version}");
@@ -110,23 +123,23 @@ pub(crate) async fn remove(app: &App, name: Name) -> Outcome {
 }
 
 /// Has the gate's program check files.
-pub(crate) fn check(app: &App, files: &[PathBuf]) -> Outcome {
+fn check(app: &App, files: &[PathBuf]) -> Outcome {
     let files: Vec<&OsStr> = files.iter().map(|file| file.as_os_str()).collect();
     offline(app, "check", &[], &files)
 }
 
 /// Has the gate's program show its policies.
-pub(crate) fn show(app: &App, name: Option<&str>) -> Outcome {
+fn show(app: &App, name: Option<&str>) -> Outcome {
     offline(app, "show", &[], &name.map(OsStr::new).into_iter().collect::<Vec<_>>())
 }
 
 /// Has the gate's program simulate; standard input and output are its own.
-pub(crate) fn simulate(app: &App, policies: &[PathBuf]) -> Outcome {
+fn simulate(app: &App, policies: &[PathBuf]) -> Outcome {
     offline(app, "simulate", policies, &[])
 }
 
 /// Explains a call of a host by its id, or one that is told as JSON.
-pub(crate) async fn explain(app: &App, call: &str, policies: &[PathBuf]) -> Outcome {
+async fn explain(app: &App, call: &str, policies: &[PathBuf]) -> Outcome {
     if call.trim_start().starts_with('{') {
         return offline(app, "explain", policies, &[OsStr::new(call)]);
     }

@@ -100,8 +100,8 @@ const fn status(end: &End) -> u8 {
         End::Exited { status } => *status,
         End::Answered => 0,
         End::TimedOut => TIMED_OUT,
-        End::Cancelled => CANCELLED,
-        End::Blocked | End::Failed(_) => REFUSED,
+        End::Cancelled | End::Recalled => CANCELLED,
+        End::Blocked | End::Failed(_) | End::Quarantined(_) => REFUSED,
     }
 }
 
@@ -149,7 +149,9 @@ mod tests {
             (End::TimedOut, 124),
             (End::Failed(Text::default()), 125),
             (End::Blocked, 125),
+            (End::Quarantined(Text::default()), 125),
             (End::Cancelled, 130),
+            (End::Recalled, 130),
         ] {
             assert_eq!(status(&end), expected, "{end:?}");
         }

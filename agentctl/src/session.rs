@@ -1,10 +1,11 @@
 //! `agentctl session`: conversations.
 
 use crate::app::{App, Outcome};
+use crate::statistics::{self, Statistics};
 use crate::{text, view};
 use ipc_proto::control::method;
 use ipc_proto::router::{SessionName, SessionView};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The commands of `session`.
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 pub(crate) enum Session {
     /// List sessions, last used first
     List,
-    /// Show a session and its transcript
+    /// Show a session, its statistics and its transcript
     Show {
         /// The session
         #[arg(value_parser = crate::cli::text::<128>)]
@@ -46,16 +47,27 @@ pub(crate) async fn list(app: &App) -> Outcome {
 /// Shows a session.
 pub(crate) async fn show(app: &App, name: SessionName) -> Outcome {
     let view = app.link.ask(&method::session, async |c, cx| c.session(cx, name.clone()).await).await?;
+    let counted = statistics::of(app, view.info.id).await;
     if app.out.json {
-        let transcript: Vec<_> = view.transcript.iter().map(view::labelled).collect();
-        app.out.document(json!({ "session": view::session(&view.info), "transcript": transcript }))?;
+        app.out.document(document(&view, &counted))?;
     } else {
-        print(app, &view)?;
+        print(app, &view, &counted)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(app: &App, view: &SessionView) -> std::io::Result<()> {
+/// Statistics that there are none of are `null`, with the reason beside them.
+fn document(view: &SessionView, counted: &Result<Statistics, String>) -> Value {
+    let transcript: Vec<_> = view.transcript.iter().map(view::labelled).collect();
+    json!({
+        "session": view::session(&view.info),
+        "statistics": counted.as_ref().ok().map(Statistics::json),
+        "no_statistics": counted.as_ref().err(),
+        "transcript": transcript,
+    })
+}
+
+fn print(app: &App, view: &SessionView, counted: &Result<Statistics, String>) -> std::io::Result<()> {
     let info = &view.info;
     app.out.pairs(&[
         ("session", info.name.to_string()),
@@ -68,6 +80,11 @@ fn print(app: &App, view: &SessionView) -> std::io::Result<()> {
         ("created", text::utc(info.created_ms)),
         ("last used", text::utc(info.used_ms)),
     ])?;
+    app.out.line("")?;
+    match counted {
+        Ok(counted) => app.out.pairs(&counted.facts())?,
+        Err(why) => app.out.line(&format!("no statistics: {why}"))?,
+    }
     for entry in &view.transcript {
         let role = view::word(entry.message.role);
         app.out.line(&format!("\n{role} [{}]", view::label(&entry.label)))?;

@@ -9,7 +9,7 @@ use crate::asking::Person;
 use crate::attach::Attached;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::status;
+use crate::{queue, status};
 use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, method};
@@ -73,6 +73,9 @@ pub(crate) async fn play(
     let began = Instant::now();
     let interrupt = Interrupt::new()?;
     let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
+    if accepted.waiting > 0 {
+        app.out.remark(&format!("(message {} waits behind {})", accepted.message, accepted.waiting));
+    }
     let mut first_text_ms = None;
     let mut from = 0;
     let mut person = Person::new(app);
@@ -95,7 +98,7 @@ pub(crate) async fn play(
         };
         if followed.events.is_empty() && !waited && !person.is_asked() {
             waited = true;
-            app.out.remark(&waiting(app).await);
+            app.out.remark(&waiting(app, &ask.session).await);
         }
         for event in &followed.events {
             if matches!(event, TurnEvent::Text(_)) {
@@ -122,13 +125,17 @@ async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure>
     app.link.ask(&method::follow, async |c, cx| c.follow(cx, turn, from, CREDIT).await).await
 }
 
-/// What a person is told when nothing has happened for 20 s: what is not there, if the host says so.
-async fn waiting(app: &App) -> String {
+/// What a person is told when nothing has happened for 20 s: what is paused or not there, if the host says so.
+async fn waiting(app: &App, session: &str) -> String {
     // A guest may not ask for the state, and need not: the turn goes on either way.
     let Ok(host) = status::read(app).await else { return "(still waiting)".to_owned() };
     let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
     let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
-    if away.is_empty() { "(still waiting)".to_owned() } else { format!("(waiting: {})", away.join(", ")) }
+    if !away.is_empty() {
+        return format!("(waiting: {})", away.join(", "));
+    }
+    let halted = queue::read(app).await.ok().and_then(|queue| queue::halted(&queue, session));
+    halted.map_or_else(|| "(still waiting)".to_owned(), |why| format!("(waiting: {why})"))
 }
 
 /// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.
@@ -149,6 +156,8 @@ pub(crate) const fn word(end: &End) -> &'static str {
         End::Blocked => "blocked",
         End::TimedOut => "timed_out",
         End::Failed(_) => "failed",
+        End::Recalled => "recalled",
+        End::Quarantined(_) => "quarantined",
     }
 }
 
@@ -161,5 +170,9 @@ pub(crate) fn sentence(end: &End) -> String {
         End::Blocked => "the scanner kept the message from being answered".to_owned(),
         End::TimedOut => "the turn ran out of time".to_owned(),
         End::Failed(reason) => reason.to_string(),
+        End::Recalled => "the message was taken back before its turn began".to_owned(),
+        End::Quarantined(reason) => {
+            format!("given up, and kept among the dead letters (agentctl message list --dead): {reason}")
+        }
     }
 }

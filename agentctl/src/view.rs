@@ -1,6 +1,7 @@
 //! What the host answers, as JSON: ids and hashes as text, everything else by its own name.
 
 use crate::text::hex;
+use crate::turn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant};
@@ -11,9 +12,14 @@ use ipc_proto::label::Label;
 use ipc_proto::memory::{Area, Hit, Row};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
-    AgentInfo, Labelled, MessageInfo, NamedEvent, Passed, SessionInfo, UserInfo, WorkspaceInfo,
+    AgentInfo, CallInfo, Effect, Finished, Labelled, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
+    SessionInfo, UserInfo, WorkspaceInfo,
 };
 use serde_json::{Value, json};
+
+/// What a person is told of a call whose effect is unknown.
+pub(crate) const UNKNOWN_EFFECT: &str =
+    "may have taken effect; look there, then requeue or tell the agent what is true";
 
 /// A process as `status` shows it.
 pub(crate) fn process(process: &ProcessStatus) -> Value {
@@ -67,6 +73,51 @@ pub(crate) fn message(message: &MessageInfo) -> Value {
 /// A state that a message went through.
 pub(crate) fn passed(passed: &Passed) -> Value {
     json!(passed)
+}
+
+/// A message in full.
+pub(crate) fn message_view(view: &MessageView) -> Value {
+    let mut shown = message(&view.info);
+    let more = json!({
+        "text": view.text,
+        "label": view.label,
+        "states": view.states.iter().map(passed).collect::<Vec<_>>(),
+        "calls": view.calls.iter().map(call).collect::<Vec<_>>(),
+        "finished": view.finished.as_ref().map(finished),
+        "stands_for": view.stands_for.map(|id| id.to_string()),
+        "replaced_by": view.replaced_by.map(|id| id.to_string()),
+    });
+    if let (Some(map), Value::Object(more)) = (shown.as_object_mut(), more) {
+        map.extend(more);
+    }
+    shown
+}
+
+fn call(call: &CallInfo) -> Value {
+    json!({
+        "call": call.id.to_string(),
+        "tool": call.tool,
+        "effect": call.effect,
+        "record": call.record,
+        "advice": (call.effect == Effect::Unknown).then_some(UNKNOWN_EFFECT),
+    })
+}
+
+fn finished(finished: &Finished) -> Value {
+    json!({
+        "end": turn::word(&finished.end),
+        "why": turn::sentence(&finished.end),
+        "reply": finished.text,
+        "label": finished.label,
+        "usage": finished.usage,
+        "duration_ms": finished.duration_ms,
+        "attempts": finished.attempts,
+    })
+}
+
+/// The queue.
+pub(crate) fn queue(queue: &QueueInfo) -> Value {
+    json!(queue)
 }
 
 /// A user.

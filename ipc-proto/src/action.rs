@@ -18,6 +18,20 @@ pub enum Action {
     TurnEnded,
     /// A runner ended before its turn did, and the turn is taken up again.
     TurnRetried,
+    /// A message was given up after its last attempt, and waits among the dead letters.
+    MessageQuarantined,
+    /// A message that had not begun was taken back by its sender.
+    MessageRecalled,
+    /// A dead letter was put into the queue again, as it was or edited; the reason is the new message's id.
+    MessageRequeued,
+    /// Messages wait until further notice, or go on; the subject is the session, if it is one.
+    QueuePaused,
+    /// Everything of a session, or of all, was stopped at once.
+    TurnsStopped,
+    /// A copy of the whole state is being made: every process stands still while it is.
+    StateFrozen,
+    /// The kernel's word and the table of privilege differ; the subject is the process.
+    AttestDrift,
     /// A model call was decided on; the effect follows.
     ModelDecided,
     /// A model call ended.
@@ -81,6 +95,9 @@ pub enum Action {
     RecordSealed,
     /// The record is signed with another key from here on; the hash is that of the note both keys signed.
     KeyRotated,
+    /// A checkpoint of another host's record was posted here: the subject is that log's name, `bytes` its number of
+    /// entries, the hash its root.
+    CheckpointWitnessed,
 }
 
 /// What an action belongs to. Derived, so that it cannot differ from the action.
@@ -129,6 +146,11 @@ impl Action {
             | Self::TurnStarted
             | Self::TurnEnded
             | Self::TurnRetried
+            | Self::MessageQuarantined
+            | Self::MessageRecalled
+            | Self::MessageRequeued
+            | Self::QueuePaused
+            | Self::TurnsStopped
             | Self::AnswerReleased
             | Self::SessionEnded => Category::Channel,
             Self::ModelDecided
@@ -152,11 +174,13 @@ impl Action {
             | Self::Alert => Category::Auth,
             Self::MemoryWritten | Self::MemoryDeleted => Category::Memory,
             Self::OperatorCommand
+            | Self::StateFrozen
             | Self::PolicyChanged
             | Self::RecordRepaired
             | Self::RecordSealed
-            | Self::KeyRotated => Category::Config,
-            Self::WorkspaceAttached | Self::WorkspaceRemoved => Category::Sandbox,
+            | Self::KeyRotated
+            | Self::CheckpointWitnessed => Category::Config,
+            Self::WorkspaceAttached | Self::WorkspaceRemoved | Self::AttestDrift => Category::Sandbox,
         }
     }
 
@@ -169,6 +193,7 @@ impl Action {
                 | Self::SecretMisdirected
                 | Self::Declassified
                 | Self::Alert
+                | Self::AttestDrift
                 | Self::RecordRepaired
                 | Self::RecordSealed
                 | Self::KeyRotated,

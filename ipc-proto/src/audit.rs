@@ -170,6 +170,17 @@ pub struct Consistency {
     pub checkpoint: Text<NOTE>,
 }
 
+/// What a checkpoint says of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeHead {
+    /// The log's name.
+    pub origin: Name,
+    /// Its number of entries.
+    pub size: u64,
+    /// The root of their tree.
+    pub root: [u8; 32],
+}
+
 /// How often something was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {

@@ -2,9 +2,11 @@
 //! role in [`least_role`], and what is not named there is refused.
 
 use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
-use crate::audit::{AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats};
+use crate::audit::{
+    AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
+};
 use crate::config::UserRole;
-use crate::content::Content;
+use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{CredError, SecretInfo};
 use crate::gate::{POLICY_BOUND, PolicyError, PolicySet};
 use crate::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
@@ -12,8 +14,8 @@ use crate::label::{Class, Trust};
 use crate::memory::{Area, Hit, MemoryError, Row};
 use crate::model::ModelInfo;
 use crate::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, Released, RouterError, SessionInfo,
-    SessionName, SessionView, Task, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
+    RouterError, SessionInfo, SessionName, SessionView, Stopped, Task, UserInfo, WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
@@ -134,6 +136,12 @@ pub enum ControlError {
     /// No model of this name; the valid names are listed.
     #[error("no such model; there are: {0}")]
     NoModel(Text<512>),
+    /// Every process stands still for another copy of the state.
+    #[error("every process stands still for another copy of the state; try again when that is made")]
+    Frozen,
+    /// Some process could not be brought to stand still; all go on.
+    #[error("some process could not be brought to stand still; all go on, try again")]
+    Restless,
 }
 
 /// The answer of a method.
@@ -160,6 +168,16 @@ service! {
         /// Stops the host.
         [idempotent, 4, 15]
         async fn shutdown() -> Answer<()>;
+        /// Has every process but control stand still for at most `ms` (30,000 at most), so that the state on disk is
+        /// of one instant.
+        [idempotent, 4, 15]
+        async fn freeze(ms: u32) -> Answer<()>;
+        /// Lets them go on; whether they stood still until now.
+        [idempotent, 4, 15]
+        async fn thaw() -> Answer<bool>;
+        /// Puts on the record that the kernel's word on this process differs from the table in so many properties.
+        [idempotent, 4, 15]
+        async fn drift(name: Name, properties: u16) -> Answer<()>;
         /// What a process wrote, from byte `from` of its log on; waits up to `wait_ms` (20,000 at most).
         [idempotent, 128, 30]
         async fn logs(name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk>;
@@ -186,7 +204,27 @@ service! {
         async fn end_session(name: SessionName) -> Answer<()>;
         /// Messages, newest first.
         [idempotent, 512, 15]
-        async fn messages(limit: u16) -> Answer<List<MessageInfo, 256>>;
+        async fn messages(limit: u16, dead: bool) -> Answer<List<MessageInfo, 256>>;
+        /// One message in full.
+        [idempotent, 2560, 15]
+        async fn message(id: MessageId) -> Answer<MessageView>;
+        /// Takes back a message that has not begun; gives what was said.
+        [idempotent, 512, 15]
+        async fn recall(id: MessageId) -> Answer<Text<TEXT_BOUND>>;
+        /// Puts a dead letter into the queue again, with other words if there are some.
+        [idempotent, 512, 20]
+        async fn requeue(id: MessageId, text: Option<Text<TEXT_BOUND>>) -> Answer<Accepted>;
+        /// Has nothing be started in one of the caller's sessions, or in all of them (in everyone's for the owner); or
+        /// takes that back.
+        [idempotent, 4, 15]
+        async fn pause(session: Option<SessionName>, paused: bool) -> Answer<()>;
+        /// Ends every turn of one of the caller's sessions, or of all of them (of everyone's for the owner), and what
+        /// waits behind it.
+        [idempotent, 4, 15]
+        async fn stop(session: Option<SessionName>) -> Answer<Stopped>;
+        /// The queue in numbers.
+        [idempotent, 16, 15]
+        async fn queue() -> Answer<QueueInfo>;
         /// Every state a message went through.
         [idempotent, 64, 15]
         async fn trace(message: MessageId) -> Answer<List<Passed, 128>>;
@@ -253,6 +291,9 @@ service! {
         /// Has audit sign with a new key; asked twice, there are two rotations, which is no harm.
         [idempotent, 32, 20]
         async fn audit_rotate_key() -> Answer<Rotation>;
+        /// Keeps a checkpoint of another host's record on this one's; asked twice, it stands there twice.
+        [idempotent, 4, 20]
+        async fn audit_witness(head: TreeHead) -> Answer<()>;
         /// Stores a secret that was sealed to credproxy's public key.
         [idempotent, 32, 15]
         async fn cred_set(name: Name, hosts: List<Text<253>, 8>, sealed: Blob<16384>) -> Answer<()>;
@@ -297,15 +338,16 @@ service! {
 pub fn least_role(method: &str) -> Option<UserRole> {
     use UserRole::{Guest, Owner, User};
     Some(match method {
-        "whoami" | "submit" | "follow" | "cancel" => Guest,
+        "whoami" | "submit" | "follow" | "cancel" | "recall" | "stop" => Guest,
         "approvals" | "approval" | "answer" | "grants" | "revoke" | "call" => User,
         "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
-        | "workspaces" | "remove_workspace" | "memory_add" | "memory_search" | "memory_show"
-        | "memory_list" | "memory_delete" => User,
-        "restart" | "hold" | "release" | "shutdown" | "logs" | "events" | "users" | "add_user"
-        | "remove_user" | "audit_tail" | "audit_verify" | "audit_prove" | "audit_consistency"
-        | "audit_checkpoint" | "audit_stats" | "audit_query" | "audit_digest" | "audit_rotate_key"
-        | "cred_set" | "cred_list" | "cred_remove" | "policies" | "set_policy" | "remove_policy" => Owner,
+        | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace" | "memory_add"
+        | "memory_search" | "memory_show" | "memory_list" | "memory_delete" => User,
+        "freeze" | "thaw" | "drift" | "restart" | "hold" | "release" | "shutdown" | "logs" | "events"
+        | "users" | "add_user" | "remove_user" | "audit_tail" | "audit_verify" | "audit_prove"
+        | "audit_consistency" | "audit_checkpoint" | "audit_stats" | "audit_query" | "audit_digest"
+        | "audit_rotate_key" | "audit_witness" | "cred_set" | "cred_list" | "cred_remove" | "policies"
+        | "set_policy" | "remove_policy" => Owner,
         _ => return None,
     })
 }

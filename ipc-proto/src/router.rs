@@ -3,7 +3,7 @@
 
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
-use crate::content::Content;
+use crate::content::{Content, TEXT_BOUND};
 use crate::ids::{ApprovalId, CallId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::{Class, Label, Trust};
 use crate::model::{Message, Usage};
@@ -328,6 +328,10 @@ pub enum End {
     TimedOut,
     /// It failed; the reason is in the host's words.
     Failed(Text<512>),
+    /// Its sender took it back before it began.
+    Recalled,
+    /// It was given up after its last attempt; the reason is in the host's words.
+    Quarantined(Text<512>),
 }
 
 /// A piece of a turn's events.
@@ -397,9 +401,36 @@ pub enum MessageState {
     Cancelled,
     /// It could not be answered.
     Failed,
+    /// It had not begun, and its sender took it back.
+    Recalled,
+    /// It was given up after its last attempt, and waits among the dead letters for a person.
+    Quarantined,
+    /// It was a dead letter, and another message stands in its place.
+    Requeued,
     /// Shown for one that is running while a person is asked; a trace knows it only as running.
     #[serde(rename = "waiting_approval")]
     WaitingApproval,
+}
+
+impl MessageState {
+    /// Its name, as it is on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Answered => "answered",
+            Self::Delivered => "delivered",
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Recalled => "recalled",
+            Self::Quarantined => "quarantined",
+            Self::Requeued => "requeued",
+            Self::WaitingApproval => "waiting_approval",
+        }
+    }
 }
 
 /// A message, listed.
@@ -436,6 +467,80 @@ pub struct Passed {
     pub attempt: u32,
     /// Why, in the host's words.
     pub note: Text<256>,
+}
+
+/// What is known of the effect of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It was not released.
+    Refused,
+    /// A person is asked.
+    Asking,
+    /// It was released, and its turn goes on.
+    Running,
+    /// It came back, well or not.
+    Done,
+    /// It was released and nothing came back: it may have taken effect, and is never repeated by itself.
+    Unknown,
+}
+
+/// A call of a turn, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallInfo {
+    /// The call.
+    pub id: CallId,
+    /// The tool.
+    pub tool: Name,
+    /// What is known of its effect.
+    pub effect: Effect,
+    /// Index of the decision in the record.
+    pub record: u64,
+}
+
+/// A message in full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    /// The message.
+    pub info: MessageInfo,
+    /// What was said, without media.
+    pub text: Text<TEXT_BOUND>,
+    /// Its label, once the scanner has looked at it.
+    pub label: Option<Label>,
+    /// Every state it went through.
+    pub states: List<Passed, 128>,
+    /// Every call of its turn.
+    pub calls: List<CallInfo, 256>,
+    /// How its turn ended, if it has.
+    pub finished: Option<Finished>,
+    /// The dead letter it stands for.
+    pub stands_for: Option<MessageId>,
+    /// The message that stands in its place.
+    pub replaced_by: Option<MessageId>,
+}
+
+/// The queue in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueInfo {
+    /// Nothing is started, in any session.
+    pub paused: bool,
+    /// Sessions in which nothing is started.
+    pub paused_sessions: List<SessionName, 64>,
+    /// Messages that wait.
+    pub waiting: u32,
+    /// Turns under way.
+    pub running: u32,
+    /// Dead letters.
+    pub dead: u32,
+}
+
+/// What was stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Turns that were under way.
+    pub running: u32,
+    /// Messages that waited.
+    pub waiting: u32,
 }
 
 /// A user, listed.
@@ -617,6 +722,12 @@ pub enum RouterError {
     /// No such call, or not this person's to see.
     #[error("no such call")]
     NoCall,
+    /// It has begun, or is over.
+    #[error("this message is {} already and cannot be taken back; cancel its turn to end it", .0.name())]
+    TooLate(MessageState),
+    /// It is no dead letter.
+    #[error("this message is {}: only what failed or is quarantined can be put into the queue again", .0.name())]
+    NotDead(MessageState),
 }
 
 service! {
@@ -691,9 +802,29 @@ service! {
         /// Ends a session.
         [idempotent, 4, 10]
         async fn end_session(user: Option<UserId>, name: SessionName) -> Result<(), RouterError>;
-        /// Messages, newest first.
+        /// Messages, newest first; with `dead` those alone that failed or are quarantined.
         [idempotent, 512, 10]
-        async fn messages(user: Option<UserId>, limit: u16) -> Result<List<MessageInfo, 256>, RouterError>;
+        async fn messages(user: Option<UserId>, limit: u16, dead: bool) -> Result<List<MessageInfo, 256>, RouterError>;
+        /// One message in full.
+        [idempotent, 2560, 10]
+        async fn message(user: Option<UserId>, id: MessageId) -> Result<MessageView, RouterError>;
+        /// Takes back a message that has not begun; gives what was said. The same twice is once.
+        [idempotent, 512, 10]
+        async fn recall(user: Option<UserId>, id: MessageId) -> Result<Text<TEXT_BOUND>, RouterError>;
+        /// Puts a dead letter into the queue again, with other words if there are some, as a new message at the end of
+        /// its session's lane. The same twice is one message.
+        [idempotent, 512, 15]
+        async fn requeue(user: Option<UserId>, by: Name, id: MessageId, text: Option<Text<TEXT_BOUND>>)
+            -> Result<Accepted, RouterError>;
+        /// Has nothing be started in this session, or in any, until it is taken back; turns that have begun go on.
+        [idempotent, 4, 10]
+        async fn pause(user: Option<UserId>, by: Name, session: Option<SessionName>, paused: bool) -> Result<(), RouterError>;
+        /// Ends every turn of a session, or of all, and what waits behind it.
+        [idempotent, 4, 10]
+        async fn stop(user: Option<UserId>, by: Name, session: Option<SessionName>) -> Result<Stopped, RouterError>;
+        /// The queue in numbers.
+        [idempotent, 16, 10]
+        async fn queue(user: Option<UserId>) -> Result<QueueInfo, RouterError>;
         /// Every state a message went through.
         [idempotent, 64, 10]
         async fn trace(user: Option<UserId>, message: MessageId) -> Result<List<Passed, 128>, RouterError>;

@@ -9,11 +9,12 @@ pub(crate) const HELP: &str = "\
 agentd: the supervisor of a Cordon host
 
 usage: agentd run [--config FILE] [--state-dir DIR] [--runtime-dir DIR]
-       agentd check [--config FILE]
+       agentd check [--config FILE] [--state-dir DIR]
        agentd --help | --version
 
 run     start the host and stay in the foreground; the control socket is DIR/control.sock in the runtime directory
-check   read the configuration and say what is wrong with it
+check   say whether this program would run the configuration and the state that are there, and what it would migrate;
+        nothing is started and nothing is changed
 
 Defaults: as root under systemd /etc/cordon/cordon.toml, /var/lib/cordon and /run/cordon; else the XDG
 directories ($XDG_CONFIG_HOME, $XDG_STATE_HOME, $XDG_RUNTIME_DIR) with /cordon beneath.

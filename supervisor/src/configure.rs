@@ -31,7 +31,7 @@ impl Configuration {
     }
 }
 
-/// `agentd check`: the child says what it finds.
+/// The first part of `agentd check`: the child says what it finds.
 pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let status = child(options, &["--check"])?.status();
     match status.map_err(|cause| Fault::Kernel("cannot run agentd-config", cause))?.success() {

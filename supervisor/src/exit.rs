@@ -12,6 +12,9 @@ pub(crate) enum Fault {
     /// The configuration's child could not be run or read.
     #[error("{0}")]
     Config(String),
+    /// What is there would not work with this program.
+    #[error("a host of this version could not work with what is there; nothing was changed")]
+    Unfit,
     /// A layer that the mode needs is missing.
     #[error(transparent)]
     Mode(#[from] confine::probe::ModeFault),
@@ -45,7 +48,7 @@ impl Fault {
     /// `EX_UNAVAILABLE`, `EX_NOPERM`, `EX_CONFIG`.
     fn code(&self) -> u8 {
         match self {
-            Self::Configuration | Self::Config(_) | Self::Mode(_) => 78,
+            Self::Configuration | Self::Config(_) | Self::Mode(_) | Self::Unfit => 78,
             Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::PermissionDenied => 77,
             Self::Place { .. } | Self::Locked(_) | Self::Start { .. } | Self::Kernel(..) => 69,
         }
@@ -69,7 +72,7 @@ pub(crate) fn usage(what: &str) -> ExitCode {
     ExitCode::from(64)
 }
 
-/// Prints and ends well.
+/// Prints and ends well. That nobody reads it is no reason to end otherwise.
 pub(crate) fn print(text: &str) -> ExitCode {
     drop(std::io::stdout().write_all(text.as_bytes()));
     ExitCode::SUCCESS

@@ -2,7 +2,7 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{runners, start, stop, tell};
+use crate::{freeze, runners, start, stop, tell};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -42,6 +42,8 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Hold, Name::Control) => answer(host, frame, hold),
         (Kind::Release, Name::Control) => answer(host, frame, release),
         (Kind::Shutdown, Name::Control) => host.stop_asked = true,
+        (Kind::Freeze, Name::Control) => still(host, frame),
+        (Kind::Thaw, Name::Control) => go_on(host),
         _ => stop::kill(host, from, "it said what is not its to say"),
     }
 }
@@ -123,7 +125,23 @@ fn release(host: &mut Host, name: Name) -> bool {
         if let Some(process) = host.process_mut(name) {
             process.history = crate::restart::History::default();
         }
-        drop(start::start(host, name));
+        if freeze::may_act(host, name) {
+            drop(start::start(host, name));
+        } else {
+            freeze::start_after(host, name);
+            tell::process(host, name);
+        }
     }
     true
+}
+
+fn still(host: &mut Host, frame: &Frame) {
+    let [ms, ..] = frame.words;
+    let answer = freeze::freeze(host, ms);
+    done(host, answer);
+}
+
+fn go_on(host: &mut Host) {
+    let answer = freeze::thaw(host);
+    done(host, answer);
 }

@@ -3,6 +3,7 @@
 use crate::args::Options;
 use crate::configure::{self, Configuration};
 use crate::exit::{self, Fault};
+use crate::freeze::Frozen;
 use crate::logs::Logs;
 use crate::notify::Notify;
 use crate::places::{self, Places};
@@ -47,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) own_uid: u32,
     pub(crate) began_ms: u64,
     pub(crate) stop_asked: bool,
+    /// Every process but control stands still, for a copy of the state.
+    pub(crate) frozen: Option<Frozen>,
     /// A process that failed before it ever was ready, and why.
     pub(crate) start_failed: Option<(Name, &'static str)>,
     watchdog_fed: Instant,
@@ -125,6 +128,8 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let stage = places.state.join("stage");
     places::folder(&stage, 0o700, None)?;
     places::folder(&places.state.join("runner"), 0o711, None)?;
+    // What the runners of a host that was killed left there is nobody's any more; their own end would have removed it.
+    drop(std::fs::remove_dir_all(places.runtime.join("tmp")));
     places::folder(&places.runtime.join("tmp"), 0o711, None)?;
     let log_folder = places.state.join("logs");
     places::folder(&log_folder, 0o700, ids(Name::Control))?;
@@ -153,6 +158,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         own_uid,
         began_ms: now_ms(),
         stop_asked: false,
+        frozen: None,
         start_failed: None,
         watchdog_fed: Instant::now(),
         configuration,

@@ -5,10 +5,12 @@
 //! code. It must never read what the processes exchange.
 
 mod args;
+mod check;
 mod configure;
 mod edges;
 mod exit;
 mod frames;
+mod freeze;
 mod host;
 mod logs;
 mod notify;
@@ -18,6 +20,7 @@ mod restart;
 mod runners;
 mod start;
 mod stop;
+mod tasks;
 mod tell;
 mod wait;
 mod workspaces;
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
     match args::parse(std::env::args_os().skip(1)) {
         Ok(Command::Help) => exit::print(args::HELP),
         Ok(Command::Version) => exit::print(concat!("agentd ", env!("CARGO_PKG_VERSION"), "\n")),
-        Ok(Command::Check(options)) => exit::of(configure::check(&options)),
+        Ok(Command::Check(options)) => exit::of(check::check(&options)),
         Ok(Command::Run(options)) => exit::of(host::run(&options)),
         Err(usage) => exit::usage(&usage),
     }

@@ -65,6 +65,13 @@ impl Runners {
         }
     }
 
+    /// Gives them all back time in which they were made to stand still.
+    pub(crate) fn give_back(&mut self, time: Duration) {
+        for runner in self.live.iter_mut().filter(|runner| !runner.timed_out) {
+            runner.deadline += time;
+        }
+    }
+
     /// Ends the runner of this turn, if there is one.
     pub(crate) fn kill(&self, turn: [u8; 16]) {
         self.live.iter().filter(|runner| runner.turn == turn).for_each(end);

@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::restart::{Decision, decide};
-use crate::{exit, start, tell};
+use crate::{exit, freeze, start, tell};
 use manifest::Process as Name;
 use manifest::command::{Frame, HostState, Kind, ProcessState};
 use nix::sys::signal::{Signal, kill as signal};
@@ -16,8 +16,10 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
 /// Ends a process now; what becomes of it is decided when it has ended.
 pub(crate) fn kill(host: &mut Host, name: Name, why: &str) {
-    let Some(process) = host.process(name) else { return };
-    if let Some(life) = &process.life {
+    let Some(process) = host.process_mut(name) else { return };
+    if let Some(life) = &mut process.life {
+        // Said once: until the kernel is done with it, what it held wakes this process again and again.
+        life.beat = Instant::now();
         exit::say(&format!("agentd: {name} is ended: {why}", name = name.name()));
         let _ = signal(Pid::from_raw(life.child.pid), Signal::SIGKILL);
     }
@@ -47,7 +49,7 @@ pub(crate) fn ended(host: &mut Host, name: Name, how: &str) {
     }
     host.logs.write("agentd", &format!("{} ended: {how}", name.name()));
     tell::process(host, name);
-    if wait == Some(Duration::ZERO) {
+    if wait == Some(Duration::ZERO) && freeze::may_act(host, name) {
         again(host, name);
     }
 }
@@ -75,6 +77,7 @@ pub(crate) fn end_silent(host: &mut Host) {
 
 /// Stops the host: runners first, then the table backwards, each with time to finish what is in flight.
 pub(crate) fn everything(host: &mut Host) {
+    freeze::thaw(host);
     host.state = HostState::Stopping;
     host.notify.tell("STOPPING=1\nSTATUS=stopping");
     host.runners.kill_all();

@@ -1,7 +1,7 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
 use crate::host::Host;
-use crate::{frames, runners, stop};
+use crate::{frames, freeze, runners, stop};
 use manifest::Process as Name;
 use manifest::command::Ended;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -44,7 +44,9 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
     for process in &host.processes {
         let name = process.row.process;
         if let Some(life) = &process.life {
-            polled.push((Source::Control(name), PollFd::new(life.control.as_fd(), PollFlags::POLLIN)));
+            if freeze::may_act(host, name) {
+                polled.push((Source::Control(name), PollFd::new(life.control.as_fd(), PollFlags::POLLIN)));
+            }
             polled.push((Source::Log(name), PollFd::new(life.log.descriptor(), PollFlags::POLLIN)));
             polled.push((Source::End, PollFd::new(life.child.pidfd.as_fd(), PollFlags::POLLIN)));
         }
@@ -62,8 +64,9 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
 }
 
 fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
-    let due =
-        host.processes.iter().filter_map(|process| process.due).chain(host.runners.next_deadline()).min();
+    let may_start = host.processes.iter().filter(|process| freeze::may_act(host, process.row.process));
+    let runners = host.runners.next_deadline().filter(|_| host.frozen.is_none());
+    let due = may_start.filter_map(|process| process.due).chain(runners).chain(freeze::deadline(host)).min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
 }
@@ -98,8 +101,11 @@ fn reap(host: &mut Host) {
         };
         match host.processes.iter().find(of).map(|process| process.row.process) {
             Some(name) => {
-                // Its last frame and its last words came before its end.
-                frames::take(host, name);
+                // Its last frame and its last words came before its end. A frame from before all stood still is
+                // lost with a process that was killed meanwhile, as if it had been killed a moment earlier.
+                if freeze::may_act(host, name) {
+                    frames::take(host, name);
+                }
                 pump(host, name);
                 stop::ended(host, name, &how);
             }
@@ -109,13 +115,13 @@ fn reap(host: &mut Host) {
 }
 
 fn clocks(host: &mut Host) {
-    host.runners.end_overdue();
-    stop::end_silent(host);
+    freeze::clocks(host);
     let now = Instant::now();
     let due: Vec<Name> = host
         .processes
         .iter()
         .filter(|process| process.due.is_some_and(|due| due <= now))
+        .filter(|process| freeze::may_act(host, process.row.process))
         .map(|process| process.row.process)
         .collect();
     for name in due {

@@ -29,6 +29,48 @@ fn in_mode_flat_as_root_the_same_turns_work_and_what_is_given_up_is_said() {
     assert!(host.ctl(&["attest", "--json"]).status.success());
 }
 
+/// What a guest may end is their own: others' messages are not even there for them.
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn a_guest_takes_back_and_stops_what_is_theirs_alone() {
+    use std::os::unix::process::CommandExt;
+    assert!(tests::is_root(), "make test-confined needs root");
+    let config = "[[user]]\nname = \"gus\"\nrole = \"guest\"\nuids = [64203]\n\
+        [[user]]\nname = \"omar\"\nrole = \"user\"\nuids = [64202]\n";
+    let host = tests::Setup::default().config(config).start();
+    let as_guest = |words: &[&str]| -> serde_json::Value {
+        let output = host.command(words).arg("--json").uid(64203).gid(64203).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let _ = host.json(&["pause"]);
+    let say = |uid: u32| {
+        let mut chat = host.command(&["chat", "--session", "s", "-m", "echo: x", "--json"]);
+        chat.uid(uid).gid(uid).stdout(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let (theirs, others) = (say(64203), say(64202));
+    let queued = |user: &str| {
+        let listed = host.json(&["message", "list"]);
+        let mut all = listed["messages"].as_array().cloned().unwrap_or_default().into_iter();
+        all.find(|it| it["user"] == user && it["state"] == "queued").map(|it| tests::text(&it, "id"))
+    };
+    host.wait_for("both wait", || queued("gus").is_some() && queued("omar").is_some());
+    let of_other = queued("omar").unwrap();
+    assert_eq!(as_guest(&["message", "recall", &of_other])["error"]["type"], "no_message");
+    assert_eq!(as_guest(&["message", "recall", &queued("gus").unwrap()])["text"], "echo: x");
+    assert!(String::from_utf8_lossy(&theirs.wait_with_output().unwrap().stdout).contains("recalled"));
+    let again = say(64203);
+    host.wait_for("it waits", || queued("gus").is_some());
+    let stopped = as_guest(&["stop", "--all"]);
+    assert_eq!((&stopped["running"], &stopped["waiting"]), (&0.into(), &1.into()), "{stopped}");
+    assert!(String::from_utf8_lossy(&again.wait_with_output().unwrap().stdout).contains("cancelled"));
+    assert_eq!(queued("omar"), Some(of_other), "another's message waits on");
+    for words in [&["pause"][..], &["resume"], &["queue"], &["message", "list", "--dead"]] {
+        assert_eq!(as_guest(words)["error"]["type"], "not_allowed", "{words:?}");
+    }
+    let _ = host.json(&["resume"]);
+    assert!(String::from_utf8_lossy(&others.wait_with_output().unwrap().stdout).contains("answered"));
+}
+
 /// A question is its session's user's, and the owner's; nobody else sees it or has a say in it.
 #[test]
 #[ignore = "needs root: run by make test-confined"]

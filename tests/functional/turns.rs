@@ -1,7 +1,11 @@
 //! Turns: a message goes through confined processes and comes back.
 
 use serde_json::Value;
-use tests::Host;
+use tests::{Host, Setup};
+
+/// A command may take a second.
+const HURRIED: &str = "[tool.bash]\neffect = \"write\"\nrelevant_args = [\"command\", \"cwd\"]\n\
+    [tool.bash.execution]\nsandbox = \"container\"\ntimeout = 1000\n";
 
 #[test]
 fn an_echo_comes_back() {
@@ -112,4 +116,39 @@ fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() 
     assert_eq!(trust(&after).as_deref(), Some("untrusted"));
     let recalled = host.json(&["chat", "--session", "clean", "-m", "recall sky"]);
     assert_eq!(trust(&recalled).as_deref(), Some("untrusted"), "a memory lost its label");
+}
+
+#[test]
+fn a_call_ends_by_the_time_that_its_tool_declares_and_the_turn_goes_on() {
+    let host = Setup::default().config(HURRIED).start();
+    let value = host.json(&[
+        "chat",
+        "--session",
+        "s",
+        "-m",
+        "run: echo begun > ledger; sleep 60; echo late >> ledger",
+    ]);
+    assert_eq!(
+        (&value["end"], &value["calls"][0]["verdict"]),
+        (&"answered".into(), &"run".into()),
+        "{value}"
+    );
+    let ledger = host.chat("s", "read ledger");
+    assert!(ledger.contains("begun") && !ledger.contains("late"), "{ledger}");
+}
+
+#[test]
+fn a_turn_whose_gate_is_held_waits_and_is_answered_once_it_is_let_go() {
+    let host = Host::start();
+    let _ = host.chat("s", "write ledger: ");
+    let _ = host.json(&["hold", "gate"]);
+    let turn = host.say("s", "run: echo done >> ledger");
+    host.wait_for("a turn that was begun", || {
+        ["queued", "running"]
+            .map(Into::into)
+            .contains(&host.json(&["message", "list"])["messages"][0]["state"])
+    });
+    let _ = host.json(&["release", "gate"]);
+    assert_eq!(turn.ended()["end"], "answered");
+    assert_eq!(host.chat("s", "read ledger").matches("done").count(), 1);
 }

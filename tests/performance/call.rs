@@ -59,7 +59,7 @@ pub(crate) fn serve(stream: UnixStream) -> io::Result<()> {
     })?
 }
 
-fn watched(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
+pub(crate) fn watched(stream: UnixStream) -> io::Result<tokio::net::UnixStream> {
     stream.set_nonblocking(true)?;
     tokio::net::UnixStream::from_std(stream)
 }
@@ -72,6 +72,11 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
 /// Both kinds of peer.
 struct Bench {
     floor: PingPong,
+    calls: Calls,
+}
+
+/// A link, and the process at its other end.
+pub(crate) struct Calls {
     link: Link<ScannerClient>,
     peer: Peer,
     text: Text<SCAN_BOUND>,
@@ -88,11 +93,7 @@ struct Sums {
 
 impl Bench {
     fn start() -> io::Result<Self> {
-        let floor = PingPong::start()?;
-        let (stream, peer) = role::start(Role::Edge)?;
-        let link = kit::bench::link(watched(stream)?, Process::Gate);
-        let text = Text::new("m".repeat(MESSAGE)).map_err(io::Error::other)?;
-        Ok(Self { floor, link, peer, text })
+        Ok(Self { floor: PingPong::start()?, calls: Calls::start()? })
     }
 
     async fn figures(mut self) -> io::Result<Vec<Figure>> {
@@ -121,24 +122,39 @@ impl Bench {
     }
 
     fn place(&self, cores: Cores) -> io::Result<()> {
-        role::place(&[&self.peer, self.floor.peer()], cores)
+        role::place(&[&self.calls.peer, self.floor.peer()], cores)
     }
 
     async fn round(&mut self, sums: &mut Sums) -> io::Result<()> {
         sums.call_floor.append(self.floor.one_by_one(CALLS)?);
         for _ in 0..CALLS {
             let began = Instant::now();
-            self.ask().await?;
+            self.calls.ask().await?;
             sums.call.add_micros(began.elapsed());
         }
         sums.rate_floor.add(self.floor.batched(DEEP_CALLS)? / 1e3);
+        sums.rate.add(self.calls.deep(DEEP_CALLS).await? / 1e3);
+        Ok(())
+    }
+}
+
+impl Calls {
+    /// To be started by a task of the event loop.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (stream, peer) = role::start(Role::Edge)?;
+        let link = kit::bench::link(watched(stream)?, Process::Gate);
+        let text = Text::new("m".repeat(MESSAGE)).map_err(io::Error::other)?;
+        Ok(Self { link, peer, text })
+    }
+
+    /// Calls a second, [`DEPTH`] at once.
+    pub(crate) async fn deep(&self, calls: usize) -> io::Result<f64> {
         let began = Instant::now();
-        let mut answers = futures::stream::iter(0..DEEP_CALLS).map(|_| self.ask()).buffer_unordered(DEPTH);
+        let mut answers = futures::stream::iter(0..calls).map(|_| self.ask()).buffer_unordered(DEPTH);
         while let Some(answer) = answers.next().await {
             answer?;
         }
-        sums.rate.add(role::per_second(DEEP_CALLS, began.elapsed()) / 1e3);
-        Ok(())
+        Ok(role::per_second(calls, began.elapsed()))
     }
 
     async fn ask(&self) -> io::Result<()> {

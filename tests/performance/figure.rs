@@ -11,6 +11,8 @@ enum Bound {
     AtLeast(f64),
     /// Its median is at most so many times the floor's.
     TimesFloor(f64),
+    /// Its median is at least so many times the floor's.
+    AtLeastTimesFloor(f64),
 }
 
 /// One figure.
@@ -49,6 +51,11 @@ impl Figure {
         self
     }
 
+    pub(crate) const fn at_least_times_floor(mut self, times: f64) -> Self {
+        self.bound = Some(Bound::AtLeastTimesFloor(times));
+        self
+    }
+
     /// Median over the floor's median.
     fn ratio(&self) -> Option<f64> {
         let floor = self.floor.as_ref().and_then(|(_, spread)| *spread)?;
@@ -61,6 +68,7 @@ impl Figure {
             Bound::AtMost(value) => self.measured.is_some_and(|spread| spread.p50 <= value),
             Bound::AtLeast(value) => self.measured.is_some_and(|spread| spread.p50 >= value),
             Bound::TimesFloor(times) => self.ratio().is_some_and(|ratio| ratio <= times),
+            Bound::AtLeastTimesFloor(times) => self.ratio().is_some_and(|ratio| ratio >= times),
         };
         self.bound.map(held)
     }
@@ -71,6 +79,7 @@ impl Figure {
             Some(Bound::AtMost(value)) => format!("≤ {}", number(value)),
             Some(Bound::AtLeast(value)) => format!("≥ {}", number(value)),
             Some(Bound::TimesFloor(times)) => format!("≤ {times} × floor"),
+            Some(Bound::AtLeastTimesFloor(times)) => format!("≥ {times} × floor"),
             None => String::new(),
         };
         let held = match self.holds() {

@@ -13,7 +13,9 @@ mod judging;
 mod machine;
 mod person;
 mod provider;
+mod queued;
 mod ready;
+mod record;
 mod report;
 mod role;
 mod spread;
@@ -31,6 +33,8 @@ const SETS: &[Set] = &[
     ("ready", ready::measure),
     ("idle", idle::measure),
     ("judging", judging::measure),
+    ("record", record::measure),
+    ("queued", queued::measure),
     ("turn", turn::measure),
     ("healing", healing::measure),
 ];

@@ -3,7 +3,7 @@
 use ipc_proto::bounded::Text;
 use ipc_proto::content::Content;
 use ipc_proto::control::{Answer, Ask, ControlClient, FRAME_BOUND, method};
-use ipc_proto::router::{End, Task, TurnEvent};
+use ipc_proto::router::{Accepted, End, Task, TurnEvent};
 use ipc_proto::{Method, Name};
 use manifest::Process;
 use std::io;
@@ -52,8 +52,13 @@ impl Person {
         call(&self.0, context).await.map_err(io::Error::other)?.map_err(io::Error::other)
     }
 
-    /// Says something to an agent in a session and gives the answer.
-    pub(crate) async fn say(&self, session: &str, agent: Option<&str>, text: &str) -> io::Result<String> {
+    /// Hands a message over; it is durable when this returns.
+    pub(crate) async fn submit(
+        &self,
+        session: &str,
+        agent: Option<&str>,
+        text: &str,
+    ) -> io::Result<Accepted> {
         let ask = Ask {
             session: Text::clip(session),
             agent: agent.map(Name::clip),
@@ -63,8 +68,12 @@ impl Person {
             workspace_label: None,
             key: Text::clip(&ipc_proto::ids::TurnId::random().to_string()),
         };
-        let accepted =
-            self.ask(&method::submit, async |control, context| control.submit(context, ask).await).await?;
+        self.ask(&method::submit, async |control, context| control.submit(context, ask).await).await
+    }
+
+    /// Says something to an agent in a session and gives the answer.
+    pub(crate) async fn say(&self, session: &str, agent: Option<&str>, text: &str) -> io::Result<String> {
+        let accepted = self.submit(session, agent, text).await?;
         let mut from = 0;
         loop {
             let follow = async |control: &ControlClient, context| {

@@ -22,7 +22,8 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     let programs = person::programs()?;
     let (mut ready, mut floor) = (Samples::default(), Samples::default());
     for round in 0..=ROUNDS {
-        let took = start(&programs)?;
+        let dir = tempfile::tempdir()?;
+        let took = start(&programs, &dir.path().join("state"), None, Signal::SIGTERM)?;
         let began = Instant::now();
         floors::spawn(actors + BESIDES)?;
         if round > 0 {
@@ -37,21 +38,29 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     ])
 }
 
-/// Starts a host, waits for its word, stops it.
-fn start(programs: &Path) -> io::Result<Duration> {
+/// Starts a host on a state directory, waits for its word, and ends it by this signal.
+pub(crate) fn start(
+    programs: &Path,
+    state: &Path,
+    config: Option<&Path>,
+    end: Signal,
+) -> io::Result<Duration> {
     let dir = tempfile::tempdir()?;
     let socket = UnixDatagram::bind(dir.path().join("notify"))?;
     socket.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut command = Command::new(programs.join("agentd"));
-    command.arg("run").arg("--state-dir").arg(dir.path().join("state"));
+    command.arg("run").arg("--state-dir").arg(state);
     command.arg("--runtime-dir").arg(dir.path().join("run")).env("NOTIFY_SOCKET", dir.path().join("notify"));
+    if let Some(config) = config {
+        command.arg("--config").arg(config);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let mut agentd = command.spawn()?;
     let heard = ready(&socket);
     let took = began.elapsed();
     if let Ok(pid) = i32::try_from(agentd.id()) {
-        kill(Pid::from_raw(pid), Signal::SIGTERM)?;
+        kill(Pid::from_raw(pid), end)?;
     }
     agentd.wait()?;
     heard.map(|()| took)

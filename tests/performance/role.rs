@@ -1,7 +1,7 @@
 //! The other process of a measurement between two: this program again, with one end of a socket pair as its
 //! standard input.
 
-use crate::{call, floors};
+use crate::{call, floors, record};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::io;
@@ -18,6 +18,8 @@ pub(crate) enum Role {
     Echo,
     /// Serves an edge.
     Edge,
+    /// Keeps the record.
+    Record,
 }
 
 /// The other process; it ends with the value.
@@ -31,12 +33,13 @@ impl Drop for Peer {
 }
 
 impl Role {
-    const ALL: [Self; 2] = [Self::Echo, Self::Edge];
+    const ALL: [Self; 3] = [Self::Echo, Self::Edge, Self::Record];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Echo => "serve-echo",
             Self::Edge => "serve-edge",
+            Self::Record => "serve-record",
         }
     }
 
@@ -60,6 +63,7 @@ pub(crate) fn play(role: Role) -> io::Result<()> {
     match role {
         Role::Echo => floors::echo(stream),
         Role::Edge => call::serve(stream),
+        Role::Record => record::serve(stream),
     }
 }
 

@@ -62,22 +62,13 @@ fn a_killed_runner_is_replaced_and_its_command_is_not_run_again() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    host.wait_for("a runner", || runner_of(host.agentd()).is_some());
+    host.wait_for("a runner", || !host.runners().is_empty());
     std::thread::sleep(Duration::from_millis(700));
-    kill(runner_of(host.agentd()).unwrap());
+    kill(host.runners()[0]);
     let value: serde_json::Value = serde_json::from_slice(&turn.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!((value["ok"].as_bool(), value["attempts"].as_u64()), (Some(true), Some(2)), "{value}");
     assert!(value["reply"].as_str().unwrap().contains("not known"), "{value}");
     assert_eq!(host.chat("s", "read count").matches("once").count(), 1);
-}
-
-/// The pid of agentd's child that is a runner.
-fn runner_of(agentd: i32) -> Option<i32> {
-    let children = std::fs::read_to_string(format!("/proc/{agentd}/task/{agentd}/children")).ok()?;
-    let named = |pid: &&str| {
-        std::fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("runner\0"))
-    };
-    children.split_whitespace().find(named)?.parse().ok()
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! Recovery: kill -9 of any process at any moment loses no accepted message and repeats no effect.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
+mod chaos_short;
 mod disk;
+mod exhaustion;
+mod fail_closed;
 mod fault_points;
+mod halting;
 mod kill_each;
+mod poison;

@@ -7,6 +7,10 @@ fn differences(arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
     let host = Setup::default().arguments(arguments).start();
     let output = host.ctl(&["attest", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let drifted: Vec<_> =
+        host.recorded("attest_drift").iter().map(|entry| entry["subject"].clone()).collect();
+    assert_eq!(document["recorded"], serde_json::json!(drifted), "{document}");
+    assert_eq!(drifted.is_empty(), output.status.success(), "what differs is on the record: {drifted:?}");
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let rows = document["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == "different");
     (output.status.code(), rows.map(|row| (text(&row["process"]), text(&row["property"]))).collect())

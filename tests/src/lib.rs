@@ -226,6 +226,18 @@ impl Host {
         i32::try_from(process["pid"].as_i64().expect("a pid")).expect("a pid")
     }
 
+    /// The pids of the runners that live: agentd's own children.
+    #[must_use]
+    pub fn runners(&self) -> Vec<i32> {
+        let agentd = self.agentd();
+        let children =
+            fs::read_to_string(format!("/proc/{agentd}/task/{agentd}/children")).unwrap_or_default();
+        let is_runner = |pid: &&str| {
+            fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("runner\0"))
+        };
+        children.split_whitespace().filter(is_runner).filter_map(|pid| pid.parse().ok()).collect()
+    }
+
     /// Kills a process and waits until another of its name is ready.
     pub fn kill_and_wait(&self, name: &str) {
         let pid = self.pid(name);

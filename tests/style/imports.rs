@@ -23,19 +23,21 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
     ("audit", ACTOR),
     ("upstream", &["ipc-proto"]),
+    ("migration", &[]),
     ("dialer", &["address", "ipc-proto", "kit", "manifest"]),
     ("credproxy", &["ipc-proto", "kit", "manifest", "upstream"]),
     ("scanner", ACTOR),
-    ("memory", ACTOR),
+    ("memory", STORING),
     ("web", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("model", ACTOR),
-    ("router", ACTOR),
+    ("router", STORING),
     ("gate", &["address", "ipc-proto", "kit", "manifest", "policy", "provenance", "toolset"]),
     ("control", CONTROL),
     ("runner", &["confine", "ipc-proto", "manifest", "toolset", "wire"]),
     ("agentctl", &["ipc-proto", "manifest", "wire"]),
 ];
 const ACTOR: &[&str] = &["ipc-proto", "kit", "manifest"];
+const STORING: &[&str] = &["ipc-proto", "kit", "manifest", "migration"];
 /// Control speaks to `agentctl` over a socket that is no edge, so it has the hello and the codec besides.
 const CONTROL: &[&str] = &["confine", "ipc-proto", "kit", "manifest", "wire"];
 
@@ -80,7 +82,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
     ),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
     // Scheduler and curator are still to come.
-    (&["rusqlite", "libsqlite3-sys"], &["memory", "router", "model", "scheduler", "curator"]),
+    (&["rusqlite", "libsqlite3-sys"], &["migration", "memory", "router", "model", "scheduler", "curator"]),
     (&["crypto_box", "chacha20poly1305"], &["credproxy", "agentctl"]),
     (
         &["seccompiler", "landlock"],
@@ -110,8 +112,8 @@ const ONLY: &[(&[&str], &[&str])] = &[
 struct Graph {
     names: BTreeMap<String, String>,
     members: BTreeSet<String>,
-    /// By package: the packages it depends on, and whether the program itself (rather than its tests or its build
-    /// script) does.
+    /// By package: the packages it depends on, and whether the program itself (rather than its tests, its build script
+    /// or the compiler, which runs procedural macros) does.
     edges: BTreeMap<String, Vec<(String, bool)>>,
 }
 
@@ -145,7 +147,16 @@ fn graph() -> Graph {
     let named = |package: &Value| (text(at(package, "id")), text(at(package, "name")));
     let names = list(&metadata, "packages").iter().map(named).collect();
     let members = list(&metadata, "workspace_members").iter().map(text).collect();
-    let linked = |dep: &Value| list(dep, "dep_kinds").iter().any(|kind| at(kind, "kind").is_null());
+    let is_macro = |target: &Value| list(target, "kind").iter().any(|kind| kind == "proc-macro");
+    let macros: BTreeSet<String> = list(&metadata, "packages")
+        .iter()
+        .filter(|package| list(package, "targets").iter().any(is_macro))
+        .map(|package| text(at(package, "id")))
+        .collect();
+    let linked = |dep: &Value| {
+        let kinds = list(dep, "dep_kinds");
+        kinds.iter().any(|kind| at(kind, "kind").is_null()) && !macros.contains(&text(at(dep, "pkg")))
+    };
     let edges = list(at(&metadata, "resolve"), "nodes").iter().map(|node| {
         let deps = list(node, "deps").iter().map(|dep| (text(at(dep, "pkg")), linked(dep)));
         (text(at(node, "id")), deps.collect())

@@ -1,48 +1,60 @@
-//! Alerts: too many of the same refusals in a span of time. Each says so once, then is quiet for a while and counts
-//! what it kept quiet about. It looks at records alone, and opens nothing.
+//! Alerts: too many of the same in a span of time. Each says so once, then is quiet for a while and counts what it kept
+//! quiet about. It looks at records alone, and opens nothing.
 
 use ipc_proto::audit::{Action, Event, Record, Result3};
+use ipc_proto::config::{self, AlertRule};
 use std::collections::{HashMap, VecDeque};
 
-/// Who or what refusals are counted for; further ones are summed up as one.
+/// Who or what events are counted for; further ones are summed up as one.
 const KEYS: usize = 64;
 /// What is summed up when there are more.
 const OTHERS: &str = "others";
+const MINUTE: u64 = 60_000;
 
 /// When an alert is raised.
 struct Rule {
-    /// Its name, the subject of the alert.
+    /// Its name; with what is the same, the subject of the alert.
     name: &'static str,
+    /// Whether an event is one of it.
     counts: fn(&Event) -> bool,
-    /// What is the same: refusals of one are not added to those of another.
+    /// What is the same: events of one are not added to those of another.
     key: fn(&Event) -> String,
-    /// So many in `span_ms`.
-    number: usize,
-    span_ms: u64,
-    /// Not again for so long.
-    quiet_ms: u64,
+    bounds: AlertRule,
 }
 
-const MINUTE: u64 = 60_000;
+/// The rules; no event counts for two.
+fn rules(config: &config::Alerts) -> [Rule; 4] {
+    [
+        Rule {
+            name: "auth failures",
+            counts: |event| event.action == Action::OperatorRefused,
+            key: |event| text(event.reason.as_ref()),
+            bounds: config.auth_failures,
+        },
+        Rule {
+            name: "network refusals",
+            counts: is_network_refusal,
+            key: |event| text(event.subject.as_ref()),
+            bounds: config.network_refusals,
+        },
+        Rule {
+            name: "attest drift",
+            counts: |event| event.action == Action::AttestDrift,
+            key: |event| text(event.subject.as_ref()),
+            bounds: config.attest_drift,
+        },
+        Rule {
+            name: "message quarantined",
+            counts: |event| event.action == Action::MessageQuarantined,
+            key: |event| text(event.session.as_ref()),
+            bounds: config.quarantined,
+        },
+    ]
+}
 
-const RULES: &[Rule] = &[
-    Rule {
-        name: "auth failures",
-        counts: |event| event.action == Action::OperatorRefused,
-        key: |event| event.reason.as_ref().map_or_else(String::new, ToString::to_string),
-        number: 5,
-        span_ms: 5 * MINUTE,
-        quiet_ms: 15 * MINUTE,
-    },
-    Rule {
-        name: "network refusals",
-        counts: is_network_refusal,
-        key: |event| event.subject.as_ref().map_or_else(String::new, ToString::to_string),
-        number: 10,
-        span_ms: 60 * MINUTE,
-        quiet_ms: 60 * MINUTE,
-    },
-];
+fn text(value: Option<&impl ToString>) -> String {
+    value.map_or_else(String::new, ToString::to_string)
+}
 
 /// A tool that would reach the web was refused, or a secret was asked for a host that it is not bound to.
 fn is_network_refusal(event: &Event) -> bool {
@@ -51,48 +63,87 @@ fn is_network_refusal(event: &Event) -> bool {
     event.result == Result3::Blocked && (tool || event.action == Action::SecretMisdirected)
 }
 
+/// What was seen of the same.
 #[derive(Default)]
 struct Seen {
+    /// When, unix ms; no more than raise an alert.
     times: VecDeque<u64>,
+    /// The last alert.
     raised: Option<u64>,
+    /// Alerts since then that were not raised.
     quiet: u64,
 }
 
 /// What was seen lately.
-#[derive(Default)]
-pub(crate) struct Alerts(HashMap<(&'static str, String), Seen>);
+pub(crate) struct Alerts {
+    rules: [Rule; 4],
+    seen: HashMap<(&'static str, String), Seen>,
+}
 
 impl Alerts {
-    /// Looks at a record; the alert that it raises.
-    pub(crate) fn see(&mut self, record: &Record) -> Option<Event> {
-        RULES.iter().find(|rule| (rule.counts)(&record.event)).and_then(|rule| self.count(rule, record))
+    pub(crate) fn new(config: &config::Alerts) -> Self {
+        Self { rules: rules(config), seen: HashMap::new() }
     }
 
-    fn count(&mut self, rule: &Rule, record: &Record) -> Option<Event> {
+    /// Looks at a record; the alert that it raises.
+    pub(crate) fn see(&mut self, record: &Record) -> Option<Event> {
+        let rule = self.rules.iter().find(|rule| (rule.counts)(&record.event))?;
         let mut key = (rule.name, (rule.key)(&record.event));
-        if self.0.len() >= KEYS && !self.0.contains_key(&key) {
+        if self.seen.len() >= KEYS && !self.seen.contains_key(&key) {
+            let bounds = |name| self.rules.iter().find(|rule| rule.name == name).map(|rule| rule.bounds);
+            self.seen
+                .retain(|(name, _), seen| bounds(*name).is_some_and(|it| seen.matters(record.time_ms, it)));
+        }
+        if self.seen.len() >= KEYS && !self.seen.contains_key(&key) {
             key.1 = OTHERS.to_owned();
         }
-        let (now, seen) = (record.time_ms, self.0.entry(key).or_default());
-        seen.times.push_back(now);
-        while seen.times.len() > rule.number
-            || seen.times.front().is_some_and(|at| now.saturating_sub(*at) > rule.span_ms)
-        {
-            seen.times.pop_front();
-        }
-        if seen.times.len() < rule.number {
-            return None;
-        }
-        if seen.raised.is_some_and(|at| now.saturating_sub(at) < rule.quiet_ms) {
-            seen.quiet += 1;
-            return None;
-        }
-        seen.raised = Some(now);
-        let quiet = std::mem::take(&mut seen.quiet);
-        seen.times.clear();
-        let reason = format!("{} in {} min, {quiet} more kept quiet", rule.number, rule.span_ms / MINUTE);
-        Some(Event::new(Action::Alert, Result3::Blocked).about(rule.name).because(&reason))
+        let of = key.1.clone();
+        let quiet = self.seen.entry(key).or_default().count(record.time_ms, rule.bounds)?;
+        Some(alert(rule, &of, quiet, &record.event))
     }
+}
+
+impl Seen {
+    /// Counts one; how many were kept quiet about since the last alert, if this one raises the next.
+    fn count(&mut self, now: u64, bounds: AlertRule) -> Option<u64> {
+        let number = usize::try_from(bounds.number).unwrap_or(usize::MAX);
+        self.times.push_back(now);
+        while self.times.len() > number
+            || self.times.front().is_some_and(|at| is_over(now, *at, bounds.minutes))
+        {
+            self.times.pop_front();
+        }
+        if self.times.len() < number {
+            return None;
+        }
+        if self.raised.is_some_and(|at| !is_over(now, at, bounds.quiet_minutes)) {
+            self.quiet += 1;
+            return None;
+        }
+        self.raised = Some(now);
+        self.times.clear();
+        Some(std::mem::take(&mut self.quiet))
+    }
+
+    /// Whether what comes next would be counted with what was seen.
+    fn matters(&self, now: u64, bounds: AlertRule) -> bool {
+        self.times.back().is_some_and(|at| !is_over(now, *at, bounds.minutes))
+            || self.raised.is_some_and(|at| !is_over(now, at, bounds.quiet_minutes))
+    }
+}
+
+const fn is_over(now: u64, at: u64, minutes: u32) -> bool {
+    now.saturating_sub(at) > minutes as u64 * MINUTE
+}
+
+/// The alert: of what, and in the session of the event that raised it.
+fn alert(rule: &Rule, of: &str, quiet: u64, raised_by: &Event) -> Event {
+    let AlertRule { number, minutes, .. } = rule.bounds;
+    let mut event = Event::new(Action::Alert, Result3::Blocked)
+        .about(&format!("{}: {of}", rule.name))
+        .because(&format!("{number} in {minutes} min, {quiet} more kept quiet"));
+    (event.session, event.turn) = (raised_by.session, raised_by.turn);
+    event
 }
 
 #[cfg(test)]
@@ -100,6 +151,12 @@ mod tests {
     use super::*;
     use ipc_proto::Name;
     use ipc_proto::audit::Serial;
+    use ipc_proto::config::Audit;
+    use ipc_proto::ids::{SessionId, TurnId};
+
+    fn alerts() -> Alerts {
+        Alerts::new(&Audit::DEFAULT.alerts)
+    }
 
     fn see(alerts: &mut Alerts, time_ms: u64, event: Event) -> Option<Event> {
         let serial = Serial { life: 1, number: 1 };
@@ -119,23 +176,24 @@ mod tests {
 
     #[test]
     fn the_fifth_failure_of_one_in_five_minutes_raises_one_alert_and_then_it_is_quiet_and_counts() {
-        let mut alerts = Alerts::default();
+        let mut alerts = alerts();
         let raised = (0..20).filter_map(|n| see(&mut alerts, n * MINUTE / 2, refusal("uid 7"))).count();
         assert_eq!(raised, 1);
         let later = (60..66).find_map(|n| see(&mut alerts, n * MINUTE / 2, refusal("uid 7"))).unwrap();
+        assert_eq!(later.subject.unwrap().as_str(), "auth failures: uid 7");
         assert_eq!(later.reason.unwrap().as_str(), "5 in 5 min, 11 more kept quiet");
     }
 
     #[test]
     fn failures_of_several_or_far_apart_raise_none() {
-        let mut alerts = Alerts::default();
+        let mut alerts = alerts();
         assert!((0..4).all(|n| see(&mut alerts, n, refusal(&format!("uid {n}"))).is_none()));
         assert!((0..20).all(|n| see(&mut alerts, n * 2 * MINUTE, refusal("uid 9")).is_none()));
     }
 
     #[test]
     fn refusals_of_the_web_count_and_other_tools_do_not() {
-        let mut alerts = Alerts::default();
+        let mut alerts = alerts();
         let blocked = |tool: &str| Event::new(Action::ToolDecided, Result3::Blocked).about(tool);
         assert!((0..30).all(|n| see(&mut alerts, n, blocked("bash")).is_none()));
         let raised = (0..10).filter_map(|n| see(&mut alerts, n, blocked("web_fetch"))).count();
@@ -143,11 +201,54 @@ mod tests {
     }
 
     #[test]
+    fn the_first_drift_of_each_process_is_an_alert_at_once_and_repeats_are_counted() {
+        let mut alerts = alerts();
+        let drift = |of: &str| Event::new(Action::AttestDrift, Result3::Error).about(of);
+        for process in ["gate", "audit"] {
+            let alert = see(&mut alerts, MINUTE, drift(process)).unwrap();
+            assert_eq!((alert.action, alert.result), (Action::Alert, Result3::Blocked));
+            assert_eq!(alert.subject.unwrap().as_str(), format!("attest drift: {process}"));
+        }
+        assert!((2..60).all(|n| see(&mut alerts, n * MINUTE, drift("gate")).is_none()));
+        let again = see(&mut alerts, 62 * MINUTE, drift("gate")).unwrap();
+        assert_eq!(again.reason.unwrap().as_str(), "1 in 60 min, 58 more kept quiet");
+    }
+
+    #[test]
+    fn a_message_that_was_given_up_is_an_alert_once_in_a_quarter_of_an_hour_of_each_session() {
+        let mut alerts = alerts();
+        let of = |n| {
+            Event::new(Action::MessageQuarantined, Result3::Error)
+                .in_turn(SessionId::from_bytes([n; 16]), TurnId::from_bytes([9; 16]))
+        };
+        let first = see(&mut alerts, 0, of(1)).unwrap();
+        assert_eq!((first.session, first.turn), (of(1).session, of(1).turn));
+        assert!(see(&mut alerts, MINUTE, of(1)).is_none());
+        assert!(see(&mut alerts, MINUTE, of(2)).is_some());
+        assert!(see(&mut alerts, 16 * MINUTE, of(1)).is_some());
+    }
+
+    #[test]
+    fn the_bounds_are_those_that_were_configured() {
+        let mut bounds = Audit::DEFAULT.alerts;
+        bounds.auth_failures = AlertRule { number: 2, minutes: 1, quiet_minutes: 3 };
+        let mut alerts = Alerts::new(&bounds);
+        let raised = [0, 2, 3, 4, 5, 7].map(|n| see(&mut alerts, n * MINUTE, refusal("uid 7")).is_some());
+        assert_eq!(raised, [false, false, true, false, false, false]);
+        assert!(see(&mut alerts, 8 * MINUTE, refusal("uid 7")).is_some());
+    }
+
+    #[test]
     fn memory_does_not_grow_with_who_is_refused() {
-        let mut alerts = Alerts::default();
+        let mut alerts = alerts();
         for n in 0..10_000_u64 {
             let _ = see(&mut alerts, n, refusal(&format!("uid {n}")));
         }
-        assert!(alerts.0.len() <= KEYS + RULES.len());
+        assert!(alerts.seen.len() <= KEYS + alerts.rules.len());
+        // What is long over makes room again.
+        assert!((0..5).any(|n| {
+            let alert = see(&mut alerts, 60 * MINUTE + n, refusal("uid 10001"));
+            alert.is_some_and(|alert| alert.subject.unwrap().as_str() == "auth failures: uid 10001")
+        }));
     }
 }

@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::hash::{self, Hash};
 use crate::keys::{self, PUBLIC};
 use crate::note::PublicKey;
+pub(crate) use claims::Kept;
 use claims::{Claim, Source};
 pub(crate) use gaps::Gap;
 use pass::Pass;
@@ -154,12 +155,12 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Begins to verify the log of `folder` with the key of this text, or with its own, and against a checkpoint
-    /// that was kept elsewhere.
+    /// Begins to verify the log of `folder` with the key of this text, or with its own, and against what was kept
+    /// elsewhere of a checkpoint.
     ///
     /// # Errors
     /// That it cannot even begin.
-    pub(crate) fn begin(folder: &Path, key: Option<&str>, saved: Option<&str>) -> Result<Self, Fault> {
+    pub(crate) fn begin(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Self, Fault> {
         let unreadable = |what: String| Fault::new(Kind::Unreadable, None, what);
         if !folder.is_dir() {
             return Err(unreadable(format!("{} is not a folder", folder.display())));
@@ -177,7 +178,7 @@ impl Check {
         let keys = keys::chain(&folder, &key);
         let keys = keys.map_err(|cause| Fault::new(Kind::WrongKey, None, cause.to_string()))?;
         let mut faults = Faults::default();
-        let claims = claims::collect(&folder, &keys, saved, &mut faults);
+        let claims = claims::collect(&folder, &keys, kept, &mut faults);
         let pass = Pass::new(folder.clone(), &claims, faults);
         Ok(Self { folder, origin: key.name, keys, claims, pass })
     }
@@ -211,8 +212,8 @@ impl Faults {
 }
 
 /// Verifies the log of a folder from its first entry to its last.
-pub(crate) fn run(folder: &Path, key: Option<&str>, saved: Option<&str>) -> Result<Findings, Fault> {
-    let mut check = Check::begin(folder, key, saved)?;
+pub(crate) fn run(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Findings, Fault> {
+    let mut check = Check::begin(folder, key, kept)?;
     while check.step() {}
     Ok(check.end())
 }
@@ -237,6 +238,7 @@ fn source(source: &Source) -> String {
     match source {
         Source::Checkpoint => "the log's own checkpoint".to_owned(),
         Source::Saved => "the checkpoint that was kept".to_owned(),
+        Source::Witness => "the checkpoint that another host keeps".to_owned(),
         Source::Digest(day) => format!("the digest of {day}"),
     }
 }

@@ -34,9 +34,14 @@ pub(crate) struct Closed {
 }
 
 impl Counts {
-    /// Counts an entry; the day that it ends, if it does. A clock that steps back counts to the later day.
+    /// Counts an entry; the day that it ends, if it does.
     pub(crate) fn add(&mut self, record: &Record) -> Option<Closed> {
-        let day = u32::try_from(record.time_ms / DAY).unwrap_or(u32::MAX);
+        self.tally(record.time_ms, record.event.action, record.event.result)
+    }
+
+    /// Counts an entry by what is counted of it. A clock that steps back counts to the later day.
+    pub(crate) fn tally(&mut self, time_ms: u64, action: Action, result: Result3) -> Option<Closed> {
+        let day = u32::try_from(time_ms / DAY).unwrap_or(u32::MAX);
         let closed = (day > self.day && !self.counts.is_empty()).then(|| Closed {
             day: self.day,
             size: self.size,
@@ -46,7 +51,7 @@ impl Counts {
             self.day = day;
             self.counts.iter_mut().for_each(|count| count.today = 0);
         }
-        self.count(record.event.action, record.event.result);
+        self.count(action, result);
         self.size += 1;
         closed
     }
@@ -82,6 +87,30 @@ fn count(line: &str) -> Option<Count> {
     let mut words = line.split(' ');
     let (action, result) = (value(words.next()?)?, value(words.next()?)?);
     Some(Count { action, result, total: words.next()?.parse().ok()?, today: words.next()?.parse().ok()? })
+}
+
+/// What the words of entries mean, each pair read once: a million entries have a few dozen.
+#[derive(Default)]
+pub(crate) struct Meanings(Vec<Meaning>);
+
+struct Meaning {
+    words: [Vec<u8>; 2],
+    values: (Action, Result3),
+}
+
+impl Meanings {
+    /// What these words mean, if anything.
+    pub(crate) fn of(&mut self, action: &[u8], result: &[u8]) -> Option<(Action, Result3)> {
+        let words = [action, result];
+        if let Some(known) = self.0.iter().find(|known| known.words == words) {
+            return Some(known.values);
+        }
+        let read = |word| std::str::from_utf8(word).ok();
+        // Of words that mean nothing, of which there could be any number, none is remembered.
+        let values = (value(read(action)?)?, value(read(result)?)?);
+        self.0.push(Meaning { words: words.map(<[u8]>::to_vec), values });
+        Some(values)
+    }
 }
 
 /// The word that a value of a closed set has on the record.

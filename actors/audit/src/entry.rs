@@ -6,20 +6,24 @@ use ipc_proto::Name;
 use ipc_proto::audit::{Action, ENTRY, Event, Record, Result3, Serial};
 use ipc_proto::label::Label;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::str::FromStr;
+
+/// Bytes that most entries fit.
+const USUAL: usize = 640;
 
 /// Why bytes are no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an entry of the record")]
 pub(crate) struct NoEntry;
 
-/// A record without its hash, and with ids and hashes as text.
+/// A record without its hash, and with ids and hashes as text. Borrowed where one is written: every append does.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct Line<'a> {
     index: u64,
     time_ms: u64,
-    witness: Name,
+    witness: Cow<'a, Name>,
     /// Hex: readers of JSON in other languages round numbers beyond 2^53.
     life: String,
     number: u64,
@@ -32,9 +36,9 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    subject: Option<Name>,
+    subject: Option<Cow<'a, Name>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<Name>,
+    reason: Option<Cow<'a, Name>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -44,7 +48,7 @@ struct Line {
     #[serde(default, skip_serializing_if = "is_none")]
     tokens: (u32, u32),
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    label: Option<Label>,
+    label: Option<Cow<'a, Label>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
@@ -71,27 +75,29 @@ pub(crate) fn encode(record: &Record) -> Result<Vec<u8>, NoEntry> {
         duration_ms,
         tokens,
         label,
-    } = record.event.clone();
+    } = &record.event;
     let line = Line {
         index: record.index,
         time_ms: record.time_ms,
-        witness: record.witness.clone(),
+        witness: Cow::Borrowed(&record.witness),
         life: format!("{:016x}", record.serial.life),
         number: record.serial.number,
-        action,
-        result,
+        action: *action,
+        result: *result,
         session: session.map(|id| id.to_string()),
         turn: turn.map(|id| id.to_string()),
         call: call.map(|id| id.to_string()),
-        subject,
-        reason,
+        subject: subject.as_ref().map(Cow::Borrowed),
+        reason: reason.as_ref().map(Cow::Borrowed),
         hash: hash.map(|hash| hash::hex(&hash)),
-        bytes,
-        duration_ms: duration_ms.into(),
-        tokens,
-        label,
+        bytes: *bytes,
+        duration_ms: (*duration_ms).into(),
+        tokens: *tokens,
+        label: label.as_ref().map(Cow::Borrowed),
     };
-    serde_json::to_vec(&line).ok().filter(|entry| entry.len() <= ENTRY).ok_or(NoEntry)
+    let mut entry = Vec::with_capacity(USUAL);
+    serde_json::to_writer(&mut entry, &line).map_err(|_| NoEntry)?;
+    if entry.len() <= ENTRY { Ok(entry) } else { Err(NoEntry) }
 }
 
 /// The record of an entry. What [`encode`] would write differently is refused.
@@ -104,19 +110,19 @@ pub(crate) fn decode(entry: &[u8]) -> Result<Record, NoEntry> {
         session: id(line.session)?,
         turn: id(line.turn)?,
         call: id(line.call)?,
-        subject: line.subject,
-        reason: line.reason,
+        subject: line.subject.map(Cow::into_owned),
+        reason: line.reason.map(Cow::into_owned),
         hash,
         bytes: line.bytes,
         duration_ms: u32::try_from(line.duration_ms).map_err(|_| NoEntry)?,
         tokens: line.tokens,
-        label: line.label,
+        label: line.label.map(Cow::into_owned),
     };
     let life = u64::from_str_radix(&line.life, 16).map_err(|_| NoEntry)?;
     let record = Record {
         index: line.index,
         time_ms: line.time_ms,
-        witness: line.witness,
+        witness: line.witness.into_owned(),
         serial: Serial { life, number: line.number },
         event,
         hash: hash::leaf(entry),
@@ -133,23 +139,26 @@ fn id<T: FromStr>(text: Option<String>) -> Result<Option<T>, NoEntry> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
     pub(crate) index: u64,
+    pub(crate) time_ms: u64,
     /// As it is escaped in the entry.
     pub(crate) witness: &'a [u8],
     pub(crate) life: &'a [u8],
     pub(crate) number: u64,
     pub(crate) action: &'a [u8],
+    pub(crate) result: &'a [u8],
 }
 
 impl<'a> Head<'a> {
     /// Reads the fields that every entry begins with.
     pub(crate) fn read(entry: &'a [u8]) -> Option<Self> {
         let (index, rest) = number(entry.strip_prefix(b"{\"index\":")?)?;
-        let (_, rest) = number(rest.strip_prefix(b",\"time_ms\":")?)?;
+        let (time_ms, rest) = number(rest.strip_prefix(b",\"time_ms\":")?)?;
         let (witness, rest) = word(rest.strip_prefix(b",\"witness\":\"")?)?;
         let (life, rest) = word(rest.strip_prefix(b",\"life\":\"")?)?;
         let (number, rest) = number(rest.strip_prefix(b",\"number\":")?)?;
-        let (action, _) = word(rest.strip_prefix(b",\"action\":\"")?)?;
-        Some(Self { index, witness, life, number, action })
+        let (action, rest) = word(rest.strip_prefix(b",\"action\":\"")?)?;
+        let (result, _) = word(rest.strip_prefix(b",\"result\":\"")?)?;
+        Some(Self { index, time_ms, witness, life, number, action, result })
     }
 }
 
@@ -206,8 +215,9 @@ mod tests {
             prop_assert_eq!(&back.event, &record.event);
             prop_assert_eq!((back.index, back.serial), (index, record.serial));
             let head = Head::read(&entry).unwrap();
-            prop_assert_eq!((head.index, head.number), (index, record.serial.number));
+            prop_assert_eq!((head.index, head.number, head.time_ms), (index, record.serial.number, 5));
             prop_assert_eq!((head.witness, head.action), (b"gate".as_slice(), b"tool_decided".as_slice()));
+            prop_assert_eq!(head.result, b"blocked");
         }
 
         #[test]

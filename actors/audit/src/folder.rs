@@ -28,7 +28,8 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let mut bytes = Vec::new();
+        let length = usize::try_from(file.metadata()?.len().min(bound)).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(length + 1);
         file.take(bound + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bound {
             return Err(io::Error::new(ErrorKind::InvalidData, "longer than it can be"));

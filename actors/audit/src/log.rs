@@ -18,8 +18,6 @@ use std::io;
 
 /// The checkpoint's file.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
-/// A checkpoint is signed at the latest when so many entries came since the last.
-pub(crate) const SIGN_EVERY: u64 = 256;
 
 /// The open log.
 pub(crate) struct Log {
@@ -131,11 +129,6 @@ impl Log {
         Ok(())
     }
 
-    /// Whether a checkpoint is due by number.
-    pub(crate) fn is_due(&self) -> bool {
-        self.tiles.is_full() || self.entries() - self.signed >= SIGN_EVERY
-    }
-
     /// Signs the tree as it is, unless it has been, with all that readers of a checkpoint look for.
     pub(crate) fn sign(&mut self) -> io::Result<()> {
         self.close()?;
@@ -146,7 +139,8 @@ impl Log {
             self.folder.write(CHECKPOINT, note.as_bytes(), true)?;
             self.drop_partials(self.signed)?;
             self.signed = size;
-            self.folder.write(counts::FILE, self.counts.note(&self.keys.secret).as_bytes(), false)?;
+            // Durable too: without it a start counts every entry again.
+            self.folder.write(counts::FILE, self.counts.note(&self.keys.secret).as_bytes(), true)?;
         }
         while let Some(day) = self.days.first() {
             let root = self.tiles.root(day.size)?;
@@ -349,6 +343,17 @@ mod tests {
         assert!(log.read(0, 9).unwrap().iter().any(|record| record.event.action == Action::KeyRotated));
         drop(log);
         assert_eq!(crate::check::run(folder.path(), None, None).unwrap().faults.listed, vec![]);
+    }
+
+    #[test]
+    fn counts_that_are_lost_are_made_again_from_the_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = opened(folder.path());
+        append(&mut log, 700);
+        let counts = log.counts.clone();
+        drop(log);
+        std::fs::remove_file(folder.path().join(counts::FILE)).unwrap();
+        assert_eq!(opened(folder.path()).counts, counts);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `audit --offline …`: what can be done with a log's folder and no host. `agentctl audit … --dir` executes this. It
-//! reads the folder it is told, and writes nothing but the file of a witness.
+//! reads the folder it is told, and writes nothing but the file of a witness or of a forwarder's position.
 
 mod entries;
 mod export;
+mod position;
 mod prove;
 mod show;
 mod verify;
@@ -17,12 +18,12 @@ use words::Words;
 
 const USAGE: u8 = 64;
 const HELP: &str = "usage: audit --offline COMMAND --dir DIR [--json]
-  verify  [--key FILE] [--checkpoint FILE] [--against DIR]
+  verify  [--key FILE] [--checkpoint FILE | --tree SIZE:ROOT] [--against DIR]
   witness --file FILE [--key FILE]
   prove   INDEX [--checkpoint FILE]
   query   [--from INDEX] [--action A] [--category C] [--result R] [--severity S] [--witness W]
           [--subject NAME] [--session ID] [--since MS] [--until MS]
-  export  [--format jsonl|ocsf|syslog] [--from INDEX] [--follow]
+  export  [--format jsonl|journal|ocsf|syslog] [--from INDEX] [--position FILE] [--follow]
   stats";
 
 /// Why a command came to nothing.

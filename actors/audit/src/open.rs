@@ -1,8 +1,8 @@
 //! Opening the log: from its tiles and its last checkpoint, so that a start does not take longer as it grows. A torn
 //! last write is cut off, and said; anything else that does not hold leaves it closed to appending.
 
-use crate::counts::{self, Counts};
-use crate::entry;
+use crate::counts::{self, Counts, Meanings};
+use crate::entry::{self, Head};
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
 use crate::keys::{KeyFault, Keys};
@@ -172,18 +172,24 @@ fn is_rotation(record: &Record, note: Hash) -> bool {
     record.event.action == Action::KeyRotated && record.event.hash == Some(note)
 }
 
-/// Counts what came after the last note of the counts.
+/// Counts what came after the last note of the counts: a few entries, or all where that note is lost. So they are not
+/// decoded.
 fn recount(log: &mut Log) -> io::Result<()> {
     let note = log.folder.read_text(counts::FILE, NOTE).ok().flatten();
     let counted = note.and_then(|note| Counts::read(&note, &log.keys.trusted));
     log.counts = counted.filter(|counts| counts.size <= log.entries()).unwrap_or_default();
+    let mut meanings = Meanings::default();
     while log.counts.size < log.entries() {
-        let (records, next) = log.scan(log.counts.size, usize::MAX)?;
-        for record in records {
-            log.counts.size = record.index;
-            log.days.extend(log.counts.add(&record));
+        let (from, index) = (log.counts.size, log.counts.size / WIDTH);
+        let bundle = log.bundle(index)?;
+        for head in tile::entries(&bundle).filter_map(|range| Head::read(bundle.get(range)?)) {
+            let Some((action, result)) = meanings.of(head.action, head.result) else { continue };
+            if head.index >= from {
+                log.counts.size = head.index;
+                log.days.extend(log.counts.tally(head.time_ms, action, result));
+            }
         }
-        log.counts.size = next;
+        log.counts.size = ((index + 1) * WIDTH).min(log.entries());
     }
     Ok(())
 }

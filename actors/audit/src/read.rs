@@ -14,7 +14,7 @@ const BUNDLES: usize = 16;
 
 impl Log {
     /// The bytes of the bundle with this index; empty if retention removed it.
-    fn bundle(&self, index: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn bundle(&self, index: u64) -> io::Result<Vec<u8>> {
         if index == self.tiles.closed {
             return self.tail.read();
         }

@@ -7,28 +7,30 @@ use crate::hash;
 use crate::log::Log;
 use crate::tile::{self, TILE, WIDTH};
 use ipc_proto::audit::{Action, Category, Event, Record, Result3, Severity};
+use ipc_proto::config::RetentionDays;
 use std::io;
 
 /// Bundles looked at in one step: appends wait meanwhile.
 const STEP: u64 = 8;
-/// Days after which nothing younger is looked for: the shortest time below.
-const SHORTEST: u64 = 7;
-
 /// How many days an entry is kept; `None` for ever.
-pub(crate) fn days(event: &Event) -> Option<u64> {
+fn days(kept: &RetentionDays, event: &Event) -> Option<u64> {
     let days = match event.action.severity(event.result) {
-        Severity::Debug => SHORTEST,
-        Severity::Info => 30,
-        Severity::Warning => 90,
-        Severity::Error => 365,
+        Severity::Debug => kept.debug,
+        Severity::Info => kept.info,
+        Severity::Warning => kept.warning,
+        Severity::Error => kept.error,
         Severity::Critical => return None,
     };
-    let long = matches!(event.action.category(), Category::Auth | Category::Config);
-    Some(if long { days.max(365) } else { days })
+    let least = match event.action.category() {
+        Category::Auth => kept.auth,
+        Category::Config => kept.config,
+        Category::Tool | Category::Memory | Category::Label | Category::Channel | Category::Sandbox => 0,
+    };
+    Some(days.max(least).into())
 }
 
-fn is_past(record: &Record, now_ms: u64) -> bool {
-    days(&record.event).is_some_and(|days| now_ms.saturating_sub(record.time_ms) >= days * DAY)
+fn is_past(kept: &RetentionDays, record: &Record, now_ms: u64) -> bool {
+    days(kept, &record.event).is_some_and(|days| now_ms.saturating_sub(record.time_ms) >= days * DAY)
 }
 
 /// A bundle that may go.
@@ -39,18 +41,29 @@ struct Past {
 }
 
 /// Where retention is in the record.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
+    kept: RetentionDays,
     cursor: u64,
 }
 
 impl Retention {
+    /// At the first entry.
+    pub(crate) const fn new(kept: RetentionDays) -> Self {
+        Self { kept, cursor: 0 }
+    }
+
+    /// Begins with the first entry again.
+    pub(crate) const fn rewind(&mut self) {
+        self.cursor = 0;
+    }
+
     /// Looks at the next bundles and seals those that are past their time; whether there are more to look at.
     pub(crate) fn step(&mut self, log: &mut Log, now_ms: u64) -> io::Result<bool> {
         let end = (log.signed / WIDTH).min(self.cursor + STEP);
         let mut past = Vec::new();
         for index in self.cursor..end {
-            match look(log, index, now_ms)? {
+            match look(&self.kept, log, index, now_ms)? {
                 Look::Young => {
                     seal(log, &past)?;
                     return Ok(false);
@@ -77,21 +90,22 @@ enum Look {
     Past(Past),
 }
 
-fn look(log: &Log, index: u64, now_ms: u64) -> io::Result<Look> {
+fn look(kept: &RetentionDays, log: &Log, index: u64, now_ms: u64) -> io::Result<Look> {
     let Some(bundle) = log.folder.read(&tile::bundle_path(index), tile::BUNDLE)? else {
         return Ok(Look::Kept);
     };
     let entries: Vec<&[u8]> = tile::entries(&bundle).filter_map(|range| bundle.get(range)).collect();
     let records: Vec<Record> = entries.iter().filter_map(|entry| entry::decode(entry).ok()).collect();
     let first = records.first().map_or(0, |record| record.time_ms);
-    if now_ms.saturating_sub(first) < SHORTEST * DAY {
+    // No severity is kept for less long than this one.
+    if now_ms.saturating_sub(first) < u64::from(kept.debug) * DAY {
         return Ok(Look::Young);
     }
-    let whole = records.len() as u64 == WIDTH && records.iter().all(|record| is_past(record, now_ms));
+    let whole = records.len() as u64 == WIDTH && records.iter().all(|record| is_past(kept, record, now_ms));
     let tile = log.folder.read(&tile::path(0, index), TILE as u64)?.and_then(|tile| tile::decode(&tile, 256));
     // What does not fit its hashes is evidence, and stays.
-    let kept = tile.filter(|tile| whole && tile.iter().eq(records.iter().map(|record| &record.hash)));
-    Ok(kept.map_or(Look::Kept, |tile| {
+    let fitting = tile.filter(|tile| whole && tile.iter().eq(records.iter().map(|record| &record.hash)));
+    Ok(fitting.map_or(Look::Kept, |tile| {
         Look::Past(Past { index, bytes: bundle.len() as u64, root: hash::root(&tile) })
     }))
 }
@@ -123,6 +137,7 @@ fn seal(log: &mut Log, past: &[Past]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::config::Audit;
 
     #[test]
     fn an_entry_is_kept_by_what_it_is_and_how_much_it_matters() {
@@ -136,7 +151,8 @@ mod tests {
             (Action::CanaryLeaked, Result3::Blocked, None),
             (Action::RecordSealed, Result3::Success, None),
         ] {
-            assert_eq!(days(&Event::new(action, result)), kept, "{action:?}");
+            let event = Event::new(action, result);
+            assert_eq!(days(&Audit::DEFAULT.retention_days, &event), kept, "{action:?}");
         }
     }
 }

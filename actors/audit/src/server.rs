@@ -9,7 +9,7 @@ use ipc_proto::audit::{
     Audit, AuditError, Consistency, Event, FRAME_BOUND, Filter, NOTE, Page, Proof, Receipt, Record, Report,
     Rotation, Serial, Stats, TAIL,
 };
-use ipc_proto::config::Nothing;
+use ipc_proto::config;
 use ipc_proto::{List, Name, Text};
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
@@ -31,18 +31,18 @@ pub(crate) struct Auditor {
 
 impl Actor for Auditor {
     const PROCESS: Process = Process::Audit;
-    type Config = Nothing;
-    type Opened = (Opened, PathBuf);
+    type Config = config::Audit;
+    type Opened = (Opened, PathBuf, config::Audit);
 
-    fn open(_: Nothing, place: &Place) -> Result<(Opened, PathBuf), OpenFault> {
+    fn open(config: config::Audit, place: &Place) -> Result<Self::Opened, OpenFault> {
         let folder = place.own();
         let opened =
             open::open(&folder).map_err(|fault| OpenFault::new("the record in the audit folder", fault))?;
-        Ok((opened, folder))
+        Ok((opened, folder, config))
     }
 
-    async fn start((opened, folder): (Opened, PathBuf), _: Host) -> Self {
-        Self::begin(opened, folder).await
+    async fn start((opened, folder, config): Self::Opened, _: Host) -> Self {
+        Self::begin(opened, folder, config).await
     }
 
     async fn serve(&self, edge: Edge) {
@@ -57,9 +57,9 @@ impl Actor for Auditor {
 }
 
 impl Auditor {
-    async fn begin(opened: Opened, folder: PathBuf) -> Self {
+    pub(crate) async fn begin(opened: Opened, folder: PathBuf, config: config::Audit) -> Self {
         let (sender, entries) = watch::channel(0);
-        match ractor::Actor::spawn(None, Writer, (opened, sender)).await {
+        match ractor::Actor::spawn(None, Writer, (opened, config, sender)).await {
             Ok((writer, _)) => Self { writer, entries, folder },
             // Its start only moves values: there is nothing that could fail but memory.
             Err(_) => std::process::abort(),
@@ -192,7 +192,7 @@ mod tests {
     /// A link to audit over the log of this folder, as control's: it may call every method.
     async fn linked(folder: &Path) -> Link<AuditClient> {
         let opened = open::open(folder).unwrap();
-        let auditor = Rc::new(Auditor::begin(opened, folder.to_owned()).await);
+        let auditor = Rc::new(Auditor::begin(opened, folder.to_owned(), config::Audit::DEFAULT).await);
         let (near, far) = UnixStream::pair().unwrap();
         tokio::task::spawn_local(async move {
             auditor.serve(kit::bench::edge(near, Process::Audit, Process::Control)).await;
@@ -240,6 +240,27 @@ mod tests {
         served.unwrap();
         let found = crate::check::run(folder.path(), None, None).unwrap();
         assert_eq!((found.faults.listed, found.vouched), (vec![], 700));
+    }
+
+    #[test]
+    fn what_audit_itself_records_among_appends_has_an_index_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let served = kit::bench::run(async move {
+            let audit = &linked(&path).await;
+            let rotate = |audit: AuditClient, cx| async move { audit.rotate_key(cx).await };
+            let calls = (1..=60).map(|number| async move {
+                if number % 7 == 3 {
+                    return audit.call(&method::rotate_key, rotate).await.unwrap().map(drop);
+                }
+                append(audit, number).await.map(drop)
+            });
+            let done = futures::future::join_all(calls).await;
+            assert!(done.iter().all(Result::is_ok), "{done:?}");
+        });
+        served.unwrap();
+        let found = crate::check::run(folder.path(), None, None).unwrap();
+        assert_eq!((found.faults.listed, found.entries), (vec![], 60));
     }
 
     #[test]

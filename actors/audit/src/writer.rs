@@ -7,12 +7,11 @@ use crate::open::Opened;
 use crate::retention::Retention;
 use ipc_proto::Name;
 use ipc_proto::audit::{AuditError, Event, Receipt, Record, Serial};
+use ipc_proto::config::{self, Checkpoint};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long after an append its checkpoint is signed at the latest, if none is due by number.
-const SIGN_AFTER: Duration = Duration::from_millis(500);
 /// How long until a checkpoint that could not be written is tried again.
 const SIGN_AGAIN: Duration = Duration::from_secs(2);
 /// Entries that are not waited beyond to be more.
@@ -30,7 +29,8 @@ type Ask = Box<dyn FnOnce(Option<&mut Log>) + Send>;
 /// What the writer is asked.
 pub(crate) enum Message {
     Append(Name, Serial, Box<Event>, Reply),
-    /// Sent by the writer to itself behind the appends that are already waiting: so many were in the batch then.
+    /// Sent by the writer to itself behind the appends that are already waiting: so many were in the batch when it
+    /// last looked.
     Commit(usize),
     /// Anything else that needs the log.
     With(Ask),
@@ -50,6 +50,7 @@ pub(crate) struct State {
     entries: watch::Sender<u64>,
     alerts: Alerts,
     retention: Retention,
+    checkpoint: Checkpoint,
     /// A checkpoint is on its way.
     signing: bool,
 }
@@ -57,12 +58,12 @@ pub(crate) struct State {
 impl Actor for Writer {
     type Msg = Message;
     type State = State;
-    type Arguments = (Opened, watch::Sender<u64>);
+    type Arguments = (Opened, config::Audit, watch::Sender<u64>);
 
     async fn pre_start(
         &self,
         myself: ActorRef<Message>,
-        (opened, entries): Self::Arguments,
+        (opened, config, entries): Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
         let log = match opened {
             Opened::Whole(log) => Some(log),
@@ -75,8 +76,9 @@ impl Actor for Writer {
             batch: Batch::default(),
             waiting: Vec::new(),
             entries,
-            alerts: Alerts::default(),
-            retention: Retention::default(),
+            alerts: Alerts::new(&config.alerts),
+            retention: Retention::new(config.retention_days),
+            checkpoint: config.checkpoint,
             signing: false,
         })
     }
@@ -90,10 +92,12 @@ impl Actor for Writer {
         match message {
             Message::Append(witness, serial, event, reply) => {
                 if state.append(witness, serial, *event, reply) {
-                    myself.cast(Message::Commit(state.waiting.len()))?;
+                    myself.cast(Message::Commit(0))?;
                 }
             }
             Message::Commit(then) if state.waiting.len() > then && then < FULL => {
+                // Lets the event loop look at the sockets: appends that lie in them share the flush.
+                tokio::task::yield_now().await;
                 myself.cast(Message::Commit(state.waiting.len()))?;
             }
             Message::Commit(_) => {
@@ -101,6 +105,7 @@ impl Actor for Writer {
                 state.settle(&myself);
             }
             Message::With(ask) => {
+                state.commit();
                 ask(state.log.as_deref_mut());
                 state.settle(&myself);
             }
@@ -131,8 +136,12 @@ impl State {
         first && !self.waiting.is_empty()
     }
 
-    /// Makes the batch durable, and tells those who wait.
+    /// Makes the batch durable, and tells those who wait. Before anything else is done with the log: entries of a
+    /// batch have their indices, and what audit itself appends meanwhile would take the same.
     fn commit(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let Some(log) = &mut self.log else { return };
         let (records, written) = log.commit(std::mem::take(&mut self.batch));
         kit::fault_point!("audit.committed");
@@ -162,10 +171,11 @@ impl State {
     fn settle(&mut self, myself: &ActorRef<Message>) {
         let Some(log) = &self.log else { return };
         self.entries.send_replace(log.entries());
-        if log.is_due() {
+        let unsigned = log.entries() - log.signed;
+        if unsigned >= u64::from(self.checkpoint.entries) {
             self.sign(myself);
-        } else if log.entries() != log.signed {
-            self.sign_in(SIGN_AFTER, myself);
+        } else if unsigned > 0 {
+            self.sign_in(Duration::from_millis(self.checkpoint.ms.into()), myself);
         }
     }
 
@@ -186,13 +196,14 @@ impl State {
 
     /// Looks at a part of the record, and then at the next, until nothing more is past its retention.
     fn retain(&mut self, myself: &ActorRef<Message>) {
+        self.commit();
         let Some(log) = &mut self.log else { return };
         let more = self.retention.step(log, kit::now_ms()).unwrap_or_else(|error| {
             tracing::error!(%error, "entries past their retention could not be removed");
             false
         });
         if !more {
-            self.retention = Retention::default();
+            self.retention.rewind();
         }
         drop(myself.send_after(if more { RETAIN.1 } else { RETAIN.2 }, || Message::Retain));
         self.settle(myself);

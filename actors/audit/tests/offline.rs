@@ -125,6 +125,22 @@ fn a_witness_keeps_checkpoints_and_refuses_a_log_that_was_set_back() {
 }
 
 #[test]
+fn a_log_is_checked_against_the_tree_that_another_host_witnessed() {
+    let log = Log::new();
+    log.append(10);
+    let (before, seen) = (log.copy(), log.verify(&[]).1);
+    let tree = format!("10:{}", seen["head"].as_str().unwrap());
+    log.append(300);
+    let (code, found) = log.verify(&["--tree", &tree]);
+    assert_eq!((code, found["entries"].as_u64()), (0, Some(310)), "{found}");
+    let other = format!("10:{}", "0".repeat(64));
+    assert_eq!(log.verify(&["--tree", &other]).1["error"]["type"], "fork");
+    let tree = format!("310:{}", found["head"].as_str().unwrap());
+    assert_eq!(before.verify(&["--tree", &tree]).1["error"]["type"], "truncated");
+    assert_eq!(run(&["verify", "--dir", log.folder().to_str().unwrap(), "--tree", "10"]).0, 64);
+}
+
+#[test]
 fn entries_are_exported_whole_and_a_filter_admits_what_it_says() {
     let log = Log::new();
     log.append_on(1, 300);
@@ -133,7 +149,7 @@ fn entries_are_exported_whole_and_a_filter_admits_what_it_says() {
         log.append(2 * DAY, [Event::new(Action::ToolDecided, Result3::Blocked).about("bash")]).unwrap();
     }
     let dir = log.folder().to_str().unwrap();
-    for format in ["jsonl", "ocsf", "syslog"] {
+    for format in ["jsonl", "journal", "ocsf", "syslog"] {
         let (code, out) = run(&["export", "--dir", dir, "--format", format]);
         assert_eq!((code, out.lines().count()), (0, 301), "{format}");
     }
@@ -151,6 +167,33 @@ fn entries_are_exported_whole_and_a_filter_admits_what_it_says() {
     }
     let (_, stats) = run(&["stats", "--dir", dir, "--json"]);
     assert_eq!(json(&stats)["entries"], 301);
+}
+
+#[test]
+fn a_forwarder_goes_on_where_it_stopped_and_leaves_no_entry_out() {
+    let log = Log::new();
+    log.append(10);
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join("position");
+    let forward = |words: &[&str]| {
+        let (dir, file) = (log.folder().to_str().unwrap(), file.to_str().unwrap());
+        run(&[&["export", "--format", "journal", "--dir", dir, "--position", file], words].concat())
+    };
+    let (code, out) = forward(&[]);
+    assert_eq!((code, out.lines().count()), (0, 10));
+    assert!(out.lines().all(|line| line.starts_with("<7>{\"index\":")), "{out}");
+    assert_eq!(forward(&[]), (0, String::new()));
+    log.append(2);
+    // What no checkpoint covers yet is handed on, and again: its index may still go to another entry.
+    let mut open = bench::Log::open(log.folder()).unwrap();
+    open.append(20_000 * DAY, [Event::new(Action::ToolDecided, Result3::Blocked)]).unwrap();
+    let lines = [forward(&[]), forward(&[])].map(|(_, out)| {
+        out.lines().map(|line| json(&line[3..])["index"].as_u64().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(lines, [vec![10, 11, 12], vec![12]]);
+    assert_eq!(forward(&["--from", "3"]).1.lines().count(), 10);
+    fs::write(&file, "elsewhere\n").unwrap();
+    assert_eq!(forward(&[]).0, 1);
 }
 
 #[test]

@@ -77,11 +77,12 @@ impl Identity {
 
     async fn user(&self, own: bool) -> Answer<Option<UserInfo>> {
         if let Some((when, user)) = &*self.known.borrow()
-            && when.elapsed() < FRESH
+            // Nobody can be removed while the router stands still.
+            && (when.elapsed() < FRESH || self.desk.is_still())
         {
             return Ok(user.clone());
         }
-        if own && !self.desk.router.is_up() {
+        if self.desk.is_still() || own && !self.desk.router.is_up() {
             return Err(down(Process::Router));
         }
         let asked = identify(&self.desk, self.uid);

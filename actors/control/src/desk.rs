@@ -17,7 +17,7 @@ use ipc_proto::{Method, Name, config};
 use kit::{Host, Link, NotRecorded, Stub};
 use manifest::Process;
 use refusals::Refusals;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
@@ -42,6 +42,8 @@ pub(crate) struct Desk {
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     refusals: RefCell<Refusals>,
+    /// Until when every other process stands still, for a copy of the state.
+    still_until: Cell<Option<Instant>>,
 }
 
 impl Desk {
@@ -57,8 +59,19 @@ impl Desk {
             router: host.link(),
             gate: host.link(),
             refusals: RefCell::default(),
+            still_until: Cell::default(),
             host,
         }
+    }
+
+    /// Notes until when every other process stands still; `None` if they go on.
+    pub(crate) fn set_still(&self, until: Option<Instant>) {
+        self.still_until.set(until);
+    }
+
+    /// Whether they do: nobody need be asked then, since nobody answers.
+    pub(crate) fn is_still(&self) -> bool {
+        self.still_until.get().is_some_and(|until| Instant::now() < until)
     }
 
     /// Root, and the uid that the host belongs to.

@@ -95,11 +95,12 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Logs Events Submit Follow Cancel Sessions Session EndSession
-    Messages Trace Users AddUser RemoveUser Agents Models Workspaces RemoveWorkspace MemoryAdd MemorySearch
-    MemoryShow MemoryList MemoryDelete AuditTail AuditVerify AuditProve AuditConsistency
-    AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey CredSet CredList CredRemove Approvals Approval Answer
-    Grants Revoke Call Policies SetPolicy RemovePolicy
+    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Logs Events Submit Follow Cancel Sessions
+    Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
+    Models Workspaces RemoveWorkspace MemoryAdd MemorySearch MemoryShow MemoryList MemoryDelete AuditTail
+    AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
+    AuditWitness CredSet CredList CredRemove Approvals Approval Answer Grants Revoke Call Policies SetPolicy
+    RemovePolicy
 }
 
 #[cfg(test)]
@@ -116,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_guest_reaches_what_talking_needs_and_nothing_else() {
-        assert_eq!(reached(UserRole::Guest), ["whoami", "submit", "follow", "cancel"]);
+        let guests = ["whoami", "submit", "follow", "cancel", "recall", "stop"];
+        assert_eq!(reached(UserRole::Guest), guests);
     }
 
     #[test]
@@ -139,6 +141,9 @@ mod tests {
             "hold",
             "release",
             "shutdown",
+            "freeze",
+            "thaw",
+            "drift",
             "logs",
             "events",
             "users",
@@ -153,6 +158,7 @@ mod tests {
             "audit_query",
             "audit_digest",
             "audit_rotate_key",
+            "audit_witness",
             "cred_set",
             "cred_list",
             "cred_remove",

@@ -2,17 +2,20 @@
 
 mod approvals;
 mod creds;
+mod freeze;
 mod memory;
 mod operations;
 mod people;
 mod policies;
+mod queue;
 mod records;
 mod sessions;
 
 use crate::caller::Caller;
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
-use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats};
+use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use ipc_proto::config::UserRole;
+use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk};
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::gate::{POLICY_BOUND, PolicySet};
@@ -20,8 +23,8 @@ use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceI
 use ipc_proto::memory::{Area, Hit, Row};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, NamedEvent, Passed, Released, SessionInfo, SessionName,
-    SessionView, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
+    SessionInfo, SessionName, SessionView, Stopped, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
@@ -50,6 +53,18 @@ impl Control for Caller {
 
     async fn shutdown(self, _: Context) -> Answer<()> {
         self.stop_host().await
+    }
+
+    async fn freeze(self, _: Context, ms: u32) -> Answer<()> {
+        self.freeze_host(ms).await
+    }
+
+    async fn thaw(self, _: Context) -> Answer<bool> {
+        self.thaw_host().await
+    }
+
+    async fn drift(self, _: Context, name: Name, properties: u16) -> Answer<()> {
+        self.report_drift(name, properties).await
     }
 
     async fn logs(self, _: Context, name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {
@@ -84,8 +99,32 @@ impl Control for Caller {
         self.close_session(name).await
     }
 
-    async fn messages(self, _: Context, limit: u16) -> Answer<List<MessageInfo, 256>> {
-        self.list_messages(limit).await
+    async fn messages(self, _: Context, limit: u16, dead: bool) -> Answer<List<MessageInfo, 256>> {
+        self.list_messages(limit, dead).await
+    }
+
+    async fn message(self, _: Context, id: MessageId) -> Answer<MessageView> {
+        self.show_message(id).await
+    }
+
+    async fn recall(self, _: Context, id: MessageId) -> Answer<Text<TEXT_BOUND>> {
+        self.recall_message(id).await
+    }
+
+    async fn requeue(self, _: Context, id: MessageId, text: Option<Text<TEXT_BOUND>>) -> Answer<Accepted> {
+        self.requeue_message(id, text).await
+    }
+
+    async fn pause(self, _: Context, session: Option<SessionName>, paused: bool) -> Answer<()> {
+        self.pause_queue(session, paused).await
+    }
+
+    async fn stop(self, _: Context, session: Option<SessionName>) -> Answer<Stopped> {
+        self.stop_turns(session).await
+    }
+
+    async fn queue(self, _: Context) -> Answer<QueueInfo> {
+        self.show_queue().await
     }
 
     async fn trace(self, _: Context, message: MessageId) -> Answer<List<Passed, 128>> {
@@ -145,7 +184,7 @@ impl Control for Caller {
         words: Text<2048>,
         limit: u16,
     ) -> Answer<List<Hit, 100>> {
-        self.recall(area, words, limit).await
+        self.search_memory(area, words, limit).await
     }
 
     async fn memory_show(self, _: Context, area: Area, id: MemoryId) -> Answer<Row> {
@@ -194,6 +233,10 @@ impl Control for Caller {
 
     async fn audit_rotate_key(self, _: Context) -> Answer<Rotation> {
         self.rotate_record_key().await
+    }
+
+    async fn audit_witness(self, _: Context, head: TreeHead) -> Answer<()> {
+        self.witness_record(head).await
     }
 
     async fn cred_set(

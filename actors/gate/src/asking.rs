@@ -5,7 +5,7 @@ use crate::answer::{self, Kept};
 use crate::connection::Active;
 use crate::context::TurnContext;
 use crate::decide;
-use crate::host::{Replaced, Shared, down, refused};
+use crate::host::{Shared, down, is_replaced, refused};
 use crate::{replay, scan, showing, taking};
 use futures::future::select_all;
 use ipc_proto::approval::{Question, State};
@@ -190,10 +190,6 @@ pub(crate) async fn settle(
         }
     }
     Ok(())
-}
-
-async fn is_replaced(replaced: &mut Replaced) {
-    drop(replaced.wait_for(|replaced| *replaced).await);
 }
 
 async fn answer_of(shared: &Shared, turn: TurnId, id: ApprovalId) -> Result<State, GateError> {

@@ -4,7 +4,8 @@
 use crate::answer::Given;
 use crate::asking::{self, Settling};
 use crate::context::TurnContext;
-use crate::host::{Replaced, Shared, down};
+use crate::heart::Heart;
+use crate::host::{Replaced, Shared, down, is_replaced};
 use crate::plan::{self, Planning};
 use crate::tell::Teller;
 use crate::thinking::{Reply, Thinking};
@@ -52,6 +53,8 @@ pub(crate) struct Active {
     /// The runner has asked for an answer before.
     has_thought: bool,
     over: bool,
+    /// Kept for as long as the turn is under way here.
+    _heart: Heart,
 }
 
 /// What a runner that has asked the model to go on waits for.
@@ -119,6 +122,7 @@ impl State {
     async fn work(&mut self) -> Result<Work, GateError> {
         let shared = self.shared.clone();
         let mut context = taking::take(&shared, self.turn).await?;
+        let heart = Heart::begin(&shared, self.turn, &self.replaced);
         let mut teller = Teller::begin(&shared, self.turn).await?;
         teller.tell(&shared, [TurnEvent::Started { attempt: context.turn.attempt }]).await?;
         let replayed = replay::replay(&shared.catalogue, &mut context);
@@ -126,7 +130,8 @@ impl State {
             answer::take(&shared, &mut context, released, Given::plain(replay::unknown(released))).await?;
         }
         let replaced = self.replaced.clone();
-        let mut active = Active { context, teller, replaced, stage: None, has_thought: false, over: false };
+        let (stage, has_thought, over) = (None, false, false);
+        let mut active = Active { context, teller, replaced, stage, has_thought, over, _heart: heart };
         if replayed.answered {
             answer::finish(&shared, &active.context, Ending::Answered).await?;
             active.over = true;
@@ -185,8 +190,11 @@ impl State {
             Pending::Open(released) => released,
             Pending::Done(result) => return Ok(result),
         };
-        let begun = Instant::now();
-        let effect = effects::run(shared, &mut active.context, &released.call).await?;
+        let (begun, mut replaced) = (Instant::now(), active.replaced.clone());
+        let effect = tokio::select! {
+            effect = effects::run(shared, &mut active.context, &released.call) => effect?,
+            () = is_replaced(&mut replaced) => return Err(down("runner")),
+        };
         kit::fault_point!("gate.effect.done");
         let duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
         let output = Text::clip(&effect.output);
@@ -254,7 +262,15 @@ async fn planned(
     mut planning: Planning,
     asked: thinking::Asked,
 ) -> Result<Heard, GateError> {
-    match planning.go_on(shared, &mut active.context).await? {
+    let mut replaced = active.replaced.clone();
+    let plan = tokio::select! {
+        plan = planning.go_on(shared, &mut active.context) => plan?,
+        () = is_replaced(&mut replaced) => {
+            planning.cancel(shared).await;
+            return Err(down("runner"));
+        }
+    };
+    match plan {
         None => active.stage = Some(Stage::Planning(planning, asked)),
         Some(tools) => {
             plan::lock(shared, &mut active.context, tools).await?;
@@ -266,7 +282,15 @@ async fn planned(
 }
 
 async fn thought(shared: &Shared, active: &mut Active, mut thinking: Thinking) -> Result<Heard, GateError> {
-    let Some(reply) = thinking.go_on(shared, &mut active.context, &mut active.teller).await? else {
+    let mut replaced = active.replaced.clone();
+    let reply = tokio::select! {
+        reply = thinking.go_on(shared, &mut active.context, &mut active.teller) => reply?,
+        () = is_replaced(&mut replaced) => {
+            thinking.give_up(shared, &active.context).await?;
+            return Err(down("runner"));
+        }
+    };
+    let Some(reply) = reply else {
         active.stage = Some(Stage::Thinking(thinking));
         return Ok(Heard::Waiting);
     };

@@ -24,9 +24,14 @@ pub(crate) struct Settings {
     pub(crate) policy: config::Policy,
 }
 
-/// Turns true once another runner has taken the turn up. A dead runner's socket does not say so by itself: its last
-/// request is served to the end.
+/// Turns true once another runner has taken the turn up, or the turn is over. A dead runner's socket does not say so
+/// by itself: its last request is served to the end.
 pub(crate) type Replaced = watch::Receiver<bool>;
+
+/// Waits until that is so.
+pub(crate) async fn is_replaced(replaced: &mut Replaced) {
+    drop(replaced.wait_for(|replaced| *replaced).await);
+}
 
 /// Shared by all connections.
 #[derive(Clone)]
@@ -78,6 +83,14 @@ impl Shared {
             before.send_replace(true);
         }
         replaced
+    }
+
+    /// A turn is over: its runner is told as if another had taken it up.
+    pub(crate) fn give_up(&self, turn: TurnId) {
+        let runners = self.runners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runner) = runners.get(&turn) {
+            runner.send_replace(true);
+        }
     }
 
     /// What decides now.

@@ -12,6 +12,7 @@ mod context;
 mod decide;
 mod effects;
 mod fetching;
+mod heart;
 mod host;
 mod offline;
 mod operators;

@@ -4,10 +4,10 @@
 
 mod shown;
 
-use policy::offline::{Question, Simulation, explain, files, simulate};
+use policy::offline::{LINE, Question, Simulation, explain, files};
 use policy::{Engine, Invalid};
 use serde_json::{Value, json};
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -150,7 +150,8 @@ fn text(path: &Path) -> Result<String, Failure> {
 fn simulated(policies: &[PathBuf]) -> Result<ExitCode, Failure> {
     let engine = engine(policies)?;
     let mut simulation = Simulation::new(&engine).map_err(|error| Failure::BuiltIn(error.to_string()))?;
-    let sound = simulate(&mut simulation, BufReader::new(std::io::stdin()), std::io::stdout())?;
+    let (from, to) = (std::io::stdin().lock(), std::io::stdout().lock());
+    let sound = kit::answer_lines(LINE, from, to, |line| simulation.line(line))?;
     Ok(ExitCode::from(u8::from(!sound)))
 }
 

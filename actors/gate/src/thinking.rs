@@ -281,6 +281,12 @@ impl Thinking {
         shared.record(event).await.map(drop)
     }
 
+    /// Gives up an answer that nobody waits for any more, and says so on the record.
+    pub(crate) async fn give_up(self, shared: &Shared, context: &TurnContext) -> Result<(), GateError> {
+        cancel(shared, self.stream).await;
+        self.ended(shared, context, Result3::Error, (0, 0), Some("given up: its turn is over")).await
+    }
+
     /// Lets the model's stream go.
     pub(crate) async fn cancel(self, shared: &Shared) {
         cancel(shared, self.stream).await;

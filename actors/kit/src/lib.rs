@@ -11,6 +11,7 @@ mod descriptors;
 mod edge;
 #[doc(hidden)]
 pub mod fault;
+mod lines;
 mod link;
 mod log;
 mod recorder;
@@ -22,6 +23,7 @@ mod supervisor;
 pub use actor::{Actor, Host, OpenFault, Place};
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;
+pub use lines::answer_lines;
 pub use link::Link;
 pub use recorder::{NotRecorded, Recorder};
 pub use run::run;

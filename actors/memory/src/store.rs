@@ -1,12 +1,13 @@
 //! The database: opening it, and every change to it. It touches `memory.db` and its log in one folder. A change is
 //! one transaction or none; nothing that was not [`Scanned`] is taken, and no statement is without a scope.
 
-use crate::migrate::{self, MigrateError};
+use crate::migrate;
 use crate::row::{class_code, decoded, listed, trust_code};
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Entry, Row, Scope};
+use migration::MigrationFault;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
@@ -59,7 +60,10 @@ pub(crate) enum OpenError {
     Damaged(String, String),
     /// A newer program wrote it.
     #[error("{0} was written by a newer program ({1}); it was left as it is: use that program")]
-    Newer(String, MigrateError),
+    Newer(String, MigrationFault),
+    /// An older program wrote it, and nothing to go back to could be made.
+    #[error("{0} was left as it is: {1}")]
+    NotCopied(String, MigrationFault),
     /// Another process has it open.
     #[error("{0} is in use by another process")]
     InUse(String),
@@ -121,10 +125,11 @@ impl Store {
         if found != "ok" {
             return Err(OpenError::Damaged(named, found));
         }
-        match migrate::apply(&mut db, migrate::STEPS) {
+        match migration::migrate(&mut db, &path, migrate::STEPS) {
             Ok(()) => Ok(Self { db }),
-            Err(MigrateError::Database(error)) => Err(failed(error)),
-            Err(newer) => Err(OpenError::Newer(named, newer)),
+            Err(MigrationFault::Database(error)) => Err(failed(error)),
+            Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named, newer)),
+            Err(not_copied) => Err(OpenError::NotCopied(named, not_copied)),
         }
     }
 

@@ -36,6 +36,10 @@ impl Desk {
         }
         let (asked, question) = match self.may_answer(&given) {
             Ok(found) => found,
+            Err(RouterError::NotPending(_)) if self.has_answered_so(&given) => {
+                let said = self.visible(given.user, given.id).map(|asked| asked.info(self.now.ms));
+                return drop(given.port.send(said));
+            }
             Err(refusal) => return drop(given.port.send(Err(refusal))),
         };
         self.approvals.answering.insert(given.id, Vec::new());
@@ -74,6 +78,22 @@ impl Desk {
             }
         }
         Ok((asked, question))
+    }
+
+    /// Whether this very answer was given before, by the same person: control asks again when this process died
+    /// before it could say that it was taken.
+    fn has_answered_so(&self, given: &Given) -> bool {
+        let (Ok(asked), Ok(grant)) = (self.visible(given.user, given.id), self.store.granted(given.id))
+        else {
+            return false;
+        };
+        let denied = asked.state_at(self.now.ms) == State::Denied;
+        let same = match given.reply {
+            Reply::Deny => denied,
+            Reply::Once => !denied && grant.is_none(),
+            Reply::Session => !denied && grant.is_some(),
+        };
+        same && asked.hash == given.hash && asked.answered_by.as_ref() == Some(&given.by)
     }
 
     /// An answer is on the record, or could not be put there; then whoever came meanwhile has their turn.

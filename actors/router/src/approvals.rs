@@ -37,6 +37,7 @@ pub(crate) struct Approvals {
 impl Desk {
     /// Keeps a question of a turn that is under way. The same twice is one.
     pub(crate) fn ask(&mut self, turn: TurnId, question: &Question) -> Result<(), RouterError> {
+        self.heard_of(turn);
         let head = self.under_way(turn)?;
         if Sha256::digest(question.action.as_bytes()).as_slice() != question.hash {
             return Err(RouterError::WrongHash);
@@ -70,6 +71,7 @@ impl Desk {
 
     /// Says where a question of this turn is: at once if it is settled, else when it is.
     pub(crate) fn answer_of(&mut self, turn: TurnId, id: ApprovalId, port: StatePort) {
+        self.heard_of(turn);
         match self.state_of(turn, id) {
             Ok(State::Pending) => {
                 let waiting = self.approvals.waiting.entry(id).or_default();

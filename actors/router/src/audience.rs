@@ -62,13 +62,19 @@ impl Desk {
     /// Takes the gate's events of a turn.
     pub(crate) fn emit(&mut self, turn: TurnId, from: u64, events: List<TurnEvent, 64>, port: EmitPort) {
         let now = self.now.at;
+        self.heard_of(turn);
         let Some(live) = self.live_turn(turn) else { return drop(port.send(Self::no_turn())) };
         let attempt = live.head.attempts;
         if attempt == 0 || matches!(live.phase, Phase::Ending(_)) {
             return drop(port.send(Self::no_turn()));
         }
         self.audience.begin(turn, attempt, None);
-        let full = self.audience.rings.get(&turn).is_some_and(|ring| ring.is_full(now));
+        let Some(ring) = self.audience.rings.get(&turn) else { return drop(port.send(Self::no_turn())) };
+        // A question, or a mere sign of life: it waits for nobody.
+        if events.is_empty() {
+            return drop(port.send(Ok(ring.needs())));
+        }
+        let full = ring.is_full(now);
         if full && !self.audience.held.contains_key(&turn) {
             self.audience.held.insert(turn, Held { from, events, port, since: now });
             return;

@@ -12,7 +12,7 @@ impl Desk {
     /// Stops or starts the clock of a message's turn, as its open questions have it.
     pub(crate) fn clock(&mut self, seq: i64) {
         let now = self.now;
-        let Some(Live { head, phase: Phase::Running, .. }) = self.live(seq) else { return };
+        let Some(Live { head, phase: Phase::Running(_), .. }) = self.live(seq) else { return };
         let turn = head.turn;
         let until = match self.store.open_approvals(turn) {
             Ok(open) => {

@@ -9,6 +9,8 @@ use crate::errands::{Errand, Then};
 use crate::events::Events;
 use crate::lanes::Lanes;
 use crate::launch::{Fall, Runners};
+use crate::lease::Lease;
+use crate::pausing::Pauses;
 use crate::people::{People, PeopleFault};
 use crate::scan::Admission;
 use crate::store::{Head, Store, StoreFault};
@@ -66,8 +68,8 @@ pub(crate) enum Phase {
     Queued,
     /// The record of its start is under way.
     Starting,
-    /// A runner has it.
-    Running,
+    /// A runner has it, for as long as something is heard of it.
+    Running(Lease),
     /// Its runner ended first; the record of that is under way.
     Fallen(Fall),
     /// Its end is under way.
@@ -94,7 +96,10 @@ pub(crate) struct Desk {
     pub(crate) runners: Runners,
     pub(crate) audience: Audience,
     pub(crate) approvals: Approvals,
+    pub(crate) pauses: Pauses,
     pub(crate) events: Events,
+    /// When the leases were looked at last.
+    pub(crate) looked: Instant,
     /// What is to be done outside, in order.
     pub(crate) errands: Vec<Errand>,
     live: BTreeMap<i64, Live>,
@@ -108,6 +113,7 @@ impl Desk {
         let mut store = Store::open(file)?;
         let people = People::settle(&mut store, &config, now.ms)?;
         let heads = store.live()?;
+        let pauses = Pauses::new(store.pauses()?);
         let mut desk = Self {
             now,
             lanes: Lanes::new(config.turns_at_once),
@@ -118,7 +124,9 @@ impl Desk {
             runners: Runners::default(),
             audience: Audience::default(),
             approvals: Approvals::default(),
+            pauses,
             events: Events::default(),
+            looked: now.at,
             errands: Vec::new(),
             live: BTreeMap::new(),
             turns: HashMap::new(),
@@ -127,6 +135,7 @@ impl Desk {
         for head in heads {
             desk.take_up(head);
         }
+        desk.go_on_with_ends()?;
         desk.let_go_of_orphans()?;
         desk.look_ahead();
         Ok(desk)
@@ -143,7 +152,7 @@ impl Desk {
             }
             MessageState::Running => {
                 self.lanes.found(session, seq);
-                Phase::Running
+                Phase::Running(Lease::from(self.now.at))
             }
             _ => {
                 self.lanes.join(session, seq);
@@ -151,7 +160,7 @@ impl Desk {
                 Phase::Queued
             }
         };
-        let due = matches!(phase, Phase::Running).then(|| self.overdue_at(&head));
+        let due = matches!(phase, Phase::Running(_)).then(|| self.overdue_at(&head));
         // Whatever has gone on from there was put on the record first.
         let noted = if matches!(phase, Phase::Accepted) { Noted::No } else { Noted::Yes };
         self.enter(Live { head, phase, noted, due, left: None });
@@ -193,6 +202,7 @@ impl Desk {
         }
         self.expire_approvals();
         self.repeat_kills();
+        self.look_at_leases();
         self.audience_tick();
         self.approvals_tick();
         self.drive();
@@ -204,10 +214,16 @@ impl Desk {
         match live.phase {
             Phase::Accepted | Phase::Starting => {}
             Phase::Queued => self.lanes.clear(live.head.session, seq),
-            Phase::Running => self.overdue(seq),
+            Phase::Running(_) => self.overdue(seq),
             Phase::Fallen(_) => self.record_fall(seq),
             Phase::Ending(_) => self.close(seq),
         }
+    }
+
+    /// The next message that may be begun, or go on.
+    pub(crate) fn next(&mut self) -> Option<i64> {
+        let (live, pauses) = (&self.live, &self.pauses);
+        self.lanes.next(|seq| live.get(&seq).is_none_or(|live| pauses.let_go(&live.head)))
     }
 
     /// Begins what can begin.

@@ -1,14 +1,17 @@
 //! How a turn ends: what it came to goes on the record, then its last state and the outbox row become durable in
 //! one change, and only then is anybody told. A turn ends once; whoever comes second is told so.
+//!
+//! An end that is this process's own word is decided durably before all that: after a death in between it is gone on
+//! with, and no other end can come of it. One that is the gate's word is said again by the gate.
 
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::events::About;
 use crate::queue::Port;
 use crate::state;
-use crate::store::Pass;
+use crate::store::{Decided, Pass, StoreFault};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::ids::{TurnId, UserId};
+use ipc_proto::ids::TurnId;
 use ipc_proto::label::Label;
 use ipc_proto::model::Usage;
 use ipc_proto::router::{End, EventName, Finished, MessageState, RouterError};
@@ -16,14 +19,32 @@ use ipc_proto::router::{End, EventName, Finished, MessageState, RouterError};
 /// Where the answer to whoever ends a turn goes.
 pub(crate) type EndPort = Port<Result<(), RouterError>>;
 
+/// What is done once an end is durable, or could not be made so for now.
+pub(crate) type Told = Box<dyn FnOnce(Result<(), RouterError>) + Send>;
+
+/// Whoever waits there is told.
+pub(crate) fn told(port: EndPort) -> Told {
+    Box::new(move |ended| drop(port.send(ended)))
+}
+
 /// An end that is under way.
 pub(crate) struct Closing {
     pub(crate) finished: Finished,
     /// Why, for the trace.
     note: String,
+    /// It is this process's own word, and not durable yet: it is not put on the record before it is, or a death in
+    /// between could lead to another end of the same turn.
+    undecided: bool,
     /// It is on the record.
     recorded: bool,
-    waiting: Vec<EndPort>,
+    waiting: Vec<Told>,
+}
+
+impl Closing {
+    /// One more is to be told.
+    pub(crate) fn wait(&mut self, told: Told) {
+        self.waiting.push(told);
+    }
 }
 
 impl Desk {
@@ -36,11 +57,11 @@ impl Desk {
         };
         let seq = live.head.seq;
         match &mut live.phase {
-            Phase::Ending(closing) if is_same(&closing.finished, &finished) => closing.waiting.push(port),
+            Phase::Ending(closing) if is_same(&closing.finished, &finished) => closing.wait(told(port)),
             // Once more, for a runner that died while its answer was under way.
-            Phase::Running | Phase::Fallen(_) => self.end(seq, finished, "", Some(port)),
+            Phase::Running(_) | Phase::Fallen(_) => self.end(seq, finished, "", false, Some(told(port))),
             Phase::Queued | Phase::Starting if live.head.attempts > 0 => {
-                self.end(seq, finished, "", Some(port))
+                self.end(seq, finished, "", false, Some(told(port)));
             }
             _ => drop(port.send(Self::no_turn())),
         }
@@ -55,51 +76,36 @@ impl Desk {
         }
     }
 
-    /// Cancels a turn; its runner is ended at once.
-    pub(crate) fn cancel(&mut self, user: Option<UserId>, turn: TurnId, port: EndPort) {
-        match self.live_turn(turn) {
-            Some(Live { head, .. }) if user.is_some_and(|user| user != head.user) => {
-                drop(port.send(Self::no_turn()));
-            }
-            Some(Live { head, phase, .. }) => match phase {
-                Phase::Ending(closing) if closing.finished.end == End::Cancelled => {
-                    closing.waiting.push(port)
-                }
-                Phase::Ending(_) => drop(port.send(Self::no_turn())),
-                _ => {
-                    let seq = head.seq;
-                    self.cancel_with(seq, "by its person", Some(port));
-                }
-            },
-            None => {
-                let said = self.cancelled_before(user, turn);
-                drop(port.send(said));
-            }
-        }
-    }
-
-    fn cancelled_before(&self, user: Option<UserId>, turn: TurnId) -> Result<(), RouterError> {
-        let head = self.store.message_of(turn)?.ok_or(RouterError::NoTurn)?;
-        let theirs = user.is_none_or(|user| user == head.user);
-        if theirs && head.state == MessageState::Cancelled { Ok(()) } else { Self::no_turn() }
-    }
-
-    /// Cancels a turn for the host's own reason.
-    pub(crate) fn cancel_live(&mut self, seq: i64, why: &str) {
-        self.cancel_with(seq, why, None);
-    }
-
-    fn cancel_with(&mut self, seq: i64, why: &str, port: Option<EndPort>) {
-        let Some(live) = self.live(seq) else { return };
-        if matches!(live.phase, Phase::Running) {
-            let turn = live.head.turn;
-            self.kill(turn);
-        }
-        self.end_without_answer(seq, End::Cancelled, why, port);
-    }
-
     /// Ends a turn that has no answer. What is said is the host's own.
-    pub(crate) fn end_without_answer(&mut self, seq: i64, end: End, note: &str, port: Option<EndPort>) {
+    pub(crate) fn end_without_answer(&mut self, seq: i64, end: End, note: &str, told: Option<Told>) {
+        let under_way = self.live(seq).is_some_and(|live| !matches!(live.phase, Phase::Ending(_)));
+        if under_way {
+            let decided = Decided { seq, end, note: note.to_owned() };
+            let durable = self.decide(std::slice::from_ref(&decided));
+            kit::fault_point!("router.end.decided");
+            self.end_as_decided(seq, decided.end, note, durable, told);
+        }
+    }
+
+    /// Makes durable how messages are to end. If that fails, their runners are ended all the same, and the ends wait.
+    pub(crate) fn decide(&mut self, ends: &[Decided]) -> bool {
+        let decided =
+            self.store.commit(|tx| ends.iter().try_for_each(|it| tx.decide_end(it.seq, &it.end, &it.note)));
+        if let Err(fault) = &decided {
+            tracing::error!(%fault, "an end could not be decided durably");
+        }
+        decided.is_ok()
+    }
+
+    /// Ends a turn as it is decided; what is not `durable` yet is made so first.
+    pub(crate) fn end_as_decided(
+        &mut self,
+        seq: i64,
+        end: End,
+        note: &str,
+        durable: bool,
+        told: Option<Told>,
+    ) {
         let finished = Finished {
             end,
             text: Text::default(),
@@ -108,10 +114,18 @@ impl Desk {
             duration_ms: 0,
             attempts: 0,
         };
-        self.end(seq, finished, note, port);
+        self.end(seq, finished, note, !durable, told);
     }
 
-    fn end(&mut self, seq: i64, mut finished: Finished, note: &str, port: Option<EndPort>) {
+    /// Goes on with what was decided before this process died.
+    pub(crate) fn go_on_with_ends(&mut self) -> Result<(), StoreFault> {
+        for Decided { seq, end, note } in self.store.decided_ends()? {
+            self.end_as_decided(seq, end, &note, true, None);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, seq: i64, mut finished: Finished, note: &str, undecided: bool, told: Option<Told>) {
         let now_ms = self.now.ms;
         let Some(live) = self.live(seq) else { return };
         if matches!(live.phase, Phase::Ending(_)) {
@@ -121,15 +135,15 @@ impl Desk {
         finished.duration_ms = u32::try_from(took).unwrap_or(u32::MAX);
         finished.attempts = live.head.attempts;
         let note = if note.is_empty() { note_of(&finished.end) } else { note.to_owned() };
-        let waiting = port.into_iter().collect();
-        live.phase = Phase::Ending(Box::new(Closing { finished, note, recorded: false, waiting }));
+        let waiting = told.into_iter().collect();
+        live.phase = Phase::Ending(Box::new(Closing { finished, note, undecided, recorded: false, waiting }));
         live.due = None;
         self.close(seq);
     }
 
     /// Takes an end as far as it goes: to the record, then to the store.
     pub(crate) fn close(&mut self, seq: i64) {
-        let Some(Live { head, phase: Phase::Ending(closing), noted, .. }) = self.live(seq) else { return };
+        let Some(Live { phase: Phase::Ending(closing), noted, .. }) = self.live(seq) else { return };
         match noted {
             Noted::No => return self.record_acceptance(seq),
             Noted::UnderWay => return,
@@ -138,6 +152,14 @@ impl Desk {
         if closing.recorded {
             return self.commit_end(seq);
         }
+        if closing.undecided {
+            let (end, note) = (closing.finished.end.clone(), closing.note.clone());
+            if !self.decide(&[Decided { seq, end, note }]) {
+                return self.end_waits(seq);
+            }
+        }
+        let Some(Live { head, phase: Phase::Ending(closing), .. }) = self.live(seq) else { return };
+        closing.undecided = false;
         let event = record_of(&closing.finished, &closing.note).in_turn(head.session, head.turn);
         self.record(event, move |desk, recorded| {
             let Some(Live { phase: Phase::Ending(closing), .. }) = desk.live(seq) else { return };
@@ -162,6 +184,7 @@ impl Desk {
                 tx.put_out(seq, &finished, now_ms)?;
                 // Nobody can answer any more what this turn asked, nor use an answer.
                 tx.void_approvals(head.turn, now_ms)?;
+                tx.end_is_done(seq)?;
                 tx.pass(&pass)
             })?;
             Ok(open)
@@ -192,9 +215,7 @@ impl Desk {
         }
         self.voided(&open);
         self.ring_ends(head.turn, finished);
-        for port in waiting.into_iter().flatten() {
-            drop(port.send(Ok(())));
-        }
+        waiting.into_iter().flatten().for_each(|told| told(Ok(())));
         self.drive();
     }
 
@@ -204,9 +225,7 @@ impl Desk {
         let Some(live) = self.live(seq) else { return };
         live.due = Some(due);
         if let Phase::Ending(closing) = &mut live.phase {
-            for port in closing.waiting.drain(..) {
-                drop(port.send(Err(RouterError::NotDurable)));
-            }
+            closing.waiting.drain(..).for_each(|told| told(Err(RouterError::NotDurable)));
         }
     }
 }
@@ -224,7 +243,8 @@ fn note_of(end: &End) -> String {
         End::Cancelled => "cancelled".into(),
         End::Blocked => "blocked".into(),
         End::TimedOut => "out of time".into(),
-        End::Failed(why) => why.to_string(),
+        End::Recalled => "by its sender".into(),
+        End::Failed(why) | End::Quarantined(why) => why.to_string(),
     }
 }
 
@@ -232,6 +252,8 @@ fn record_of(finished: &Finished, note: &str) -> Event {
     let (action, result) = match finished.end {
         End::Answered | End::Exited { .. } => (Action::TurnEnded, Result3::Success),
         End::Blocked => (Action::MessageBlocked, Result3::Blocked),
+        End::Recalled => (Action::MessageRecalled, Result3::Success),
+        End::Quarantined(_) => (Action::MessageQuarantined, Result3::Error),
         End::Cancelled | End::TimedOut | End::Failed(_) => (Action::TurnEnded, Result3::Error),
     };
     let mut event = Event::new(action, result);

@@ -4,7 +4,8 @@
 
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::errands::Errand;
-use crate::store::{Pass, StoreFault};
+use crate::lease::{self, Lease};
+use crate::store::{Head, Pass, StoreFault};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
@@ -112,7 +113,7 @@ impl Desk {
         if !self.runners.known {
             return;
         }
-        while let Some(seq) = self.lanes.next() {
+        while let Some(seq) = self.next() {
             if let Err(fault) = self.start(seq) {
                 tracing::error!(%fault, "a turn could not be started; it waits");
                 self.back(seq);
@@ -188,7 +189,7 @@ impl Desk {
             tx.pass(&pass)
         })?;
         kit::fault_point!("router.start.committed");
-        let due = self.overdue_at(&head);
+        let (now, due) = (self.now.at, self.overdue_at(&head));
         self.ring_begins(head.turn, head.attempts);
         self.errands.push(Errand::Launch(Launch {
             turn: head.turn,
@@ -197,7 +198,9 @@ impl Desk {
             wall_ms: self.wall(&session.agent),
         }));
         if let Some(live) = self.live(seq) {
-            *live = Live { head, phase: Phase::Running, noted: Noted::Yes, due: Some(due), left: None };
+            let lease = Lease::from(now);
+            *live =
+                Live { head, phase: Phase::Running(lease), noted: Noted::Yes, due: Some(due), left: None };
         }
         // An earlier attempt's question may still wait for its answer.
         self.clock(seq);
@@ -225,7 +228,7 @@ impl Desk {
             return;
         }
         let mut alive = std::mem::take(&mut self.runners.alive);
-        for seq in self.live_where(|live| matches!(live.phase, Phase::Running)) {
+        for seq in self.live_where(|live| matches!(live.phase, Phase::Running(_))) {
             let Some(turn) = self.live(seq).map(|live| live.head.turn) else { continue };
             if !alive.remove(&turn) {
                 self.fall(
@@ -244,23 +247,27 @@ impl Desk {
     pub(crate) fn runner_ended(&mut self, turn: TurnId, how: Option<Ended>, code: u64) {
         self.runners.alive.remove(&turn);
         self.runners.ending.remove(&turn);
-        let Some(Live { head, phase: Phase::Running, .. }) = self.live_turn(turn) else { return };
-        let seq = head.seq;
+        let Some(Live { head, phase: Phase::Running(lease), .. }) = self.live_turn(turn) else { return };
+        let (seq, lapsed) = (head.seq, lease.has_lapsed());
         match follows(how, code) {
-            Follows::Again(why) => self.fall(seq, Fall { why, lost: false }),
+            Follows::Again(why) => {
+                let why = if lapsed { lease::UNHEARD.into() } else { why };
+                self.fall(seq, Fall { why, lost: false });
+            }
             Follows::Over(end) => self.end_without_answer(seq, end, "", None),
         }
         self.drive();
     }
 
     /// A runner ended before its turn did: it is replaced, or it was once too often.
-    fn fall(&mut self, seq: i64, fall: Fall) {
+    pub(crate) fn fall(&mut self, seq: i64, fall: Fall) {
         let Some(live) = self.live(seq) else { return };
         let (failures, losses) = counted(&live.head, &fall);
         if failures > RETRIES || losses > LOSSES {
-            let attempts = live.head.attempts;
+            let Head { id, attempts, .. } = live.head;
             let why = format!("given up after {attempts} attempts: {}", fall.why);
-            return self.end_without_answer(seq, End::Failed(Text::clip(&why)), "", None);
+            tracing::error!(message = %id, attempts, "a message is given up; it is among the dead letters");
+            return self.end_without_answer(seq, End::Quarantined(Text::clip(&why)), "", None);
         }
         live.phase = Phase::Fallen(fall);
         live.due = None;
@@ -325,7 +332,7 @@ impl Desk {
     }
 
     /// When a turn that starts now is given up.
-    pub(crate) fn overdue_at(&self, head: &crate::store::Head) -> Instant {
+    pub(crate) fn overdue_at(&self, head: &Head) -> Instant {
         let agent = self.store.session(head.session).map(|session| session.agent);
         let wall = agent.map_or(0, |agent| self.wall(&agent));
         self.now.at + Duration::from_millis(wall) + GRACE
@@ -347,7 +354,7 @@ impl Desk {
 }
 
 /// How often a message's runners have failed and been lost, this one included.
-fn counted(head: &crate::store::Head, fall: &Fall) -> (u32, u32) {
+fn counted(head: &Head, fall: &Fall) -> (u32, u32) {
     if fall.lost { (head.failures, head.losses + 1) } else { (head.failures + 1, head.losses) }
 }
 

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::events::About;
 use crate::history::Fit;
 use crate::queue::Port;
-use crate::store::Session;
+use crate::store::{Scope, Session};
 use crate::turn::Which;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::{self, UserRole};
@@ -41,7 +41,7 @@ impl Desk {
     }
 
     /// The session of this name. Without a user it is the only one of that name, or an owner's.
-    fn find_session(&self, user: Option<UserId>, name: &str) -> Result<Session, RouterError> {
+    pub(crate) fn find_session(&self, user: Option<UserId>, name: &str) -> Result<Session, RouterError> {
         let found = match user {
             Some(user) => self.store.session_named(user, name)?,
             None => {
@@ -93,7 +93,10 @@ impl Desk {
     fn close_session(&mut self, session: &Session) -> Result<(), RouterError> {
         // Somebody else may have ended it while the record was under way.
         if !self.store.session(session.id)?.ended {
-            self.store.commit(|tx| tx.close_session(session.id, self.now.ms))?;
+            self.store.commit(|tx| {
+                tx.resume(Scope::Session(session.id))?;
+                tx.close_session(session.id, self.now.ms)
+            })?;
             kit::fault_point!("router.session.ended");
             let about = About {
                 session: Some(session.id),
@@ -109,13 +112,14 @@ impl Desk {
         Ok(())
     }
 
-    /// Messages, newest first.
+    /// Messages, newest first; with `dead` the dead letters alone.
     pub(crate) fn messages(
         &self,
         user: Option<UserId>,
         limit: u16,
+        dead: bool,
     ) -> Result<List<MessageInfo, 256>, RouterError> {
-        Ok(List::clip(self.store.messages(user, u32::from(limit).clamp(1, ROWS), self.now.ms)?))
+        Ok(List::clip(self.store.messages(user, u32::from(limit).clamp(1, ROWS), dead, self.now.ms)?))
     }
 
     /// Every state a message went through.
@@ -124,12 +128,7 @@ impl Desk {
         user: Option<UserId>,
         id: MessageId,
     ) -> Result<List<Passed, 128>, RouterError> {
-        match self.store.message(id)? {
-            Some(head) if user.is_none_or(|user| user == head.user) => {
-                Ok(List::clip(self.store.trace(head.seq)?))
-            }
-            _ => Err(RouterError::NoMessage),
-        }
+        Ok(List::clip(self.store.trace(self.letter(user, id)?.seq)?))
     }
 
     /// The agents, as configured.

@@ -4,6 +4,7 @@
 mod answers;
 mod approvals;
 mod audience;
+mod calls;
 mod clock;
 mod desk;
 mod ending;
@@ -12,7 +13,10 @@ mod events;
 mod history;
 mod lanes;
 mod launch;
+mod lease;
+mod letters;
 mod listing;
+mod pausing;
 mod people;
 mod process;
 mod queue;
@@ -20,6 +24,7 @@ mod ring;
 mod scan;
 mod server;
 mod state;
+mod stopping;
 mod store;
 mod submit;
 #[cfg(test)]

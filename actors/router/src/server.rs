@@ -8,11 +8,13 @@ use crate::store::{Origin, Person};
 use crate::turn::NewStep;
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
+use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Followed, MessageInfo, NamedEvent, Passed, Released, Router, RouterError,
-    SessionInfo, SessionName, SessionView, Step, Submission, Turn, TurnEvent, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Finished, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
+    Released, Router, RouterError, SessionInfo, SessionName, SessionView, Step, Stopped, Submission, Turn,
+    TurnEvent, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{List, Name, Text};
 use std::time::Duration;
@@ -152,8 +154,58 @@ impl Router for RouterServer {
         self.when_recorded(move |desk, port| desk.end_session(user, &name, port)).await
     }
 
-    async fn messages(self, _: Context, user: Option<UserId>, limit: u16) -> Reply<List<MessageInfo, 256>> {
-        self.now(move |desk| desk.messages(user, limit)).await
+    async fn messages(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        limit: u16,
+        dead: bool,
+    ) -> Reply<List<MessageInfo, 256>> {
+        self.now(move |desk| desk.messages(user, limit, dead)).await
+    }
+
+    async fn message(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<MessageView> {
+        self.now(move |desk| desk.message(user, id)).await
+    }
+
+    async fn recall(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<Text<TEXT_BOUND>> {
+        self.when_recorded(move |desk, port| desk.recall(user, id, port)).await
+    }
+
+    async fn requeue(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        by: Name,
+        id: MessageId,
+        text: Option<Text<TEXT_BOUND>>,
+    ) -> Reply<Accepted> {
+        self.when_recorded(move |desk, port| desk.requeue(user, &by, id, text, port)).await
+    }
+
+    async fn pause(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        by: Name,
+        session: Option<SessionName>,
+        paused: bool,
+    ) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.pause(user, &by, session, paused, port)).await
+    }
+
+    async fn stop(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        by: Name,
+        session: Option<SessionName>,
+    ) -> Reply<Stopped> {
+        self.when_recorded(move |desk, port| desk.stop(user, &by, session, port)).await
+    }
+
+    async fn queue(self, _: Context, user: Option<UserId>) -> Reply<QueueInfo> {
+        self.now(move |desk| desk.queue(user)).await
     }
 
     async fn trace(self, _: Context, user: Option<UserId>, message: MessageId) -> Reply<List<Passed, 128>> {

@@ -2,7 +2,8 @@
 //! is looked up here before it is written; nothing may write a state around it.
 
 use ipc_proto::router::MessageState::{
-    Accepted, Answered, Blocked, Cancelled, Delivered, Failed, Queued, Running,
+    Accepted, Answered, Blocked, Cancelled, Delivered, Failed, Quarantined, Queued, Recalled, Requeued,
+    Running,
 };
 use ipc_proto::router::{End, MessageState};
 
@@ -12,10 +13,23 @@ pub(crate) struct Step {
     pub(crate) to: MessageState,
     /// When this happens: what a trace says if there is nothing more to say.
     pub(crate) when: &'static str,
+    /// Only a message for which no runner was ever launched may take it.
+    unbegun: bool,
+}
+
+impl Step {
+    /// Whether a message with so many attempts behind it may take this step.
+    pub(crate) const fn is_open_after(&self, attempts: u32) -> bool {
+        !self.unbegun || attempts == 0
+    }
 }
 
 const fn step(from: MessageState, to: MessageState, when: &'static str) -> Step {
-    Step { from, to, when }
+    Step { from, to, when, unbegun: false }
+}
+
+const fn unbegun(from: MessageState, to: MessageState, when: &'static str) -> Step {
+    Step { from, to, when, unbegun: true }
 }
 
 /// Every step there is.
@@ -24,30 +38,38 @@ pub(crate) const STEPS: &[Step] = &[
     step(Accepted, Blocked, "the scanner keeps it from being answered"),
     step(Accepted, Cancelled, "its person, or the end of its session, cancels it"),
     step(Accepted, Failed, "it cannot be answered: its agent is gone"),
+    unbegun(Accepted, Recalled, "its sender takes it back"),
     step(Queued, Running, "a runner is launched for it"),
     step(Queued, Answered, "its runner died while the answer was under way, and the answer came"),
     step(Queued, Blocked, "the same, and the gate kept the answer back"),
     step(Queued, Cancelled, "its person, or the end of its session, cancels it"),
     step(Queued, Failed, "it cannot be answered: its agent is gone"),
+    unbegun(Queued, Recalled, "its sender takes it back before it has begun"),
     step(Running, Queued, "its runner ended before the turn did, and it is taken up again"),
     step(Running, Answered, "its answer is in the outbox"),
     step(Running, Blocked, "the gate kept the answer back"),
     step(Running, Cancelled, "its person, or the end of its session, cancels it"),
-    step(Running, Failed, "out of time or attempts, or what failed will not mend by itself"),
+    step(Running, Failed, "out of time, or what failed will not mend by itself"),
+    step(Running, Quarantined, "its runners ended once too often"),
     step(Answered, Delivered, "a follower was given the answer"),
+    step(Failed, Requeued, "a person put it into the queue again, as another message"),
+    step(Quarantined, Requeued, "a person put it into the queue again, as another message"),
 ];
 
-/// Every state that is kept, and the name it has in the database. `WaitingApproval` is none: it is how a listing
-/// shows one that runs while a person is asked.
-pub(crate) const NAMES: [(MessageState, &str); 8] = [
-    (Accepted, "accepted"),
-    (Queued, "queued"),
-    (Running, "running"),
-    (Answered, "answered"),
-    (Delivered, "delivered"),
-    (Blocked, "blocked"),
-    (Cancelled, "cancelled"),
-    (Failed, "failed"),
+/// Every state that is kept. `WaitingApproval` is none: it is how a listing shows one that runs while a person is
+/// asked.
+pub(crate) const KEPT: [MessageState; 11] = [
+    Accepted,
+    Queued,
+    Running,
+    Answered,
+    Delivered,
+    Blocked,
+    Cancelled,
+    Failed,
+    Recalled,
+    Quarantined,
+    Requeued,
 ];
 
 /// The step from one state to the other, if a message may take it.
@@ -60,14 +82,14 @@ pub(crate) const fn over(state: MessageState) -> bool {
     !matches!(state, Accepted | Queued | Running | MessageState::WaitingApproval)
 }
 
-/// A state's name in the database.
-pub(crate) fn name(state: MessageState) -> &'static str {
-    NAMES.iter().find(|(it, _)| *it == state).map_or("failed", |(_, name)| name)
+/// Whether a message in this state is a dead letter: a person may put it into the queue again.
+pub(crate) const fn dead(state: MessageState) -> bool {
+    matches!(state, Failed | Quarantined)
 }
 
-/// The state of this name.
+/// The state that has this name in the database.
 pub(crate) fn parse(name: &str) -> Option<MessageState> {
-    NAMES.iter().find(|(_, it)| *it == name).map(|(state, _)| *state)
+    KEPT.into_iter().find(|state| state.name() == name)
 }
 
 /// Where a message is when its turn has ended like this.
@@ -77,6 +99,8 @@ pub(crate) const fn of_end(end: &End) -> MessageState {
         End::Cancelled => Cancelled,
         End::Blocked => Blocked,
         End::TimedOut | End::Failed(_) => Failed,
+        End::Recalled => Recalled,
+        End::Quarantined(_) => Quarantined,
     }
 }
 
@@ -120,7 +144,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(reached.len(), NAMES.len());
+        assert_eq!(reached.len(), KEPT.len());
     }
 
     #[test]
@@ -129,19 +153,33 @@ mod tests {
             assert!(!step.when.is_empty());
             assert!(!STEPS[..at].iter().any(|it| it.from == step.from && it.to == step.to));
         }
-        for (state, text) in NAMES {
-            assert_eq!((name(state), parse(text)), (text, Some(state)));
+        for state in KEPT {
+            assert_eq!(parse(state.name()), Some(state));
         }
-        assert_eq!(parse("recalled"), None);
+        assert_eq!(parse(MessageState::WaitingApproval.name()), None, "it is shown and never kept");
     }
 
     #[test]
-    fn nothing_leaves_a_state_that_is_over_save_an_answer_that_is_delivered() {
-        for (state, _) in NAMES {
-            let expected = if state == Answered { vec![Delivered] } else { vec![] };
-            if over(state) {
-                assert_eq!(followers(state), expected);
-            }
+    fn nothing_leaves_a_state_that_is_over_save_an_answer_that_is_delivered_and_a_dead_letter_that_is_replaced()
+     {
+        for state in KEPT.into_iter().filter(|state| over(*state)) {
+            let expected = match state {
+                Answered => vec![Delivered],
+                Failed | Quarantined => vec![Requeued],
+                _ => vec![],
+            };
+            assert_eq!(followers(state), expected);
+            assert_eq!(dead(state), expected == [Requeued]);
         }
+    }
+
+    #[test]
+    fn only_what_has_not_begun_can_be_taken_back() {
+        for from in KEPT {
+            let step = find(from, Recalled);
+            assert_eq!(step.is_some(), matches!(from, Accepted | Queued), "{from:?}");
+            assert!(step.is_none_or(|step| step.is_open_after(0) && !step.is_open_after(1)));
+        }
+        assert!(find(Queued, Cancelled).is_some_and(|step| step.is_open_after(2)));
     }
 }

@@ -1,7 +1,7 @@
 //! Accepting a message: it is checked, given its session and workspace, and made durable in one change. Only then
 //! is it acknowledged; a message that cannot be made durable is refused, and nothing of it stays.
 
-use crate::desk::{Desk, Live, Noted, Phase};
+use crate::desk::Desk;
 use crate::events::About;
 use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
 use ipc_proto::content::TEXT_BOUND;
@@ -71,25 +71,17 @@ impl Desk {
             bytes,
         };
         self.tell_of(&head, matches!(making, Making::Session(..)));
-        self.lanes.join(session, seq);
-        self.admission.join(seq);
-        self.enter(Live {
-            head: head.clone(),
-            phase: Phase::Accepted,
-            noted: Noted::No,
-            due: None,
-            left: None,
-        });
-        self.drive();
+        self.take_in(head.clone());
         Ok(self.accepted(&head))
     }
 
-    fn accepted(&self, head: &Head) -> Accepted {
+    /// A message that was accepted, and how many wait before it.
+    pub(crate) fn accepted(&self, head: &Head) -> Accepted {
         let waiting = u32::try_from(self.lanes.before(head.session, head.seq)).unwrap_or(u32::MAX);
         Accepted { message: head.id, turn: head.turn, session: head.session, waiting }
     }
 
-    fn tell_of(&mut self, head: &Head, new_session: bool) {
+    pub(crate) fn tell_of(&mut self, head: &Head, new_session: bool) {
         let about = About { session: Some(head.session), subject: Some(&head.channel), ..About::default() };
         if new_session {
             self.tell(EventName::SessionStarted, &about);
@@ -164,7 +156,7 @@ impl Desk {
         }
     }
 
-    fn known_agent(&self, agent: &str) -> Result<(), RouterError> {
+    pub(crate) fn known_agent(&self, agent: &str) -> Result<(), RouterError> {
         if self.config.agents.contains_key(agent) {
             return Ok(());
         }
@@ -173,7 +165,7 @@ impl Desk {
     }
 
     /// Whether one more message may wait.
-    fn room(&self, session: SessionId) -> Result<(), RouterError> {
+    pub(crate) fn room(&self, session: SessionId) -> Result<(), RouterError> {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
         if here >= self.config.queue_per_session {
@@ -210,7 +202,7 @@ fn busy(waiting: u32, at_once: u32) -> RouterError {
 }
 
 /// Bytes of text of a message that may be accepted.
-fn check(submission: &Submission) -> Result<u32, RouterError> {
+pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
     let bytes = submission.content.plain().len();
     // A command, a put or a get says by itself what is wanted.
     let empty = submission.content.parts.is_empty() && submission.task == Task::Chat;

@@ -45,7 +45,8 @@ pub(crate) struct NewStep {
 impl Desk {
     /// Gives the gate a running turn, its history cut to `budget` bytes of text.
     pub(crate) fn take(&mut self, turn: TurnId, budget: u32) -> Result<Turn, RouterError> {
-        let Some(Live { head, phase: Phase::Running, .. }) = self.live_turn(turn) else {
+        self.heard_of(turn);
+        let Some(Live { head, phase: Phase::Running(_), .. }) = self.live_turn(turn) else {
             return Self::no_turn();
         };
         let head = head.clone();
@@ -106,7 +107,8 @@ impl Desk {
     /// One turn as messages; `None` if it is not wanted.
     fn told(&self, head: &Head, which: Which) -> Result<Option<Vec<Labelled>>, StoreFault> {
         let (content, task, label) = self.store.said_without_media(head.seq)?;
-        let unseen = task != Task::Chat || head.state == MessageState::Blocked || !state::over(head.state);
+        let withheld = matches!(head.state, MessageState::Blocked | MessageState::Recalled);
+        let unseen = task != Task::Chat || withheld || !state::over(head.state);
         if which == Which::ForModel && unseen {
             return Ok(None);
         }
@@ -120,6 +122,7 @@ impl Desk {
 
     /// Keeps a step of a turn and the labels that it raises.
     pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Port<Result<(), RouterError>>) {
+        self.heard_of(turn);
         match self.rise(turn, &new) {
             Ok(Some(event)) => self.record(event, move |desk, recorded| {
                 let kept = if recorded { desk.keep_step(turn, &new) } else { Err(RouterError::NotDurable) };
@@ -159,7 +162,7 @@ impl Desk {
             }
             tx.raise_session(session.id, &new.session)?;
             tx.raise_workspace(session.workspace, &new.workspace)?;
-            tx.keep_step(head.seq, new.number, &kept)?;
+            tx.keep_step(head.seq, new.number, head.attempts, &kept)?;
             Ok(true)
         })?;
         kit::fault_point!("router.step.committed");
@@ -215,6 +218,9 @@ const fn closing(state: MessageState) -> &'static str {
         MessageState::Cancelled => "[this turn was cancelled before it was answered]",
         MessageState::Failed => "[this turn failed and was not answered]",
         MessageState::Blocked => "[this message was blocked and not answered]",
+        MessageState::Recalled => "[this message was taken back before it was answered]",
+        MessageState::Quarantined => "[this turn was given up and not answered]",
+        MessageState::Requeued => "[this turn was given up; its message was put into the queue again]",
         _ => "",
     }
 }

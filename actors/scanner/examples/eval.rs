@@ -4,7 +4,6 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::exit,
     reason = "a tool for people: a bad corpus may end it"
 )]
 #![expect(clippy::disallowed_methods, reason = "gzip is the only program it starts, outside every actor")]

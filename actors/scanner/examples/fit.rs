@@ -5,7 +5,6 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::exit,
     clippy::cast_possible_truncation,
     reason = "a tool for people: a bad corpus may end it"
 )]

@@ -6,8 +6,8 @@
 use ipc_proto::scanner::{Conversation, Direction, Profile, SCAN_BOUND, Verdict};
 use scanner::{Engine, answer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::io::{self, BufRead, Read, Write};
+use serde_json::Value;
+use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
@@ -77,41 +77,15 @@ fn named<T: for<'a> Deserialize<'a>>(name: &str) -> Option<T> {
 }
 
 /// Judges every line; whether all of them could be judged.
-fn judge_all(
-    engine: &Engine,
-    manner: Manner,
-    mut lines: impl BufRead,
-    out: &mut impl Write,
-) -> io::Result<bool> {
-    let mut good = true;
-    let mut line = Vec::new();
-    for number in 1_u64.. {
-        line.clear();
-        if lines.by_ref().take(LINE_BOUND + 1).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        let ended = line.last() == Some(&b'\n');
-        if !ended && line.len() as u64 > LINE_BOUND {
-            lines.skip_until(b'\n')?;
-        }
-        let answer = match text_of(&line, ended) {
-            Ok(text) => judged(engine, manner, &text)?,
-            Err(why) => {
-                good = false;
-                json!({ "line": number, "error": why }).to_string()
-            }
-        };
-        writeln!(out, "{answer}")?;
-        out.flush()?;
-    }
-    Ok(good)
+fn judge_all(engine: &Engine, manner: Manner, lines: impl BufRead, out: impl Write) -> io::Result<bool> {
+    kit::answer_lines(LINE_BOUND, lines, out, |line| {
+        let text = text_of(line)?;
+        judged(engine, manner, &text).map(Some).map_err(|error| error.to_string())
+    })
 }
 
 /// The text of a line. What is said of a bad one holds nothing of it.
-fn text_of(line: &[u8], ended: bool) -> Result<String, String> {
-    if !ended && line.len() as u64 > LINE_BOUND {
-        return Err(format!("longer than {LINE_BOUND} bytes"));
-    }
+fn text_of(line: &[u8]) -> Result<String, String> {
     let text = match serde_json::from_slice::<Line>(line) {
         Ok(line) => line.text,
         Err(error) => {
@@ -128,7 +102,7 @@ fn text_of(line: &[u8], ended: bool) -> Result<String, String> {
     Ok(text)
 }
 
-fn judged(engine: &Engine, manner: Manner, text: &str) -> io::Result<String> {
+fn judged(engine: &Engine, manner: Manner, text: &str) -> serde_json::Result<Value> {
     let report = engine.scan(manner.direction, manner.profile, text, None);
     let verdict: Verdict = answer::verdict(engine, text, &report, Conversation::default());
     let answer = Answer {
@@ -138,12 +112,13 @@ fn judged(engine: &Engine, manner: Manner, text: &str) -> io::Result<String> {
         spans: verdict.spans.iter().map(|span| [span.start, span.end]).collect(),
         threats: &verdict.threats,
     };
-    Ok(serde_json::to_string(&answer)?)
+    serde_json::to_value(&answer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()

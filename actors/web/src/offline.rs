@@ -12,7 +12,7 @@ use ipc_proto::{List, Text};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
@@ -36,8 +36,6 @@ struct Case {
 enum Malformed {
     #[error("not the JSON of a case: column {0}")]
     Json(usize),
-    #[error("longer than {LINE} bytes")]
-    TooLong,
     #[error("`allow` has more than 64 entries")]
     Allow,
 }
@@ -48,7 +46,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
         drop(writeln!(io::stderr(), "usage: web --offline check <LINES"));
         return ExitCode::from(USAGE);
     }
-    match check(&mut io::stdin().lock(), &mut io::stdout().lock(), &mut io::stderr()) {
+    match check(io::stdin().lock(), io::stdout().lock()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -59,48 +57,14 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 /// Judges line by line; whether all were well formed.
-fn check(lines: &mut impl BufRead, out: &mut impl Write, complaints: &mut impl Write) -> io::Result<bool> {
-    let mut whole = true;
-    let mut number = 0_u64;
-    while let Some(line) = next(lines)? {
-        number += 1;
-        match line.and_then(
-            |line| if line.trim_ascii().is_empty() { Ok(None) } else { judge_line(&line).map(Some) },
-        ) {
-            Ok(Some(verdict)) => {
-                let (word, reason) = match verdict {
-                    Ok(reason) => ("allow", reason),
-                    Err(reason) => ("deny", reason),
-                };
-                writeln!(out, "{}", json!({ "verdict": word, "reason": reason }))?;
-            }
-            Ok(None) => {}
-            Err(malformed) => {
-                whole = false;
-                writeln!(complaints, "line {number}: {malformed}")?;
-            }
-        }
-    }
-    out.flush()?;
-    Ok(whole)
-}
-
-/// The next line; the rest of one that is too long is passed over.
-fn next(lines: &mut impl BufRead) -> io::Result<Option<Result<Vec<u8>, Malformed>>> {
-    let mut line = Vec::new();
-    if lines.take(LINE).read_until(b'\n', &mut line)? == 0 {
-        return Ok(None);
-    }
-    if line.ends_with(b"\n") || (line.len() as u64) < LINE {
-        return Ok(Some(Ok(line)));
-    }
-    while !line.ends_with(b"\n") {
-        line.clear();
-        if lines.take(LINE).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-    }
-    Ok(Some(Err(Malformed::TooLong)))
+fn check(lines: impl BufRead, out: impl Write) -> io::Result<bool> {
+    kit::answer_lines(LINE, lines, out, |line| {
+        let (word, reason) = match judge_line(line)? {
+            Ok(reason) => ("allow", reason),
+            Err(reason) => ("deny", reason),
+        };
+        Ok::<_, Malformed>(Some(json!({ "verdict": word, "reason": reason })))
+    })
 }
 
 /// Why it is allowed, or why it is denied.
@@ -144,18 +108,17 @@ impl Case {
 mod tests {
     use super::*;
 
-    fn run(lines: &str) -> (Vec<String>, String, bool) {
-        let (mut out, mut complaints) = (Vec::new(), Vec::new());
-        let whole = check(&mut lines.as_bytes(), &mut out, &mut complaints).unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (text(out).lines().map(str::to_owned).collect(), text(complaints), whole)
+    fn run(lines: &str) -> (Vec<serde_json::Value>, bool) {
+        let mut out = Vec::new();
+        let whole = check(lines.as_bytes(), &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        (out.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), whole)
     }
 
     fn verdict(line: &str) -> String {
-        let (out, complaints, _) = run(line);
-        assert_eq!((out.len(), complaints.as_str()), (1, ""), "{line}");
-        let answer: serde_json::Value = serde_json::from_str(&out[0]).unwrap();
-        answer["verdict"].as_str().unwrap().to_owned()
+        let (out, whole) = run(line);
+        assert!(out.len() == 1 && whole, "{line}");
+        out[0]["verdict"].as_str().unwrap().to_owned()
     }
 
     #[test]
@@ -236,11 +199,11 @@ mod tests {
         let lines = format!(
             "{{\"url\":\"https://a.example.org/\"}}\nnonsense\n\n{{\"url\":1}}\n{long}yy\n\u{0}\n{{\"url\":\"ftp://x/\"}}"
         );
-        let (out, complaints, whole) = run(&lines);
-        assert_eq!((out.len(), whole), (2, false));
-        let numbers: Vec<&str> = complaints.lines().map(|line| line.split(':').next().unwrap()).collect();
-        assert_eq!(numbers, ["line 2", "line 4", "line 5", "line 6"]);
-        assert!(!complaints.contains("nonsense"));
-        assert!(run("").2);
+        let (out, whole) = run(&lines);
+        let of = |key: &str| out.iter().map(|line| line[key].clone()).collect::<Vec<_>>();
+        let null = serde_json::Value::Null;
+        assert_eq!(of("line"), [&null, &2.into(), &4.into(), &5.into(), &6.into(), &null].map(Clone::clone));
+        assert!(!whole && !format!("{out:?}").contains("nonsense"));
+        assert!(run("").1);
     }
 }

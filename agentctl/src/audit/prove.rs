@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Size and root of a checkpoint, as its second and third line have them.
-fn tree(note: &str) -> Option<(u64, Vec<u8>)> {
+pub(super) fn tree(note: &str) -> Option<(u64, Vec<u8>)> {
     let mut lines = note.lines().skip(1);
     Some((lines.next()?.parse().ok()?, STANDARD.decode(lines.next()?).ok()?))
 }

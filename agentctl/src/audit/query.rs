@@ -58,11 +58,14 @@ pub(crate) struct Query {
 #[derive(clap::Args)]
 pub(crate) struct Export {
     /// How entries are written
-    #[arg(long, value_parser = ["jsonl", "ocsf", "syslog"], default_value = "jsonl")]
+    #[arg(long, value_parser = ["jsonl", "journal", "ocsf", "syslog"], default_value = "jsonl")]
     format: String,
     /// Begin with this entry
-    #[arg(long, value_name = "INDEX", default_value_t = 0)]
-    from: u64,
+    #[arg(long, value_name = "INDEX")]
+    from: Option<u64>,
+    /// Keep in this file how far it came, and go on from there
+    #[arg(long, value_name = "FILE")]
+    position: Option<PathBuf>,
     /// Go on with entries as they are made
     #[arg(long, short)]
     follow: bool,
@@ -166,12 +169,9 @@ pub(crate) async fn export(app: &App, export: Export) -> Outcome {
     let none =
         || Failure::Usage("the record's folder cannot be read from here; name it with --dir".to_owned());
     let dir = folder(app, export.dir).await?.ok_or_else(none)?;
-    let mut more = vec![
-        OsString::from("--format"),
-        OsString::from(export.format),
-        OsString::from("--from"),
-        OsString::from(export.from.to_string()),
-    ];
+    let mut more = vec![OsString::from("--format"), OsString::from(export.format)];
+    more.extend(export.from.into_iter().flat_map(|from| ["--from".into(), from.to_string().into()]));
     more.extend(export.follow.then(|| OsString::from("--follow")));
-    stream(words("export", &[("--dir", Some(&dir))]).iter().chain(&more))
+    let files = [("--dir", Some(dir.as_path())), ("--position", export.position.as_deref())];
+    stream(words("export", &files).iter().chain(&more))
 }

@@ -1,5 +1,4 @@
-//! `audit verify` and `audit witness`: whether the record holds, by its own folder where that can be read, else by
-//! audit's word.
+//! `audit verify`: whether the record holds, by its own folder where that can be read, else by audit's word.
 
 use super::PROGRAM;
 use crate::app::{App, Outcome};
@@ -9,9 +8,8 @@ use ipc_proto::audit::Report;
 use ipc_proto::control::method;
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 /// Where a host of the system keeps its state.
 const SYSTEM_STATE: &str = "/var/lib/cordon";
@@ -33,24 +31,6 @@ pub(crate) struct Verify {
     /// A copy of the record: neither may differ from the other where both have entries
     #[arg(long, value_name = "DIR")]
     against: Option<PathBuf>,
-}
-
-/// `audit witness`.
-#[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("to").required(true))]
-pub(crate) struct Witness {
-    /// Add the checkpoint to this file, if the record holds and grew from the last that is there
-    #[arg(long, value_name = "FILE", group = "to")]
-    file: Option<PathBuf>,
-    /// Give the checkpoint to this program's standard input, if the record holds
-    #[arg(long, value_name = "PROGRAM", group = "to")]
-    command: Option<PathBuf>,
-    /// The record's public key, kept elsewhere
-    #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
-    /// Of the record in this folder
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
 }
 
 /// The record's folder: the one named, else that of the host that answers, else one where a host keeps it. `None` if
@@ -102,40 +82,8 @@ pub(crate) async fn verify(app: &App, verify: Verify) -> Outcome {
     offline(app, &words("verify", &options))
 }
 
-/// Keeps a checkpoint elsewhere, if the record holds.
-pub(crate) async fn witness(app: &App, witness: Witness) -> Outcome {
-    let none =
-        || Failure::Usage("the record's folder cannot be read from here; name it with --dir".to_owned());
-    let folder = folder(app, witness.dir).await?.ok_or_else(none)?;
-    let dir = ("--dir", Some(folder.as_path()));
-    let key = ("--key", witness.key.as_deref());
-    let Some(program) = witness.command else {
-        return offline(app, &words("witness", &[dir, key, ("--file", witness.file.as_deref())]));
-    };
-    let code = offline(app, &words("verify", &[dir, key]))?;
-    if code == ExitCode::SUCCESS {
-        let path = folder.join("checkpoint");
-        let note = std::fs::read(&path).map_err(|cause| Failure::File { path, cause })?;
-        hand_over(&program, &note).map_err(|cause| Failure::File { path: program, cause })?;
-    }
-    Ok(code)
-}
-
-fn hand_over(program: &Path, note: &[u8]) -> std::io::Result<()> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an operator's own program, run as the operator, outside the host"
-    )]
-    let mut child = Command::new(program).stdin(Stdio::piped()).spawn()?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(note)?;
-    }
-    let status = child.wait()?;
-    if status.success() { Ok(()) } else { Err(std::io::Error::other(format!("it ended with {status}"))) }
-}
-
 /// Has the audit program check a folder, and shows what it found.
-fn offline(app: &App, words: &[OsString]) -> Outcome {
+pub(super) fn offline(app: &App, words: &[OsString]) -> Outcome {
     let json = OsString::from("--json");
     let arguments: Vec<&std::ffi::OsStr> = words.iter().chain([&json]).map(OsString::as_os_str).collect();
     let output = sibling::run(PROGRAM, &arguments)?;

@@ -1,15 +1,19 @@
 //! What the canned host answers.
 
+use crate::samples::{
+    AFTER, MESSAGE, message_info, message_view, note, process, record, row, session_info, user_info,
+};
 pub(crate) use crate::samples::{
     CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, done, label, output, said, tool, tool_end,
 };
-use crate::samples::{MESSAGE, note, process, record, row, session_info, user_info};
+use crate::state::State;
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{
     Action, AuditError, Consistency, Count, Filter, NOTE, Page, Proof, Record, Report, Result3, Rotation,
-    Stats,
+    Stats, TreeHead,
 };
 use ipc_proto::config::UserRole;
+use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk};
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet};
@@ -18,58 +22,14 @@ use ipc_proto::memory::{Area, Hit, Row};
 use ipc_proto::model::{Message, ModelInfo, Role};
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
-    NamedEvent, Passed, Released, RouterError, SessionInfo, SessionName, SessionView, TurnEvent, UserInfo,
-    Why, WorkspaceInfo,
+    MessageView, NamedEvent, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName, SessionView,
+    Stopped, TurnEvent, UserInfo, Why, WorkspaceInfo,
 };
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, List, Name, PROTOCOL_VERSION, Text};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tarpc::context::Context;
 use tokio::sync::Notify;
-
-/// What the host does, and what was asked of it.
-#[derive(Default)]
-pub(crate) struct State {
-    /// The protocol version it claims, if not ours.
-    pub(crate) version: Option<u32>,
-    /// Events of the one turn.
-    pub(crate) events: Vec<TurnEvent>,
-    /// Event numbers at which following breaks the connection, once each.
-    pub(crate) cuts: BTreeSet<u64>,
-    /// The first so many submits break the connection after they were taken.
-    pub(crate) cut_submits: usize,
-    /// What every command is answered with, if anything.
-    pub(crate) refuse: Option<ControlError>,
-    /// Pids to list as running processes.
-    pub(crate) processes: Vec<(&'static str, u32)>,
-    /// The state directory.
-    pub(crate) state_dir: String,
-    /// How often the process `router` was started.
-    pub(crate) generation: u64,
-    /// `restart` breaks the connection after it took effect.
-    pub(crate) cut_restart: bool,
-    /// Entries of the record.
-    pub(crate) records: u64,
-    /// The record is broken.
-    pub(crate) broken: bool,
-    /// What attaching is answered with, if not 0.
-    pub(crate) attach: u8,
-    // What was asked.
-    pub(crate) asks: Vec<Ask>,
-    pub(crate) follows: Vec<u64>,
-    pub(crate) cancelled: usize,
-    pub(crate) restarts: usize,
-    pub(crate) ended: Vec<String>,
-    pub(crate) removed: Vec<WorkspaceId>,
-    pub(crate) secrets: Vec<(String, Vec<String>, Vec<u8>)>,
-    pub(crate) directories: Vec<u64>,
-    pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
-    /// Approvals there are.
-    pub(crate) approvals: Vec<ApprovalView>,
-    pub(crate) answers: Vec<(ApprovalId, [u8; 32], Reply)>,
-    pub(crate) revoked: Vec<ApprovalId>,
-}
 
 /// The canned host.
 #[derive(Clone, Default)]
@@ -130,7 +90,8 @@ impl Canned {
 impl Control for Canned {
     async fn whoami(self, _: Context) -> Answer<UserInfo> {
         self.guard()?;
-        Ok(user_info())
+        let role = self.get(|state| state.role).unwrap_or(UserRole::Owner);
+        Ok(UserInfo { role, ..user_info() })
     }
 
     async fn status(self, _: Context) -> Answer<HostStatus> {
@@ -174,6 +135,24 @@ impl Control for Canned {
 
     async fn shutdown(self, _: Context) -> Answer<()> {
         self.guard()
+    }
+
+    async fn freeze(self, _: Context, _: u32) -> Answer<()> {
+        self.guard()
+    }
+
+    async fn thaw(self, _: Context) -> Answer<bool> {
+        self.guard()?;
+        Ok(true)
+    }
+
+    async fn drift(self, _: Context, name: Name, properties: u16) -> Answer<()> {
+        self.guard()?;
+        if self.get(|state| state.refuse_drift) {
+            return Err(ControlError::NotAllowed(Name::clip("owner")));
+        }
+        self.set(|state| state.drifts.push((name.to_string(), properties)));
+        Ok(())
     }
 
     async fn logs(self, _: Context, name: Name, from: Option<u64>, _: u32) -> Answer<LogChunk> {
@@ -268,20 +247,48 @@ impl Control for Canned {
         Ok(())
     }
 
-    async fn messages(self, _: Context, limit: u16) -> Answer<List<MessageInfo, 256>> {
+    async fn messages(self, _: Context, limit: u16, dead: bool) -> Answer<List<MessageInfo, 256>> {
         self.guard()?;
-        let message = MessageInfo {
-            id: MESSAGE,
-            turn: TURN,
-            session: Text::clip("s1"),
-            user: Name::clip("ann"),
-            channel: Name::clip("cli"),
-            state: MessageState::Delivered,
-            attempts: 1,
-            accepted_ms: 1_000,
-            bytes: 5,
-        };
-        Ok(List::clip(std::iter::repeat_n(message, usize::from(limit.min(1)))))
+        let state = if dead { MessageState::Quarantined } else { MessageState::Delivered };
+        Ok(List::clip(std::iter::repeat_n(message_info(state), usize::from(limit.min(1)))))
+    }
+
+    async fn message(self, _: Context, _: MessageId) -> Answer<MessageView> {
+        self.guard()?;
+        Ok(message_view())
+    }
+
+    async fn recall(self, _: Context, id: MessageId) -> Answer<Text<TEXT_BOUND>> {
+        self.guard()?;
+        if id != MESSAGE {
+            return Err(ControlError::Router(RouterError::TooLate(MessageState::Running)));
+        }
+        Ok(message_view().text)
+    }
+
+    async fn requeue(self, _: Context, id: MessageId, text: Option<Text<TEXT_BOUND>>) -> Answer<Accepted> {
+        self.guard()?;
+        assert_eq!(id, MESSAGE);
+        self.set(|state| state.requeued.push(text.map(|text| text.to_string())));
+        Ok(Accepted { message: AFTER, turn: TURN, session: SESSION, waiting: 2 })
+    }
+
+    async fn pause(self, _: Context, session: Option<SessionName>, paused: bool) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.pauses.push((session.map(|name| name.to_string()), paused)));
+        Ok(())
+    }
+
+    async fn stop(self, _: Context, session: Option<SessionName>) -> Answer<Stopped> {
+        self.guard()?;
+        self.set(|state| state.stops.push(session.map(|name| name.to_string())));
+        Ok(Stopped { running: 1, waiting: 2 })
+    }
+
+    async fn queue(self, _: Context) -> Answer<QueueInfo> {
+        self.guard()?;
+        let paused_sessions = List::clip([Text::clip("s1")]);
+        Ok(QueueInfo { paused: false, paused_sessions, waiting: 3, running: 1, dead: 2 })
     }
 
     async fn trace(self, _: Context, _: MessageId) -> Answer<List<Passed, 128>> {
@@ -429,6 +436,7 @@ impl Control for Canned {
 
     async fn audit_query(self, _: Context, from: u64, filter: Filter) -> Answer<Page> {
         self.guard()?;
+        self.set(|state| state.queries += 1);
         let records = self.get(|state| state.records);
         let found =
             (from..records).map(record).filter(|record| filter.admits(record)).take(2).collect::<Vec<_>>();
@@ -444,6 +452,10 @@ impl Control for Canned {
     async fn audit_rotate_key(self, _: Context) -> Answer<Rotation> {
         self.guard()?;
         Ok(Rotation { note: note(), key: Text::clip("cordon/canned+11111111+AQ==") })
+    }
+
+    async fn audit_witness(self, _: Context, _: TreeHead) -> Answer<()> {
+        self.guard()
     }
 
     async fn cred_set(

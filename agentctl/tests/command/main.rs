@@ -9,8 +9,12 @@ mod canned;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod queueing;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod state;
 #[cfg(test)]
 mod turns;

@@ -7,13 +7,18 @@ use ipc_proto::ids::{CallId, MemoryId, MessageId, SessionId, TurnId, UserId, Wor
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{Area, Entry, Row};
 use ipc_proto::model::Usage;
-use ipc_proto::router::{End, Finished, SessionInfo, TurnEvent, UserInfo};
+use ipc_proto::router::{
+    CallInfo, Effect, End, Finished, MessageInfo, MessageState, MessageView, Passed, SessionInfo, TurnEvent,
+    UserInfo,
+};
 use ipc_proto::tool::Outcome;
 use ipc_proto::{Blob, List, Name, Text};
 
 pub(crate) const TURN: TurnId = TurnId::from_bytes([1; 16]);
 pub(crate) const SESSION: SessionId = SessionId::from_bytes([2; 16]);
 pub(crate) const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
+/// What stands in the place of a dead letter.
+pub(crate) const AFTER: MessageId = MessageId::from_bytes([13; 16]);
 pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
 pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);
 pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
@@ -25,15 +30,47 @@ pub(crate) fn label() -> Label {
 
 /// The last event of a turn.
 pub(crate) fn done(end: End, text: &str) -> TurnEvent {
+    TurnEvent::Done(finished(end, text))
+}
+
+fn finished(end: End, text: &str) -> Finished {
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    TurnEvent::Done(Finished {
-        end,
-        text: Text::clip(text),
-        label: label(),
-        usage,
-        duration_ms: 12,
+    Finished { end, text: Text::clip(text), label: label(), usage, duration_ms: 12, attempts: 1 }
+}
+
+pub(crate) fn message_info(state: MessageState) -> MessageInfo {
+    MessageInfo {
+        id: MESSAGE,
+        turn: TURN,
+        session: Text::clip("s1"),
+        user: Name::clip("ann"),
+        channel: Name::clip("cli"),
+        state,
         attempts: 1,
-    })
+        accepted_ms: 1_000,
+        bytes: 5,
+    }
+}
+
+/// A dead letter with a call that came back and one of which nothing is known.
+pub(crate) fn message_view() -> MessageView {
+    let call = |number, effect| CallInfo {
+        id: CallId::from_bytes([number; 16]),
+        tool: Name::clip("bash"),
+        effect,
+        record: number.into(),
+    };
+    let passed = |state, at_ms| Passed { state, at_ms, attempt: 1, note: Text::clip("") };
+    MessageView {
+        info: message_info(MessageState::Quarantined),
+        text: Text::clip("pay the \u{1b}[31mharbour fee"),
+        label: Some(label()),
+        states: List::clip([passed(MessageState::Accepted, 1_000), passed(MessageState::Quarantined, 1_250)]),
+        calls: List::clip([call(4, Effect::Done), call(5, Effect::Unknown)]),
+        finished: Some(finished(End::Quarantined(Text::clip("the runner was ended by signal 9")), "")),
+        stands_for: None,
+        replaced_by: Some(AFTER),
+    }
 }
 
 pub(crate) fn said(text: &str) -> TurnEvent {

@@ -69,12 +69,9 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
         assert!(plain.status.success() && !plain.stdout.is_empty(), "{words:?}");
         assert!(!plain.stdout.contains(&0x1b), "{words:?}: {}", stdout(&plain));
     }
-    for words in [
-        ["memory", "show", ID],
-        ["memory", "delete", ID],
-        ["message", "trace", ID],
-        ["workspace", "remove", ID],
-    ] {
+    let of_one = [["memory", "show"], ["memory", "delete"], ["message", "trace"], ["message", "show"]];
+    for [what, how] in of_one.into_iter().chain([["workspace", "remove"]]) {
+        let words = [what, how, ID];
         assert_eq!(at(&host.json(&words), "/ok"), &json!(true), "{words:?}");
     }
 }
@@ -355,4 +352,8 @@ fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
     }
     assert_eq!(verdict("landlock"), "unreadable");
     assert!(stdout(&plain).contains("NoNewPrivs") && stdout(&plain).contains("differences"));
+    assert_eq!(at(&document, "/not_recorded"), &Value::Null);
+    let drifts = host.canned.get(|state| state.drifts.clone());
+    let told = drifts.iter().filter(|(name, properties)| name == "memory" && *properties >= 3).count();
+    assert_eq!(told, 2, "once a run: {drifts:?}");
 }

@@ -74,6 +74,8 @@ fn an_end_that_is_no_answer_is_a_failure_with_the_same_fields() {
         (End::Blocked, "blocked"),
         (End::TimedOut, "timed_out"),
         (End::Failed(Text::clip("the model failed")), "failed"),
+        (End::Recalled, "recalled"),
+        (End::Quarantined(Text::clip("its runner died three times")), "quarantined"),
     ] {
         let host = Host::new(Canned::with(vec![said("half"), done(end, "half")]));
         let output = host.run(&["chat", "-m", "x", "--json"]);

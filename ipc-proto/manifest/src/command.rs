@@ -62,6 +62,11 @@ pub enum Kind {
     /// From router: the runner of this turn has so much wall clock from now on, because its turn waits for a person
     /// or does so no longer. words[0..2] turn id, words[2] ms.
     Wall = 42,
+    /// From control: stop every process but control with SIGSTOP, runners too, until [`Kind::Thaw`] or for
+    /// words[0] ms. agentd answers with [`Kind::Done`] when all stand still.
+    Freeze = 43,
+    /// From control: let them go on. The answer says whether they have stood still until now.
+    Thaw = 44,
 }
 
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
@@ -151,6 +156,12 @@ pub enum Answer {
     NotADirectory = 3,
     /// Too many are attached.
     Full = 4,
+    /// Every process stands still already.
+    Frozen = 5,
+    /// Nothing stands still.
+    NotFrozen = 6,
+    /// Some process could not be brought to stand still; all go on.
+    Restless = 7,
 }
 
 macro_rules! from_number {
@@ -165,13 +176,13 @@ macro_rules! from_number {
     };
 }
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall);
+    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
 from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
 from_number!(Mode: System, User, Flat);
-from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full);
+from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless);
 
 /// Words of a [`Kind::ProcessState`] frame.
 pub mod state_words {

@@ -7,6 +7,7 @@ pub mod command;
 pub mod dot;
 mod process;
 mod row;
+pub mod schemas;
 pub mod settings;
 pub mod syscalls;
 mod table;

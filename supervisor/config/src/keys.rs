@@ -3,6 +3,7 @@
 //! Validation, defaults, the reference in `docs/configuration.md` and the one in the man page all come from here; what
 //! is not here is an unknown key. It holds no logic.
 
+mod audit;
 mod host;
 mod people;
 mod policy;
@@ -47,6 +48,8 @@ pub const VERSION: u32 = 1;
 pub const USERS: usize = 128;
 /// Most models of all providers; with the built-in ones they fit one list of the bus.
 pub const MODELS: usize = 240;
+/// The longest that entries of the record are kept, days: a hundred years.
+pub const RETENTION_DAYS: u32 = 36_500;
 /// Every tool that is built in.
 pub const TOOLS: &[&str] = &[
     "read",
@@ -83,7 +86,8 @@ pub const WILDCARDS: &[Wildcard] = &[
 ];
 
 /// Every key, by the files of this folder.
-const FILES: [&[Key]; 6] = [host::KEYS, people::KEYS, services::KEYS, web::KEYS, policy::KEYS, tool::KEYS];
+const FILES: [&[Key]; 7] =
+    [host::KEYS, people::KEYS, services::KEYS, web::KEYS, policy::KEYS, audit::KEYS, tool::KEYS];
 
 /// Every key.
 pub fn all() -> impl Iterator<Item = &'static Key> {

@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod args;
+pub mod audit;
 pub mod files;
 pub mod forms;
 pub mod host;

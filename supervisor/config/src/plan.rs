@@ -2,6 +2,7 @@
 
 use crate::accounts::Accounts;
 use crate::agents::{self, Known};
+use crate::audit;
 use crate::host::Host;
 use crate::keys::LOGGING;
 use crate::policy;
@@ -14,7 +15,7 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Control, Gate, Log, LogFormat, Memory, Nothing, Policy, Router, Scanner, Section, User,
+    Agent, Audit, Control, Gate, Log, LogFormat, Memory, Policy, Router, Scanner, Section, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -62,6 +63,8 @@ pub struct Plan {
     pub levels: BTreeMap<&'static str, String>,
     /// `[log] rotate_bytes`.
     pub rotate_bytes: u32,
+    /// `[audit]`.
+    pub audit: Audit,
     /// Providers, their models and hosts.
     pub outside: Outside,
     /// Most rows of one user; none without a memory.
@@ -83,6 +86,7 @@ impl Plan {
     #[must_use]
     pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
         let host = Host::resolve(file, machine.root, &machine.accounts, problems);
+        let audit = audit::resolve(file, problems);
         let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
         let rows = memory.number("max_rows");
@@ -97,7 +101,20 @@ impl Plan {
         let format = if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text };
         let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
         let state_dir = machine.state_dir.clone();
-        Self { host, format, levels, rotate_bytes, outside, memory, web, policy, tools, router, state_dir }
+        Self {
+            host,
+            format,
+            levels,
+            rotate_bytes,
+            audit,
+            outside,
+            memory,
+            web,
+            policy,
+            tools,
+            router,
+            state_dir,
+        }
     }
 
     /// Whether `process` has a row.
@@ -148,7 +165,7 @@ impl Plan {
     fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
         match process {
             Process::Agentd | Process::Runner => Ok(None),
-            Process::Audit => self.json(process, Nothing {}),
+            Process::Audit => self.json(process, self.audit),
             Process::Dialer => self.json(process, self.outside.dialer.clone()),
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
             Process::Scanner => self.json(process, Scanner {}),

@@ -37,11 +37,17 @@ pub enum SealFault {
 }
 
 /// Makes this process undumpable: the first statement of every main, since exec undoes it. Nobody of the same
-/// uid can then attach to it, read its memory or its descriptors, and it leaves no core.
+/// uid can then attach to it, read its memory or its descriptors, and it leaves no core. And has it end with its
+/// first panic, whatever it was built with: a task that unwound would leave the others to go on without it.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn harden() -> io::Result<()> {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        told(panic);
+        std::process::abort();
+    }));
     sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
 }
 

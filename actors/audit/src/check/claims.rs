@@ -17,8 +17,19 @@ pub(crate) enum Source {
     Checkpoint,
     /// One that was kept elsewhere.
     Saved,
+    /// One that another host has on its record.
+    Witness,
     /// The digest of a day.
     Digest(String),
+}
+
+/// What was kept elsewhere of a checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept<'a> {
+    /// The note.
+    Note(&'a str),
+    /// Its size and root, as another host's record has them: that record vouches for them instead of the key.
+    Tree(u64, Hash),
 }
 
 /// What was signed of the tree.
@@ -43,7 +54,7 @@ impl Claim {
 pub(crate) fn collect(
     folder: &Folder,
     keys: &[PublicKey],
-    saved: Option<&str>,
+    kept: Option<Kept<'_>>,
     faults: &mut Faults,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -54,8 +65,12 @@ pub(crate) fn collect(
             faults.add(Fault::new(Kind::Checkpoint, None, format!("the log's checkpoint: {cause}")))
         }
     }
-    if let Some(note) = saved {
-        take(note, keys, Source::Saved, &mut claims, faults);
+    match kept {
+        Some(Kept::Note(note)) => take(note, keys, Source::Saved, &mut claims, faults),
+        Some(Kept::Tree(size, root)) => {
+            claims.push(Claim { size, root, source: Source::Witness, entries: None, tiles: None });
+        }
+        None => {}
     }
     for day in folder.names(digest::FOLDER).unwrap_or_default() {
         let note = folder.read_text(&format!("{}/{day}", digest::FOLDER), NOTE).ok().flatten();

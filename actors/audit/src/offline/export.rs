@@ -1,8 +1,9 @@
-//! `export`: entries for other programs: JSON lines, OCSF 1.x, or syslog lines of RFC 5424. What is derived (category,
-//! severity) is added; nothing else is.
+//! `export`: entries for other programs: JSON lines, the same with a priority for the journal, OCSF 1.x, or syslog lines
+//! of RFC 5424. What is derived (category, severity) is added; nothing else is.
 
 use super::OfflineFault;
 use super::entries::Entries;
+use super::position::Position;
 use super::words::Words;
 use crate::counts::{DAY, word};
 use crate::digest::date;
@@ -24,15 +25,19 @@ const OTHER: u64 = 99;
 pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
     let line: fn(&[u8], &Record) -> String = match words.get("format").unwrap_or("jsonl") {
         "jsonl" => |entry, record| document(entry, record).to_string(),
+        "journal" => |entry, record| format!("<{}>{}", priority(record), document(entry, record)),
         "ocsf" => |_, record| ocsf(record).to_string(),
         "syslog" => |_, record| syslog(record),
         other => {
             return Err(OfflineFault::Usage(format!(
-                "--format: no {other}; there are jsonl, ocsf and syslog"
+                "--format: no {other}; there are jsonl, journal, ocsf and syslog"
             )));
         }
     };
-    let (dir, mut from) = (words.dir()?, words.number("from")?.unwrap_or(0));
+    let dir = words.dir()?;
+    let mut position = words.get("position").map(|file| Position::open(file, &dir)).transpose()?;
+    let kept = position.as_ref().map_or(0, Position::index);
+    let mut from = words.number("from")?.unwrap_or(kept);
     let mut out = BufWriter::new(std::io::stdout().lock());
     loop {
         let mut entries = Entries::from(&dir, from);
@@ -41,6 +46,9 @@ pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
         }
         from = entries.next;
         out.flush()?;
+        if let Some(position) = &mut position {
+            position.keep(from)?;
+        }
         if !words.has("follow") {
             return Ok(ExitCode::SUCCESS);
         }
@@ -116,16 +124,20 @@ fn ocsf(record: &Record) -> Value {
     })
 }
 
-/// A line of RFC 5424, facility 13 (log audit), the entry's fields as structured data under the example number.
-fn syslog(record: &Record) -> String {
-    let event = &record.event;
-    let severity = match event.action.severity(event.result) {
+/// The severity as syslog and the journal number it.
+const fn priority(record: &Record) -> u8 {
+    match record.event.action.severity(record.event.result) {
         Severity::Debug => 7,
         Severity::Info => 6,
         Severity::Warning => 4,
         Severity::Error => 3,
         Severity::Critical => 2,
-    };
+    }
+}
+
+/// A line of RFC 5424, facility 13 (log audit), the entry's fields as structured data under the example number.
+fn syslog(record: &Record) -> String {
+    let event = &record.event;
     let pairs = [
         ("index", Some(record.index.to_string())),
         ("result", Some(word(event.result))),
@@ -138,7 +150,7 @@ fn syslog(record: &Record) -> String {
     ];
     let pairs =
         pairs.into_iter().filter_map(|(name, value)| Some(format!(" {name}=\"{}\"", escaped(&value?))));
-    let (pri, action) = (13 * 8 + severity, word(event.action));
+    let (pri, action) = (13 * 8 + priority(record), word(event.action));
     let pairs = pairs.collect::<String>();
     format!(
         "<{pri}>1 {} - cordon {} {action} [cordon@32473{pairs}]",

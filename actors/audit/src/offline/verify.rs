@@ -2,9 +2,9 @@
 
 use super::OfflineFault;
 use super::words::Words;
-use crate::check::{self, Fault, Findings, Kind};
+use crate::check::{self, Fault, Findings, Kept, Kind};
 use crate::folder::Folder;
-use crate::hash::hex;
+use crate::hash::{hex, unhex};
 use crate::keys::PUBLIC;
 use crate::log::CHECKPOINT;
 use ipc_proto::audit::NOTE;
@@ -19,7 +19,8 @@ const AGAIN: u32 = 3;
 /// Verifies.
 pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
     let (folder, key, saved) = (words.dir()?, words.text("key")?, words.text("checkpoint")?);
-    let mut found = settled(&folder, key.as_deref(), saved.as_deref());
+    let kept = saved.as_deref().map(Kept::Note).or(tree(words)?);
+    let mut found = settled(&folder, key.as_deref(), kept);
     if let (Some(other), Ok(findings)) = (words.get("against"), &mut found) {
         against(&folder, Path::new(other), key.as_deref(), findings);
     }
@@ -33,18 +34,28 @@ pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
     Ok(ExitCode::from(u8::from(!ok)))
 }
 
+/// The tree that another host witnessed, as `SIZE:ROOT`.
+fn tree(words: &Words) -> Result<Option<Kept<'static>>, OfflineFault> {
+    let read = |word: &str| {
+        let (size, root) = word.split_once(':')?;
+        Some(Kept::Tree(size.parse().ok()?, unhex(root)?))
+    };
+    let bad = || OfflineFault::Usage("--tree: a size and a root in hex, as SIZE:ROOT".to_owned());
+    words.get("tree").map(|word| read(word).ok_or_else(bad)).transpose()
+}
+
 /// Verifies; again where a host wrote meanwhile and that may be what was seen.
-fn settled(folder: &Path, key: Option<&str>, saved: Option<&str>) -> Result<Findings, Fault> {
+fn settled(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Findings, Fault> {
     let files = Folder::new(folder);
     let read = || files.read_text(CHECKPOINT, NOTE).ok().flatten();
-    let mut found = check::run(folder, key, saved);
+    let mut found = check::run(folder, key, kept);
     for _ in 0..AGAIN {
         let before = read();
         let holds = found.as_ref().is_ok_and(|findings| findings.faults.number == 0);
         if holds {
             break;
         }
-        let again = check::run(folder, key, saved);
+        let again = check::run(folder, key, kept);
         let same = match (&found, &again) {
             (Ok(one), Ok(other)) => one.faults.listed == other.faults.listed,
             (one, other) => one.is_err() == other.is_err(),
@@ -168,7 +179,7 @@ pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
         Err(cause) => return Err(OfflineFault::File { file, cause }),
     };
     let last = kept.as_deref().and_then(last);
-    let found = settled(&folder, words.text("key")?.as_deref(), last.as_deref());
+    let found = settled(&folder, words.text("key")?.as_deref(), last.as_deref().map(Kept::Note));
     let (ok, document) = document(&found, words.get("key").is_none());
     let note = Folder::new(&folder).read_text(CHECKPOINT, NOTE).ok().flatten();
     if let (true, Some(note)) = (ok, note)

@@ -29,7 +29,12 @@ impl Caller {
     }
 
     /// Finds.
-    pub(crate) async fn recall(&self, area: Area, words: Text<2048>, limit: u16) -> Answer<List<Hit, 100>> {
+    pub(crate) async fn search_memory(
+        &self,
+        area: Area,
+        words: Text<2048>,
+        limit: u16,
+    ) -> Answer<List<Hit, 100>> {
         self.memory(area, &method::query, |memory, context, scope| {
             let words = words.clone();
             async move { memory.query(context, scope, words, List::default(), limit).await }

@@ -39,6 +39,14 @@ impl Caller {
         .await
     }
 
+    /// Puts on the record that the kernel's word on a process and the table differ, as whoever compared them says.
+    pub(crate) async fn report_drift(self, name: Name, properties: u16) -> Answer<()> {
+        let process = Process::ALL.into_iter().find(|process| process.name() == name.as_str());
+        let process = process.ok_or_else(|| no_process(Process::ALL.into_iter().map(Process::name)))?;
+        let event = drift(process, properties);
+        to_the_end(async move { self.desk.record(event).await }).await
+    }
+
     /// What a process wrote.
     pub(crate) async fn read_log(&self, name: &str, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {
         let path = logs::file(&self.desk.logs, name).ok_or_else(|| no_process(logs::names()))?;
@@ -99,6 +107,15 @@ fn target(kind: Kind, name: &str, running: &[Process]) -> Answer<Process> {
     found.ok_or_else(|| no_process(targets().map(|process| process.name())))
 }
 
+fn drift(process: Process, properties: u16) -> Event {
+    let reason = if properties == 1 {
+        "1 property differs".to_owned()
+    } else {
+        format!("{properties} properties differ")
+    };
+    Event::new(Action::AttestDrift, Result3::Error).about(process.name()).because(&reason)
+}
+
 fn no_process(names: impl Iterator<Item = &'static str>) -> ControlError {
     ControlError::NoProcess(Text::clip(&names.collect::<Vec<_>>().join(", ")))
 }
@@ -124,6 +141,15 @@ mod tests {
         let all = Err(ControlError::NoProcess(Text::clip("audit, router, control")));
         for name in ["agentd", "runner", "memory", "", "Router", "router "] {
             assert_eq!(target(Kind::Release, name, &running), all, "{name}");
+        }
+    }
+
+    #[test]
+    fn drift_names_the_process_and_how_much_of_it_differs() {
+        for (properties, reason) in [(1, "1 property differs"), (3, "3 properties differ")] {
+            let event = drift(Process::Memory, properties);
+            assert_eq!((event.action, event.result), (Action::AttestDrift, Result3::Error));
+            assert_eq!((event.subject.as_deref(), event.reason.as_deref()), (Some("memory"), Some(reason)));
         }
     }
 

@@ -1,8 +1,10 @@
 //! The record: read, proved and verified by audit, shown as it is.
 
 use crate::caller::Caller;
+use crate::desk::to_the_end;
 use ipc_proto::audit::{
-    AuditClient, AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, method,
+    Action, AuditClient, AuditError, Consistency, Event, Filter, NOTE, Page, Proof, Record, Report, Result3,
+    Rotation, Stats, TreeHead, method,
 };
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::{List, Method, Text};
@@ -65,5 +67,12 @@ impl Caller {
     /// Has audit sign with a new key; audit puts that on the record itself.
     pub(crate) async fn rotate_record_key(&self) -> Answer<Rotation> {
         self.audit(&method::rotate_key, |audit, cx| async move { audit.rotate_key(cx).await }).await
+    }
+
+    /// Keeps a checkpoint of another host's record.
+    pub(crate) async fn witness_record(self, head: TreeHead) -> Answer<()> {
+        let mut event = Event::new(Action::CheckpointWitnessed, Result3::Success).about(head.origin.as_str());
+        (event.bytes, event.hash) = (head.size, Some(head.root));
+        to_the_end(async move { self.desk.record(event).await }).await
     }
 }

@@ -71,11 +71,11 @@ impl Caller {
         .await
     }
 
-    /// Messages, newest first.
-    pub(crate) async fn list_messages(&self, limit: u16) -> Answer<List<MessageInfo, 256>> {
+    /// Messages, newest first; with `dead` the dead letters alone.
+    pub(crate) async fn list_messages(&self, limit: u16, dead: bool) -> Answer<List<MessageInfo, 256>> {
         let scope = self.scope();
         self.router(&method::messages, |router, context| async move {
-            router.messages(context, scope, limit).await
+            router.messages(context, scope, limit, dead).await
         })
         .await
     }

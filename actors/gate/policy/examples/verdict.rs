@@ -1,16 +1,17 @@
-//! Prints how long a verdict takes, p50 and p99 in µs: allowed, asked (three evaluations) and denied.
+//! Prints how long a verdict takes, p50 and p99 in µs: allowed, asked and denied. Usage: verdict [TIMES].
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people, no part of any process")]
 
 use ipc_proto::capability::{Capability, Effect};
 use ipc_proto::label::Label;
 use policy::{Call, Catalogue, Engine, Profile, Session, decide};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Instant;
 
 const TIMES: usize = 20_000;
 
 fn main() {
+    let times = std::env::args().nth(1).map_or(TIMES, |times| times.parse().unwrap());
     let engine = Engine::built_in().unwrap();
     let send =
         Capability { effect: Effect::Send, relevant_args: vec!["to".to_owned()], ..Capability::default() };
@@ -27,20 +28,26 @@ fn main() {
         ("jail", "bash", json!({"command": "grep -rn cake . | sort | uniq -c | sort -rn | head"})),
     ];
     for (name, tool, args) in &calls {
-        let [p50, p99] = time(&engine, &catalogue, &session, tool, args);
+        let [p50, p99] =
+            time(times, &engine, &catalogue, &session, &Call { tool, args: args.as_object().unwrap() });
         println!("{name:<6} {tool:<10} p50 {p50:>7.1} µs  p99 {p99:>7.1} µs");
     }
 }
 
-fn time(engine: &Engine, catalogue: &Catalogue, session: &Session, tool: &str, args: &Value) -> [f64; 2] {
-    let args = args.as_object().cloned().unwrap_or_default();
-    let mut times: Vec<f64> = (0..TIMES)
+fn time(
+    times: usize,
+    engine: &Engine,
+    catalogue: &Catalogue,
+    session: &Session,
+    call: &Call<'_>,
+) -> [f64; 2] {
+    let mut taken: Vec<f64> = (0..times)
         .map(|_| {
             let begun = Instant::now();
-            std::hint::black_box(decide(engine, catalogue, session, &Call { tool, args: &args }));
+            std::hint::black_box(decide(engine, catalogue, session, call));
             begun.elapsed().as_secs_f64() * 1e6
         })
         .collect();
-    times.sort_by(f64::total_cmp);
-    [50, 99].map(|percent| times.get(TIMES * percent / 100).copied().unwrap_or(f64::NAN))
+    taken.sort_by(f64::total_cmp);
+    [50, 99].map(|percent| taken.get(times * percent / 100).copied().unwrap_or(f64::NAN))
 }

@@ -3,11 +3,11 @@
 
 use crate::Session;
 use crate::facts::Facts;
-use cedar_policy::{Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression as Value};
+use cedar_policy::{Entity, EntityId, EntityTypeName, EntityUid, ParseErrors, RestrictedExpression as Value};
 use ipc_proto::capability::{Effect, Level};
 use ipc_proto::config::Autonomy;
 use ipc_proto::label::{Class, Label, Trust};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::str::FromStr;
 
 /// A question, put once or more.
@@ -29,6 +29,36 @@ impl Default for Asked<'_> {
     }
 }
 
+/// Every action that is asked about.
+pub(crate) const ACTIONS: [&str; 8] = ["read", "write", "send", "pay", "delete", "prompt", "output", "log"];
+
+/// The types of the schema's entities. Cedar parses a name each time it is read, which takes as long as judging by it.
+pub(crate) struct Kinds {
+    agent: EntityTypeName,
+    session: EntityTypeName,
+    tool: EntityTypeName,
+    target: EntityTypeName,
+    action: EntityTypeName,
+}
+
+impl Kinds {
+    /// The names are written here, so that they are names is a matter of the tests.
+    pub(crate) fn new() -> Result<Self, Box<ParseErrors>> {
+        let named = |name| EntityTypeName::from_str(name).map_err(Box::new);
+        Ok(Self {
+            agent: named("Agent")?,
+            session: named("Session")?,
+            tool: named("Tool")?,
+            target: named("Target")?,
+            action: named("Action")?,
+        })
+    }
+
+    pub(crate) fn action(&self, name: &str) -> EntityUid {
+        uid(&self.action, name)
+    }
+}
+
 /// The name of an action.
 pub(crate) const fn action(effect: Effect) -> &'static str {
     match effect {
@@ -40,60 +70,107 @@ pub(crate) const fn action(effect: Effect) -> &'static str {
     }
 }
 
-/// Principal, resource, and the entities that say what they are.
-pub(crate) fn entities(asked: &Asked<'_>) -> Option<(EntityUid, EntityUid, Vec<Entity>)> {
+/// Principal and resource, each with what it is and what it is in. Agent and tool have nothing to say of themselves, and
+/// whatever stands among the entities is gone through for each call.
+pub(crate) fn entities(kinds: &Kinds, asked: &Asked<'_>) -> Option<(EntityUid, EntityUid, [Entity; 2])> {
     let nobody = Session::default();
     let session = asked.session.unwrap_or(&nobody);
-    let agent = uid("Agent", &session.agent)?;
-    let principal = uid("Session", &session.id)?;
+    let agent = uid(&kinds.agent, &session.agent);
+    let principal = uid(&kinds.session, &session.id);
     let attributes = HashMap::from([
         ("user".to_owned(), text(&session.user)),
         ("profile".to_owned(), text(session.profile.name())),
         ("autonomy".to_owned(), text(autonomy(session.autonomy))),
     ]);
-    let tool = uid("Tool", asked.tool)?;
+    let tool = uid(&kinds.tool, asked.tool);
     let (kind, value) = asked.facts.map_or(("none", String::new()), |facts| facts.target.named());
-    let resource = uid("Target", &format!("{}:{kind}:{value}", asked.tool))?;
+    let resource = uid(&kinds.target, &format!("{}:{kind}:{value}", asked.tool));
     let target = HashMap::from([("kind".to_owned(), text(kind)), ("value".to_owned(), text(&value))]);
-    let own = vec![
-        Entity::new(principal.clone(), attributes, HashSet::from([agent.clone()])).ok()?,
-        Entity::with_uid(agent),
-        Entity::new(resource.clone(), target, HashSet::from([tool.clone()])).ok()?,
-        Entity::with_uid(tool),
+    let own = [
+        Entity::new(principal.clone(), attributes, HashSet::from([agent])).ok()?,
+        Entity::new(resource.clone(), target, HashSet::from([tool])).ok()?,
     ];
     Some((principal, resource, own))
 }
 
-fn uid(kind: &str, id: &str) -> Option<EntityUid> {
-    Some(EntityUid::from_type_name_and_id(EntityTypeName::from_str(kind).ok()?, EntityId::new(id)))
+fn text(text: &str) -> Value {
+    Value::new_string(text.to_owned())
 }
 
-type Pair = (String, Value);
+fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
+    EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
+}
 
-impl Asked<'_> {
-    /// The context of a request.
-    pub(crate) fn attributes(&self, approved: bool, granted: bool) -> Vec<Pair> {
-        let session = self.session;
-        let taint = session.map_or(0, |session| session.taint.thousandths());
-        let mut pairs = vec![
-            pair("tool", text(self.tool)),
-            pair("trust", text(trust(self.label.trust))),
-            pair("distrust", Value::new_long(distrust(self.label.trust))),
-            pair("class", text(class(self.label.class))),
-            pair("sources", texts(self.label.sources.iter().map(|source| source.as_str()))),
-            pair("taint", Value::new_long(taint.into())),
-            pair("approved", Value::new_bool(approved)),
-            pair("granted", Value::new_bool(granted)),
-        ];
-        match self.facts {
-            Some(facts) => of_call(&mut pairs, facts),
-            None => of_host(&mut pairs, self.action == "prompt"),
+/// The context of a request, by name.
+pub(crate) type Attributes = BTreeMap<&'static str, Attribute>;
+
+/// The value of an attribute.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    Flag(bool),
+    Number(i64),
+    Word(String),
+    Words(Vec<String>),
+}
+
+impl Attribute {
+    fn words<'a>(all: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::Words(all.into_iter().map(str::to_owned).collect())
+    }
+
+    /// As Cedar takes it.
+    pub(crate) fn expression(self) -> Value {
+        match self {
+            Self::Flag(flag) => Value::new_bool(flag),
+            Self::Number(number) => Value::new_long(number),
+            Self::Word(word) => Value::new_string(word),
+            Self::Words(words) => Value::new_set(words.into_iter().map(Value::new_string)),
         }
-        pairs
     }
 }
 
-fn of_call(pairs: &mut Vec<Pair>, facts: &Facts) {
+impl From<bool> for Attribute {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<i64> for Attribute {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Attribute {
+    fn from(word: &str) -> Self {
+        Self::Word(word.to_owned())
+    }
+}
+
+impl Asked<'_> {
+    /// The context of a request.
+    pub(crate) fn attributes(&self, approved: bool, granted: bool) -> Attributes {
+        let taint = self.session.map_or(0, |session| session.taint.thousandths());
+        let sources = self.label.sources.iter().map(|source| source.as_str());
+        let mut all = Attributes::from([
+            ("tool", self.tool.into()),
+            ("trust", trust(self.label.trust).into()),
+            ("distrust", distrust(self.label.trust).into()),
+            ("class", class(self.label.class).into()),
+            ("sources", Attribute::words(sources)),
+            ("taint", i64::from(taint).into()),
+            ("approved", approved.into()),
+            ("granted", granted.into()),
+        ]);
+        match self.facts {
+            Some(facts) => of_call(&mut all, facts),
+            None => of_host(&mut all, self.action == "prompt"),
+        }
+        all
+    }
+}
+
+fn of_call(all: &mut Attributes, facts: &Facts) {
     let capability = &facts.capability;
     let flags = [
         ("vouched", facts.vouched()),
@@ -117,20 +194,20 @@ fn of_call(pairs: &mut Vec<Pair>, facts: &Facts) {
         ("fit", facts.unfit.is_none()),
         ("canary", facts.canary),
     ];
-    pairs.extend(flags.map(|(name, value)| pair(name, Value::new_bool(value))));
-    pairs.push(pair("unvouched", texts(facts.unvouched())));
-    pairs.push(pair("level", text(level(capability.approval.level))));
+    all.extend(flags.map(|(name, flag)| (name, flag.into())));
+    all.insert("unvouched", Attribute::words(facts.unvouched()));
+    all.insert("level", level(capability.approval.level).into());
     let target = &facts.target;
-    pairs.extend(target.host().map(|host| pair("host", text(&host))));
-    pairs.extend(target.method.as_deref().map(|method| pair("method", text(method))));
-    pairs.extend(target.path.as_ref().map(|path| pair("path", text(&path.canonical))));
-    let programs = target.command.as_ref().map(|command| texts(command.programs.iter().map(String::as_str)));
-    pairs.extend(programs.map(|programs| pair("programs", programs)));
-    pairs.extend(target.amount.map(|amount| pair("amount", Value::new_long(amount))));
+    all.extend(target.host().map(|host| ("host", host.as_str().into())));
+    all.extend(target.method.as_deref().map(|method| ("method", method.into())));
+    all.extend(target.path.as_ref().map(|path| ("path", path.canonical.as_str().into())));
+    let programs = target.command.as_ref().map(|command| command.programs.iter().map(String::as_str));
+    all.extend(programs.map(|programs| ("programs", Attribute::words(programs))));
+    all.extend(target.amount.map(|amount| ("amount", amount.into())));
 }
 
 /// An act of the host itself: what it gives to a model leaves the host, to where the owner configured.
-fn of_host(pairs: &mut Vec<Pair>, egress: bool) {
+fn of_host(all: &mut Attributes, egress: bool) {
     const YES: [&str; 8] =
         ["vouched", "judged", "known", "declared", "accepts_untrusted", "reads_secrets", "sanitizes", "fit"];
     const NO: [&str; 11] = [
@@ -146,23 +223,11 @@ fn of_host(pairs: &mut Vec<Pair>, egress: bool) {
         "leaks",
         "canary",
     ];
-    pairs.extend(YES.map(|name| pair(name, Value::new_bool(true))));
-    pairs.extend(NO.map(|name| pair(name, Value::new_bool(false))));
-    pairs.push(pair("egress", Value::new_bool(egress)));
-    pairs.push(pair("unvouched", texts([])));
-    pairs.push(pair("level", text("auto")));
-}
-
-fn pair(name: &str, value: Value) -> Pair {
-    (name.to_owned(), value)
-}
-
-fn text(text: &str) -> Value {
-    Value::new_string(text.to_owned())
-}
-
-fn texts<'a>(all: impl IntoIterator<Item = &'a str>) -> Value {
-    Value::new_set(all.into_iter().map(text))
+    all.extend(YES.map(|name| (name, true.into())));
+    all.extend(NO.map(|name| (name, false.into())));
+    all.insert("egress", egress.into());
+    all.insert("unvouched", Attribute::words([]));
+    all.insert("level", "auto".into());
 }
 
 const fn trust(trust: Trust) -> &'static str {

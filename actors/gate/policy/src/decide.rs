@@ -55,15 +55,15 @@ pub(crate) struct Judged {
 
 pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: bool) -> Judged {
     let deny = |policies| Judged { decision: Decision::Deny, policies, grantable: false };
-    let Some(prepared) = engine.prepare(asked) else { return deny(one(FAILED)) };
-    let first = engine.evaluate(&prepared, asked, false, granted);
+    let Some(question) = engine.prepare(asked) else { return deny(one(FAILED)) };
+    let first = question.evaluate(false, granted);
     if first.failed {
         return deny(failed(first));
     }
     if first.allowed {
         return Judged { decision: Decision::Allow, policies: first.policies, grantable: false };
     }
-    let approved = engine.evaluate(&prepared, asked, true, granted);
+    let approved = question.evaluate(true, granted);
     if approved.failed {
         return deny(failed(approved));
     }
@@ -72,7 +72,7 @@ pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: b
     }
     // What forbade it is why it is asked; where nothing did, it is what permits it once it is approved.
     let policies = if first.policies.is_empty() { approved.policies } else { first.policies };
-    let grantable = trusts && engine.evaluate(&prepared, asked, false, true).allowed;
+    let grantable = trusts && question.evaluate(false, true).allowed;
     Judged { decision: Decision::Ask, policies, grantable }
 }
 

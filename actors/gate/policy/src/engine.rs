@@ -1,15 +1,19 @@
 //! The policies that hold, parsed and validated once: invariants, what every profile shares, the three profiles, the
 //! owner's files. Swapped whole or not at all: an engine is made anew and put in the place of the old one.
 
-use crate::context::{Asked, entities};
+mod guard;
+
+use crate::context::{ACTIONS, Asked, Attributes, Kinds, entities};
 use crate::{Invalid, Profile};
 use cedar_policy::{
-    Authorizer, Context, Decision, Entities, Entity, EntityUid, Policy, PolicyId, PolicySet, Request, Schema,
-    ValidationMode, Validator,
+    ActionConstraint, Authorizer, Context, Decision, Entities, EntityUid, Policy, PolicyId, PolicySet,
+    Request, Schema, ValidationMode, Validator,
 };
+use guard::Guard;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 
 /// What policies can speak of.
 const SCHEMA: &str = include_str!("../../../../deploy/policies/schema.cedarschema");
@@ -23,6 +27,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 ];
 /// Bytes of the version's hash that are shown.
 const VERSION_BYTES: usize = 16;
+/// Policy sets that are kept; with more they are made anew.
+const SETS: usize = 128;
 /// Policies of all files together: each is evaluated for each call.
 const POLICIES: usize = 1024;
 
@@ -42,13 +48,20 @@ pub struct File {
 /// Every policy that holds.
 pub struct Engine {
     authorizer: Authorizer,
-    /// What holds in each profile. The built-in policies of the other profiles would not match, and cost their time.
-    policies: [PolicySet; Profile::ALL.len()],
-    actions: Vec<Entity>,
+    kinds: Kinds,
+    /// What can match in each profile, for each action.
+    policies: [[Vec<Guarded>; ACTIONS.len()]; Profile::ALL.len()],
+    /// The sets that were needed before.
+    sets: Mutex<HashMap<Chosen, Arc<PolicySet>>>,
+    /// Every action in its groups.
+    actions: Entities,
     notes: BTreeMap<PolicyId, Note>,
     files: Vec<File>,
     version: String,
 }
+
+/// Profile and action, by number, and which of their policies.
+type Chosen = (usize, usize, Vec<bool>);
 
 /// What a policy says of itself, in annotations.
 #[derive(Clone, Debug, Default)]
@@ -60,8 +73,16 @@ pub(crate) struct Note {
     pub(crate) about_args: bool,
 }
 
+/// A policy, and what it asks first of the context. Cedar evaluates every policy of a set, at some microseconds each; one
+/// whose first condition is a flag that is down says nothing, and is left out of the set.
+#[derive(Clone)]
+struct Guarded {
+    policy: Policy,
+    guards: Vec<Guard>,
+}
+
 /// What one evaluation gave.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) allowed: bool,
     /// The policies that determined it, in order.
@@ -84,14 +105,17 @@ impl Engine {
     /// # Errors
     /// The first file that does not parse or does not fit the schema, with line and Cedar's own words.
     pub fn with(own: &[(&str, &str)]) -> Result<Self, Invalid> {
-        let (schema, _) =
-            Schema::from_cedarschema_str(SCHEMA).map_err(|error| Invalid::new("schema", 1, error))?;
-        let actions = schema.action_entities().map_err(|error| Invalid::new("schema", 1, error))?;
+        let wrong = |error: &dyn std::fmt::Display| Invalid::new("schema", 1, error);
+        let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(|error| wrong(&error))?;
+        let actions = schema.action_entities().map_err(|error| wrong(&error))?;
+        let kinds = Kinds::new().map_err(|error| wrong(&error))?;
         let validator = Validator::new(schema);
         let mut engine = Self {
             authorizer: Authorizer::new(),
-            policies: Profile::ALL.map(|_| PolicySet::new()),
-            actions: actions.into_iter().collect(),
+            kinds,
+            policies: Profile::ALL.map(|_| ACTIONS.map(|_| Vec::new())),
+            sets: Mutex::default(),
+            actions,
             notes: BTreeMap::new(),
             files: Vec::new(),
             version: String::new(),
@@ -104,7 +128,8 @@ impl Engine {
         }
         engine.version = engine.hash();
         // Whatever Cedar does once and lazily is done now.
-        engine.ask(&Asked::default());
+        let nothing = Asked::default();
+        drop(engine.prepare(&nothing).map(|question| question.evaluate(false, false)));
         Ok(engine)
     }
 
@@ -168,12 +193,29 @@ impl Engine {
             return Err(twice());
         }
         let only = Profile::ALL.iter().position(|profile| built_in && profile.name() == file);
-        for (number, set) in self.policies.iter_mut().enumerate() {
+        let policy = policy.new_id(id);
+        let fits = ACTIONS.map(|action| self.can_match(&policy, action));
+        let guarded = Guarded { guards: guard::of(&policy), policy };
+        for (number, sets) in self.policies.iter_mut().enumerate() {
             if only.is_none_or(|only| only == number) {
-                set.add(policy.new_id(id.clone())).map_err(|error| Invalid::set(file, &error))?;
+                for (set, _) in sets.iter_mut().zip(fits).filter(|(_, fits)| *fits) {
+                    set.push(guarded.clone());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a policy's scope lets it speak of an action.
+    fn can_match(&self, policy: &Policy, action: &str) -> bool {
+        let action = self.kinds.action(action);
+        match policy.action_constraint() {
+            ActionConstraint::Any => true,
+            ActionConstraint::Eq(one) => one == action,
+            ActionConstraint::In(groups) => {
+                groups.iter().any(|group| *group == action || self.actions.is_ancestor_of(group, &action))
+            }
+        }
     }
 
     fn hash(&self) -> String {
@@ -193,62 +235,116 @@ impl Engine {
     }
 
     /// Prepares what stays the same over the evaluations of one call.
-    pub(crate) fn ask(&self, asked: &Asked<'_>) -> Outcome {
-        self.prepare(asked)
-            .map_or_else(Outcome::failed, |prepared| self.evaluate(&prepared, asked, false, false))
-    }
-
-    pub(crate) fn prepare(&self, asked: &Asked<'_>) -> Option<Prepared> {
-        let (principal, resource, own) = entities(asked)?;
-        let all = own.into_iter().chain(self.actions.iter().cloned());
+    pub(crate) fn prepare<'a>(&'a self, asked: &'a Asked<'a>) -> Option<Question<'a>> {
+        let (principal, resource, own) = entities(&self.kinds, asked)?;
+        let action = self.kinds.action(asked.action);
+        let all = own.into_iter().chain(self.actions.get(&action).cloned());
         let entities = Entities::from_entities(all, None).ok()?;
-        let action = EntityUid::from_str(&format!("Action::\"{}\"", asked.action)).ok()?;
-        Some(Prepared { principal, action, resource, entities })
+        let profile = asked.session.map_or(Profile::default(), |session| session.profile);
+        let profile = Profile::ALL.iter().position(|one| *one == profile)?;
+        let number = ACTIONS.iter().position(|one| *one == asked.action)?;
+        Some(Question { engine: self, of: (profile, number), asked, principal, action, resource, entities })
     }
 
-    /// One evaluation. Any error is a refusal: Cedar skips a policy that errs, and a forbid that is skipped would
-    /// let through what it is there to stop.
-    pub(crate) fn evaluate(
-        &self,
-        prepared: &Prepared,
-        asked: &Asked<'_>,
-        approved: bool,
-        granted: bool,
-    ) -> Outcome {
-        let Ok(context) = Context::from_pairs(asked.attributes(approved, granted)) else {
-            return Outcome::failed();
-        };
-        let (principal, action) = (prepared.principal.clone(), prepared.action.clone());
-        let Ok(request) = Request::new(principal, action, prepared.resource.clone(), context, None) else {
-            return Outcome::failed();
-        };
-        let profile = asked.session.map_or(Profile::default(), |session| session.profile);
-        let [paranoid, standard, power_user] = &self.policies;
-        let policies = match profile {
-            Profile::Paranoid => paranoid,
-            Profile::Standard => standard,
-            Profile::PowerUser => power_user,
-        };
-        let response = self.authorizer.is_authorized(&request, policies, &prepared.entities);
-        let failed = response.diagnostics().errors().next().is_some();
-        Outcome {
-            allowed: response.decision() == Decision::Allow && !failed,
-            policies: response.diagnostics().reason().cloned().collect(),
-            failed,
+    /// The policies that these attributes do not rule out.
+    fn set(&self, (profile, action): (usize, usize), attributes: &Attributes) -> Option<Arc<PolicySet>> {
+        let policies = self.policies.get(profile)?.get(action)?;
+        let may_hold = |guarded: &Guarded| guarded.guards.iter().all(|guard| guard.may_hold(attributes));
+        let key = (profile, action, policies.iter().map(may_hold).collect());
+        let mut sets = self.sets.lock().ok()?;
+        if let Some(set) = sets.get(&key) {
+            return Some(Arc::clone(set));
         }
+        let chosen = policies.iter().zip(&key.2).filter(|(_, chosen)| **chosen);
+        let set = PolicySet::from_policies(chosen.map(|(guarded, _)| guarded.policy.clone())).ok()?;
+        if sets.len() >= SETS {
+            sets.clear();
+        }
+        Some(Arc::clone(sets.entry(key).or_insert(Arc::new(set))))
     }
 }
 
-/// What stays the same over the evaluations of one call.
-pub(crate) struct Prepared {
+/// A question that is put once or more.
+pub(crate) struct Question<'a> {
+    engine: &'a Engine,
+    /// Profile and action, by number.
+    of: (usize, usize),
+    asked: &'a Asked<'a>,
     principal: EntityUid,
     action: EntityUid,
     resource: EntityUid,
     entities: Entities,
 }
 
-impl Outcome {
-    fn failed() -> Self {
-        Self { failed: true, ..Self::default() }
+impl Question<'_> {
+    /// One evaluation. Any error is a refusal: Cedar skips a policy that errs, and a forbid that is skipped would
+    /// let through what it is there to stop.
+    pub(crate) fn evaluate(&self, approved: bool, granted: bool) -> Outcome {
+        self.answer(approved, granted).unwrap_or(Outcome { failed: true, ..Outcome::default() })
+    }
+
+    fn answer(&self, approved: bool, granted: bool) -> Option<Outcome> {
+        let attributes = self.asked.attributes(approved, granted);
+        let policies = self.engine.set(self.of, &attributes)?;
+        self.put(attributes, &policies)
+    }
+
+    fn put(&self, attributes: Attributes, policies: &PolicySet) -> Option<Outcome> {
+        let pairs = attributes.into_iter().map(|(name, value)| (name.to_owned(), value.expression()));
+        let context = Context::from_pairs(pairs).ok()?;
+        let (principal, action) = (self.principal.clone(), self.action.clone());
+        let request = Request::new(principal, action, self.resource.clone(), context, None).ok()?;
+        let response = self.engine.authorizer.is_authorized(&request, policies, &self.entities);
+        let failed = response.diagnostics().errors().next().is_some();
+        Some(Outcome {
+            allowed: response.decision() == Decision::Allow && !failed,
+            policies: response.diagnostics().reason().cloned().collect(),
+            failed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Session;
+    use crate::context::Attribute;
+    use proptest::prelude::*;
+    use std::sync::LazyLock;
+
+    static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::built_in().unwrap());
+
+    /// Attributes as a call might have them, the flags at will.
+    fn attributes(asked: &Asked<'_>, flags: u64, words: [&str; 3], taint: i64) -> Attributes {
+        let mut all = asked.attributes(false, false);
+        for (bit, value) in all.values_mut().filter(|value| matches!(value, Attribute::Flag(_))).enumerate() {
+            *value = (flags >> bit & 1 == 1).into();
+        }
+        all.extend(["trust", "class", "level"].into_iter().zip(words.map(Attribute::from)));
+        all.extend([("taint", taint.into()), ("distrust", (flags >> 60 & 3).cast_signed().into())]);
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn a_policy_that_is_left_out_would_have_changed_no_answer(
+            flags in any::<u64>(),
+            trust in prop::sample::select(vec!["system", "user", "verified", "untrusted"]),
+            class in prop::sample::select(vec!["public", "internal", "sensitive", "secret"]),
+            level in prop::sample::select(vec!["auto", "ask", "always"]),
+            taint in 0..1000i64,
+        ) {
+            for (profile, action) in Profile::ALL.into_iter().flat_map(|one| ACTIONS.map(|action| (one, action))) {
+                let session = Session::new("s", profile);
+                let asked = Asked { session: Some(&session), action, ..Asked::default() };
+                let question = ENGINE.prepare(&asked).unwrap();
+                let attributes = || attributes(&asked, flags, [trust, class, level], taint);
+                let chosen = ENGINE.set(question.of, &attributes()).unwrap();
+                let (profile, action) = question.of;
+                let every = ENGINE.policies[profile][action].iter().map(|guarded| guarded.policy.clone());
+                let every = PolicySet::from_policies(every).unwrap();
+                prop_assert_eq!(question.put(attributes(), &chosen), question.put(attributes(), &every));
+            }
+        }
     }
 }

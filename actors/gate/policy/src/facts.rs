@@ -52,8 +52,8 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn of(catalogue: &Catalogue, session: &Session, call: &Call<'_>) -> Self {
         let found = catalogue.declared(call.tool);
-        let nothing = Declared::default();
-        let declared = found.unwrap_or(&nothing);
+        let nothing = std::cell::LazyCell::new(Declared::default);
+        let declared = found.unwrap_or_else(|| &nothing);
         let capability = &declared.capability;
         let args = judge(&session.trusted, &capability.relevant_args, &capability.record_args, call.args);
         let target = Target::of(declared, call.args);

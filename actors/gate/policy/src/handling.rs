@@ -19,8 +19,6 @@ pub struct Handling {
     pub log_args: bool,
     /// A digest of its output is recorded.
     pub log_output: bool,
-    /// Arguments and output pass the scanner before anything of them is written.
-    pub scan: bool,
     /// Outcomes that are an alert.
     pub alert_on: Vec<String>,
 }
@@ -33,7 +31,6 @@ impl Handling {
             sanitize_output: capability.data.sanitize_output,
             log_args: capability.audit.log_args,
             log_output: capability.audit.log_output,
-            scan: capability.audit.use_shared_secret_detector,
             alert_on: capability.audit.alert_on.clone(),
         }
     }

@@ -1,6 +1,6 @@
 //! Why a policy file was refused.
 
-use cedar_policy::{ParseErrors, PolicySetError, ValidationError};
+use cedar_policy::{ParseErrors, ValidationError};
 use miette::Diagnostic;
 
 /// A policy file that is not taken.
@@ -29,10 +29,6 @@ impl Invalid {
 
     pub(crate) fn validation(name: &str, text: &str, error: &ValidationError) -> Self {
         Self::new(name, line_of(text, error), full(error))
-    }
-
-    pub(crate) fn set(name: &str, error: &PolicySetError) -> Self {
-        Self::new(name, 1, error)
     }
 }
 

@@ -6,7 +6,7 @@ mod explain;
 mod simulate;
 
 pub use explain::{Question, explain};
-pub use simulate::{Simulation, simulate};
+pub use simulate::{LINE, Problem, Simulation};
 
 use crate::{Decision, Engine, Verdict};
 use serde_json::{Map, Value, json};

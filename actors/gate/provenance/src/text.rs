@@ -37,13 +37,11 @@ impl Text {
     }
 
     /// Whether it holds the value as it stands.
-    pub(crate) fn holds(&self, value: &str) -> bool {
-        let value = unquoted(value.trim());
-        if value.chars().any(|char| char.is_control() || is_invisible(char)) {
-            let same = stand_in(&self.raw, value, true, |_, _| true);
-            return same && !value.is_empty();
-        }
-        let wanted = Wanted::new(value);
+    pub(crate) fn holds(&self, sought: &Sought<'_>) -> bool {
+        let Sought { value, wanted } = sought;
+        let Some(wanted) = wanted else {
+            return !value.is_empty() && stand_in(&self.raw, value, true, |_, _| true);
+        };
         if wanted.text.is_empty() {
             return false;
         }
@@ -51,6 +49,21 @@ impl Text {
         std::iter::once((self.exact.as_str(), self.folded.as_str()))
             .chain(parted)
             .any(|(exact, folded)| wanted.stands_in(exact, folded))
+    }
+}
+
+/// A value that texts are looked through for, prepared once.
+pub(crate) struct Sought<'a> {
+    value: &'a str,
+    /// Without a form where something in it cannot be seen: then only the very same bytes will do.
+    wanted: Option<Wanted>,
+}
+
+impl<'a> Sought<'a> {
+    pub(crate) fn new(value: &'a str) -> Self {
+        let value = unquoted(value.trim());
+        let unseen = value.chars().any(|char| char.is_control() || is_invisible(char));
+        Self { value, wanted: (!unseen).then(|| Wanted::new(value)) }
     }
 }
 
@@ -128,8 +141,13 @@ fn is_words(value: &str) -> bool {
 
 /// Compatibility forms, quotes, dashes and blanks made one.
 pub(crate) fn exact(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.nfkc() {
+    // Nothing in ASCII has another compatibility form.
+    if text.is_ascii() { plain(text.chars()) } else { plain(text.nfkc()) }
+}
+
+fn plain(text: impl Iterator<Item = char>) -> String {
+    let mut out = String::new();
+    for char in text {
         match char {
             '\u{2018}'..='\u{201b}' => out.push('\''),
             '\u{201c}'..='\u{201f}' | '«' | '»' => out.push('"'),
@@ -147,7 +165,11 @@ pub(crate) fn exact(text: &str) -> String {
 
 /// The same in small letters; letter by letter, so that what stands around a letter never changes it.
 pub(crate) fn folded(text: &str) -> String {
-    exact(text).chars().flat_map(char::to_lowercase).nfkc().collect()
+    let exact = exact(text);
+    if exact.is_ascii() {
+        return exact.to_ascii_lowercase();
+    }
+    exact.chars().flat_map(char::to_lowercase).nfkc().collect()
 }
 
 /// One layer of like quotes taken off.

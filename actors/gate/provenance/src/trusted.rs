@@ -4,7 +4,7 @@
 
 use crate::date::{self, Day, Time};
 use crate::site::Site;
-use crate::text::Text;
+use crate::text::{Sought, Text};
 use crate::{compact, file, links, mail, number};
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
@@ -102,8 +102,8 @@ impl Shelf {
         if value.len() > VALUE {
             return false;
         }
-        let wanted = Wanted::new(value);
-        let whole = self.texts.iter().any(|entry| entry.text.holds(value) || wanted.is_in(entry));
+        let (sought, wanted) = (Sought::new(value), Wanted::new(value));
+        let whole = self.texts.iter().any(|entry| entry.text.holds(&sought) || wanted.is_in(entry));
         whole || self.holds_all(&wanted.mails)
     }
 

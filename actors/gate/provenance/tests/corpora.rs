@@ -19,7 +19,7 @@ fn facts(effects: &Value, prompt: &str, task: &Value) -> Vec<(bool, bool)> {
     trusted.add(prompt);
     let mut all = Vec::new();
     for call in task["calls"].as_array().unwrap() {
-        let names = &effects[call["tool"].as_str().unwrap()][1];
+        let names = &effects[call["tool"].as_str().unwrap()]["relevant_args"];
         let relevant: Vec<String> = serde_json::from_value(names.clone()).unwrap_or_default();
         for fact in judge(&trusted, &relevant, &[], call["args"].as_object().unwrap()) {
             let value = call["args"][&fact.name].as_str().map(str::to_lowercase);

@@ -73,6 +73,20 @@ macro_rules! select {
     };
 }
 
+/// One that runs while a person is asked is listed as that.
+macro_rules! listed {
+    ($rest:literal) => {
+        concat!(
+            "SELECT m.id, m.turn, s.name, u.name, m.channel, m.state, m.attempts, m.accepted_ms, m.bytes, ",
+            "m.state = 'running' AND EXISTS (SELECT 1 FROM approvals a ",
+            "WHERE a.turn = m.turn AND a.state = 'pending' AND a.ends_ms > ?2) ",
+            "FROM messages m JOIN sessions s ON s.id = m.session JOIN users u ON u.id = m.user ",
+            "WHERE (?1 IS NULL OR m.user = ?1) AND ",
+            $rest
+        )
+    };
+}
+
 impl Store {
     /// The message that came with this key by this channel.
     pub(crate) fn message_keyed(
@@ -141,34 +155,27 @@ impl Store {
         found.ok_or(StoreFault::Missing("message"))
     }
 
-    /// Messages of one user or of all, newest first. One that runs while a person is asked is shown as that.
+    /// Messages of one user or of all, newest first; with `dead` the dead letters alone.
     pub(crate) fn messages(
         &self,
         user: Option<UserId>,
         most: u32,
+        dead: bool,
         now_ms: u64,
     ) -> Result<Vec<MessageInfo>, StoreFault> {
-        let sql =
-            "SELECT m.id, m.turn, s.name, u.name, m.channel, m.state, m.attempts, m.accepted_ms, m.bytes,
-                   m.state = 'running' AND EXISTS (SELECT 1 FROM approvals a
-                       WHERE a.turn = m.turn AND a.state = 'pending' AND a.ends_ms > ?3)
-                   FROM messages m JOIN sessions s ON s.id = m.session JOIN users u ON u.id = m.user
-                   WHERE ?1 IS NULL OR m.user = ?1 ORDER BY m.seq DESC LIMIT ?2";
-        self.all(sql, params![user.map(UserId::bytes), most, to_sql_ms(now_ms)], |row| {
-            let waits: bool = row.get(9)?;
-            let state = parse_state(&row.get::<_, String>(5)?)?;
-            Ok(MessageInfo {
-                id: MessageId::from_bytes(row.get(0)?),
-                turn: TurnId::from_bytes(row.get(1)?),
-                session: bounded("session name", SessionName::new(row.get::<_, String>(2)?))?,
-                user: bounded("user name", Name::new(row.get::<_, String>(3)?))?,
-                channel: bounded("channel", Name::new(row.get::<_, String>(4)?))?,
-                state: if waits { MessageState::WaitingApproval } else { state },
-                attempts: row.get(6)?,
-                accepted_ms: from_sql_ms(row.get(7)?),
-                bytes: row.get(8)?,
-            })
-        })
+        let sql = if dead {
+            listed!("m.state IN ('failed', 'quarantined') ORDER BY m.seq DESC LIMIT ?3")
+        } else {
+            listed!("TRUE ORDER BY m.seq DESC LIMIT ?3")
+        };
+        self.all(sql, params![user.map(UserId::bytes), to_sql_ms(now_ms), most], info)
+    }
+
+    /// One message, listed.
+    pub(crate) fn message_info(&self, seq: i64, now_ms: u64) -> Result<MessageInfo, StoreFault> {
+        let found =
+            self.one(listed!("m.seq = ?3"), params![None::<[u8; 16]>, to_sql_ms(now_ms), seq], info)?;
+        found.ok_or(StoreFault::Missing("message"))
     }
 
     /// Every state a message went through, oldest first; the last 128.
@@ -198,7 +205,7 @@ impl Tx<'_> {
             said.user.bytes(),
             said.channel.as_str(),
             said.key.as_str(),
-            state::name(MessageState::Accepted),
+            MessageState::Accepted.name(),
             to_sql_ms(fresh.now_ms),
             fresh.bytes,
             to_json("content", &content)?,
@@ -217,10 +224,12 @@ impl Tx<'_> {
     /// Takes a message one step on.
     pub(crate) fn pass(&self, pass: &Pass<'_>) -> Result<(), StoreFault> {
         let from: String = self.value("SELECT state FROM messages WHERE seq = ?", [pass.seq])?;
-        let step = state::find(parse_state(&from)?, pass.to).ok_or(StoreFault::NotAllowed(pass.to))?;
+        let attempts: u32 = self.value("SELECT attempts FROM messages WHERE seq = ?", [pass.seq])?;
+        let step = state::find(parse_state(&from)?, pass.to).filter(|step| step.is_open_after(attempts));
+        let step = step.ok_or(StoreFault::NotAllowed(pass.to))?;
         let note = if pass.note.is_empty() { step.when } else { pass.note };
         let sql = "UPDATE messages SET state = ?, attempts = ?, failures = ?, losses = ? WHERE seq = ?";
-        let row = params![state::name(pass.to), pass.attempts, pass.failures, pass.losses, pass.seq];
+        let row = params![pass.to.name(), pass.attempts, pass.failures, pass.losses, pass.seq];
         self.run_one("message", sql, row)?;
         self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, note)
     }
@@ -241,7 +250,7 @@ impl Tx<'_> {
     ) -> Result<(), StoreFault> {
         let sql = "INSERT INTO states SELECT ?1, count(*), ?2, ?3, ?4, ?5 FROM states WHERE message = ?1";
         let note = Text::<256>::clip(note);
-        self.run_one("state", sql, params![seq, state::name(to), to_sql_ms(now_ms), attempt, note.as_str()])
+        self.run_one("state", sql, params![seq, to.name(), to_sql_ms(now_ms), attempt, note.as_str()])
     }
 }
 
@@ -262,6 +271,22 @@ fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
     })
 }
 
+fn info(row: &Row<'_>) -> Result<MessageInfo, StoreFault> {
+    let waits: bool = row.get(9)?;
+    let state = parse_state(&row.get::<_, String>(5)?)?;
+    Ok(MessageInfo {
+        id: MessageId::from_bytes(row.get(0)?),
+        turn: TurnId::from_bytes(row.get(1)?),
+        session: bounded("session name", SessionName::new(row.get::<_, String>(2)?))?,
+        user: bounded("user name", Name::new(row.get::<_, String>(3)?))?,
+        channel: bounded("channel", Name::new(row.get::<_, String>(4)?))?,
+        state: if waits { MessageState::WaitingApproval } else { state },
+        attempts: row.get(6)?,
+        accepted_ms: from_sql_ms(row.get(7)?),
+        bytes: row.get(8)?,
+    })
+}
+
 fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
     state::parse(name).ok_or(StoreFault::Column("state"))
 }
@@ -269,7 +294,7 @@ fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::NAMES;
+    use crate::state::KEPT;
     use crate::tests::said;
 
     #[test]
@@ -287,12 +312,14 @@ mod tests {
         };
         let seq = store.commit(|tx| tx.accept(&fresh)).unwrap();
         assert_eq!(store.message_label(seq).unwrap(), None);
-        for (from, name) in NAMES {
-            for (to, _) in NAMES {
-                store.raw().execute("UPDATE messages SET state = ?", [name]).unwrap();
+        for attempts in [0, 1] {
+            for (from, to) in KEPT.into_iter().flat_map(|from| KEPT.map(|to| (from, to))) {
+                let set = "UPDATE messages SET state = ?, attempts = ?";
+                store.raw().execute(set, params![from.name(), attempts]).unwrap();
                 let head = store.message(fresh.id).unwrap().unwrap();
                 let passed = store.commit(|tx| tx.pass(&Pass::of(&head, to, 2)));
-                assert_eq!(passed.is_ok(), state::find(from, to).is_some(), "{from:?} to {to:?}");
+                let open = state::find(from, to).is_some_and(|step| step.is_open_after(attempts));
+                assert_eq!(passed.is_ok(), open, "{from:?} to {to:?} after {attempts} attempts");
             }
         }
     }

@@ -3,17 +3,21 @@
 //! outside one, and no error or log line holds what a row says.
 
 mod approvals;
+mod ends;
 mod grants;
+mod letters;
 mod messages;
-mod migrate;
 mod parts;
+mod pauses;
 mod sessions;
 mod transcript;
 mod users;
 mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
+pub(crate) use ends::Decided;
 pub(crate) use messages::{Fresh, Head, Pass};
+pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
 pub(crate) use transcript::Kept;
 pub(crate) use users::{Origin, Person};
@@ -23,6 +27,10 @@ use ipc_proto::router::{MessageState, RouterError};
 use rusqlite::{Connection, Params, Row, Transaction};
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
+
+/// What leads from version n to version n + 1.
+const STEPS: &[&str] =
+    &[include_str!("schema1.sql"), include_str!("schema2.sql"), include_str!("schema3.sql")];
 
 /// What is set before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
 /// nothing spills to a temporary folder, which the seal does not reach.
@@ -47,9 +55,9 @@ pub(crate) enum StoreFault {
     /// A column is not what this program wrote.
     #[error("the queue database: {0} cannot be read or written")]
     Column(&'static str),
-    /// It was written by a later program.
-    #[error("the queue database is of version {0}, newer than this program")]
-    Newer(u32),
+    /// It was written by a later program, or could not be brought to this one's version.
+    #[error("the queue database: {0}")]
+    Migration(#[from] migration::MigrationFault),
     /// The message is not in a state that this may follow.
     #[error("a message cannot become {0:?} from where it is")]
     NotAllowed(MessageState),
@@ -79,7 +87,7 @@ impl Store {
         let mut db = Connection::open(file)?;
         db.execute_batch(SETTINGS)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
-        migrate::migrate(&mut db)?;
+        migration::migrate(&mut db, file, STEPS)?;
         // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
         db.query_row("SELECT random()", [], |_| Ok(()))?;
         Ok(Self { db })
@@ -212,6 +220,7 @@ mod tests {
             ),
             ("SELECT min(ends_ms) FROM approvals WHERE state IN ('pending', 'approved')", "approvals_open"),
             ("SELECT count(*) FROM approvals WHERE turn = x'00' AND state = 'pending'", "approvals_turn"),
+            ("SELECT count(*) FROM messages WHERE state IN ('failed', 'quarantined')", "messages_dead"),
         ] {
             let plan = plan(&store, sql);
             assert!(plan.contains(index) && !plan.contains("SCAN"), "{plan}");

@@ -6,6 +6,7 @@ use ipc_proto::ids::CallId;
 use ipc_proto::label::Label;
 use ipc_proto::router::{Finished, Step};
 use rusqlite::params;
+use std::collections::HashMap;
 
 /// A step as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,14 @@ impl Store {
         self.one(sql, params![seq, number], |row| from_json("step", &row.get::<_, String>(0)?))
     }
 
+    /// The attempt in which each call of a message's turn was released last.
+    pub(crate) fn call_attempts(&self, seq: i64) -> Result<HashMap<CallId, u32>, StoreFault> {
+        let rows = self.all("SELECT id, attempt FROM calls WHERE message = ?", [seq], |row| {
+            Ok((CallId::from_bytes(row.get(0)?), row.get(1)?))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
     /// Where a call was decided on first: its message and the number of the step.
     pub(crate) fn call(&self, call: CallId) -> Result<Option<(i64, u32)>, StoreFault> {
         let sql = "SELECT message, number FROM calls WHERE id = ?";
@@ -53,16 +62,28 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Keeps the next step of a message's turn.
-    pub(crate) fn keep_step(&self, seq: i64, number: u32, kept: &Kept) -> Result<(), StoreFault> {
+    /// Keeps the next step of a message's turn, made in its attempt `attempt`.
+    pub(crate) fn keep_step(
+        &self,
+        seq: i64,
+        number: u32,
+        attempt: u32,
+        kept: &Kept,
+    ) -> Result<(), StoreFault> {
         let row = params![seq, number, to_json("step", &kept.step)?, to_json("label", &kept.label)?];
         self.run_one("step", "INSERT INTO steps VALUES (?, ?, ?, ?)", row)?;
-        let Step::Reply { calls, .. } = &kept.step else { return Ok(()) };
-        calls.iter().try_for_each(|released| {
-            // A call's id is the gate's, so it comes once; should it come again, where it was first stands.
-            let sql = "INSERT INTO calls VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-            self.run(sql, params![released.call.id.bytes(), seq, number]).map(drop)
-        })
+        match &kept.step {
+            Step::Reply { calls, .. } => calls.iter().try_for_each(|released| {
+                // A call's id is the gate's, so it comes once; should it come again, where it was first stands.
+                let sql = "INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+                self.run(sql, params![released.call.id.bytes(), seq, number, attempt]).map(drop)
+            }),
+            Step::Decided { call, .. } => {
+                let sql = "UPDATE calls SET attempt = ? WHERE id = ? AND message = ?";
+                self.run(sql, params![attempt, call.bytes(), seq]).map(drop)
+            }
+            Step::Plan { .. } | Step::Result { .. } => Ok(()),
+        }
     }
 
     /// Puts the end of a message's turn into the outbox.

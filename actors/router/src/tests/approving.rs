@@ -84,6 +84,35 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
 }
 
 #[test]
+fn an_answer_that_was_taken_and_is_given_again_is_taken_and_any_other_is_not() {
+    for (first, other) in [
+        (Reply::Once, [Reply::Session, Reply::Deny]),
+        (Reply::Session, [Reply::Once, Reply::Deny]),
+        (Reply::Deny, [Reply::Once, Reply::Session]),
+    ] {
+        let (mut world, turn, question) = asked();
+        let user = ann(&mut world);
+        let taken = world.answer(user, &question, first).unwrap();
+        world.restart();
+        assert_eq!(world.answer(user, &question, first), Ok(taken), "the router died before it could say so");
+        for reply in other {
+            assert!(matches!(world.answer(user, &question, reply), Err(RouterError::NotPending(_))));
+        }
+        let (id, hash, by) = (question.id, question.hash, Name::clip("tom"));
+        let somebody = world.ask(|desk, port| desk.answer(Given { user, by, id, hash, reply: first, port }));
+        assert!(matches!(somebody, Some(Err(RouterError::NotPending(_)))));
+        let forged = Question { hash: [0; 32], ..question.clone() };
+        assert!(matches!(world.answer(user, &forged, first), Err(RouterError::NotPending(_))));
+        if first != Reply::Deny {
+            run(&mut world, turn, 1, 1).unwrap();
+            let info = world.answer(user, &question, first).unwrap();
+            assert_eq!(info.state, State::Claimed, "as it is by now");
+        }
+        assert_eq!(world.recorded(Action::ApprovalAnswered, turn), 1);
+    }
+}
+
+#[test]
 fn an_answer_to_another_action_than_the_one_that_is_kept_changes_nothing() {
     let (mut world, turn, question) = asked();
     let other = Question { hash: super::question(2, 0).hash, ..question.clone() };
@@ -293,7 +322,7 @@ fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
 #[test]
 fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
     let (mut world, turn, question) = asked();
-    let message = world.act(|desk| desk.messages(None, 1)).unwrap()[0].clone();
+    let message = world.act(|desk| desk.messages(None, 1, false)).unwrap()[0].clone();
     assert_eq!(message.state, MessageState::WaitingApproval);
     // The agent's wall clock is 120 s; agentd is told to let the runner be.
     assert!(world.walls[0].1 >= Duration::from_secs(300 + 120), "{:?}", world.walls);
@@ -302,7 +331,7 @@ fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
     assert_eq!(world.runners, [turn]);
     world.answer(None, &question, Reply::Once).unwrap();
     assert_eq!(world.walls.last(), Some(&(turn, Duration::from_secs(120))));
-    assert_eq!(world.act(|desk| desk.messages(None, 1)).unwrap()[0].state, MessageState::Running);
+    assert_eq!(world.act(|desk| desk.messages(None, 1, false)).unwrap()[0].state, MessageState::Running);
     world.pass(100_000);
     assert_eq!(world.runners, [turn], "what was left is counted from the answer on");
     world.pass(60_000);

@@ -10,11 +10,11 @@ use ipc_proto::approval::{Question, Reply, State};
 use ipc_proto::audit::Action;
 use ipc_proto::ids::{ApprovalId, MessageId, TurnId};
 use ipc_proto::label::Label;
-use ipc_proto::router::RouterError;
+use ipc_proto::router::{MessageState, RouterError, TurnEvent};
 use ipc_proto::scanner::Judgement;
 use manifest::command::Ended;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a chaotic world has promised.
 #[derive(Default)]
@@ -26,6 +26,19 @@ struct Promises {
     asked: BTreeMap<u8, Question>,
     /// Answers that somebody was told are kept.
     settled: HashMap<ApprovalId, State>,
+    recalled: BTreeSet<MessageId>,
+    /// Taken back, or stopped, after so many launches: there are no more.
+    ended: BTreeMap<TurnId, usize>,
+    /// Dead letters, and what stands in their place.
+    requeued: BTreeMap<MessageId, (MessageId, TurnId)>,
+}
+
+impl Promises {
+    /// A message that was accepted, wherever it is by now.
+    fn any(&self, pick: usize) -> Option<(MessageId, TurnId)> {
+        let all = self.accepted.values().chain(self.requeued.values());
+        all.clone().nth(pick % all.count().max(1)).copied()
+    }
 }
 
 fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
@@ -41,9 +54,7 @@ fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
         }
         (7, Some(turn)) => world.runner_ends(turn, Ended::Killed, 9),
         (8, _) => {
-            // Whatever was accepted, wherever it is by now.
-            if let Some((_, turn)) = promises.accepted.values().nth(pick % promises.accepted.len().max(1)) {
-                let turn = *turn;
+            if let Some((_, turn)) = promises.any(pick) {
                 world.ask(|desk, port| desk.cancel(None, turn, port));
             }
         }
@@ -67,19 +78,66 @@ fn play(world: &mut World, promises: &mut Promises, kind: u8, pick: usize) {
             let name = ipc_proto::Text::clip(&format!("s{}", pick % 3));
             world.ask(|desk, port| desk.end_session(None, &name, port));
         }
-        (16, Some(turn)) => {
-            let n = u8::try_from(pick % 200).unwrap();
-            let question = question(n, world.ms + u64::try_from(pick).unwrap() * 100);
-            match world.act(|desk| desk.ask(turn, &question)) {
-                Ok(()) => drop(promises.asked.insert(n, question)),
-                // Another turn's, or this one's with another end.
-                Err(RouterError::BadStep | RouterError::NoTurn | RouterError::TooManyApprovals { .. }) => {}
-                Err(other) => panic!("{other}"),
+        (16, Some(turn)) => ask_one(world, promises, turn, pick),
+        (17, _) => answer_one(world, promises, pick),
+        (18, _) => {
+            let Some((message, turn)) = promises.any(pick) else { return };
+            if let Some(Ok(_)) = world.recall(None, message) {
+                promises.recalled.insert(message);
+                promises.ended.insert(turn, 0);
             }
         }
-        (17, _) => answer_one(world, promises, pick),
+        (19, _) => requeue(world, promises, pick),
+        (20, _) => {
+            let session = (!pick.is_multiple_of(5)).then(|| format!("s{}", pick % 3));
+            drop(world.pause(None, session.as_deref(), pick.is_multiple_of(2)));
+        }
+        (21, _) => stop(world, promises, pick),
         _ => world.pass(500),
     }
+}
+
+fn ask_one(world: &mut World, promises: &mut Promises, turn: TurnId, pick: usize) {
+    let n = u8::try_from(pick % 200).unwrap();
+    let question = question(n, world.ms + u64::try_from(pick).unwrap() * 100);
+    match world.act(|desk| desk.ask(turn, &question)) {
+        Ok(()) => drop(promises.asked.insert(n, question)),
+        // Another turn's, or this one's with another end.
+        Err(RouterError::BadStep | RouterError::NoTurn | RouterError::TooManyApprovals { .. }) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn requeue(world: &mut World, promises: &mut Promises, pick: usize) {
+    let dead = world.act(|desk| desk.messages(None, 256, true)).unwrap();
+    let known = promises.requeued.keys().copied();
+    let all: Vec<MessageId> = dead.iter().map(|info| info.id).chain(known).collect();
+    let Some(message) = all.get(pick % all.len().max(1)).copied() else { return };
+    match world.requeue(None, message, None) {
+        Some(Ok(accepted)) => {
+            let now = (accepted.message, accepted.turn);
+            let known = promises.requeued.insert(message, now);
+            assert!(known.is_none_or(|it| it == now), "one dead letter, one successor");
+        }
+        None | Some(Err(RouterError::Busy { .. } | RouterError::SessionOver | RouterError::NotDurable)) => {}
+        Some(Err(other)) => panic!("{other}"),
+    }
+}
+
+fn stop(world: &mut World, promises: &mut Promises, pick: usize) {
+    let session = (!pick.is_multiple_of(7)).then(|| format!("s{}", pick % 3));
+    let live = world.act(|desk| desk.messages(None, 256, false)).unwrap();
+    let meant = |name: &str| session.as_deref().is_none_or(|it| it == name);
+    if let Some(Ok(_)) = world.stop(None, session.as_deref()) {
+        let ended = live.iter().filter(|info| meant(&info.session) && !state::over(info.state));
+        for info in ended {
+            promises.ended.insert(info.turn, launches(world, info.turn));
+        }
+    }
+}
+
+fn launches(world: &World, turn: TurnId) -> usize {
+    world.launched.iter().filter(|it| it.turn == turn).count()
 }
 
 fn answer_one(world: &mut World, promises: &mut Promises, pick: usize) {
@@ -89,8 +147,11 @@ fn answer_one(world: &mut World, promises: &mut Promises, pick: usize) {
     let reply = [Reply::Once, Reply::Session, Reply::Deny][pick % 3];
     match world.answer(None, &question, reply) {
         Ok(info) => {
-            let first = promises.settled.insert(question.id, info.state).is_none();
-            assert!(first, "one answer wins");
+            // The same answer again is taken again; what it has come to may be more by now.
+            let no = info.state == State::Denied;
+            let before = promises.settled.entry(question.id).or_insert(info.state);
+            assert_eq!(no, *before == State::Denied, "one answer wins");
+            assert_eq!(no, reply == Reply::Deny);
         }
         Err(RouterError::NotPending(_) | RouterError::NotDurable) => {}
         Err(other) => panic!("{other}"),
@@ -125,12 +186,15 @@ fn step(world: &mut World, promises: &mut Promises, turn: TurnId) {
 fn settle(world: &mut World) {
     world.audit = true;
     world.scanner = Some(Judgement::Pass);
+    for session in [None, Some("s0"), Some("s1"), Some("s2")] {
+        drop(world.pause(None, session, false));
+    }
     for _ in 0..200 {
         world.pass(2000);
         for turn in world.runners.clone() {
             world.finish(turn, answer("reply"));
         }
-        let all = world.act(|desk| desk.messages(None, 256)).unwrap();
+        let all = world.act(|desk| desk.messages(None, 256, false)).unwrap();
         if all.iter().all(|info| state::over(info.state)) {
             return;
         }
@@ -138,11 +202,24 @@ fn settle(world: &mut World) {
     panic!("something never comes to its end");
 }
 
+/// How often a follower of a turn from its beginning on is told how it ended.
+fn told_ends(world: &mut World, turn: TurnId) -> usize {
+    let (mut from, mut ends) = (0, 0);
+    loop {
+        let piece = world.ask(|desk, port| desk.follow(None, turn, from, 64, port)).unwrap().unwrap();
+        ends += piece.events.iter().filter(|event| matches!(event, TurnEvent::Done(_))).count();
+        from = piece.next;
+        if piece.over {
+            return ends;
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn whatever_dies_whenever_each_accepted_message_comes_to_one_end_and_no_promise_is_broken(
-        moves in prop::collection::vec((0u8..18, 0usize..1000), 1..80),
+        moves in prop::collection::vec((0u8..23, 0usize..1000), 1..80),
     ) {
         let mut world = World::new();
         let mut promises = Promises::default();
@@ -154,14 +231,22 @@ proptest! {
             prop_assert_eq!(once.len(), world.runners.len(), "a turn has two runners");
         }
         settle(&mut world);
-        for (message, turn) in promises.accepted.values() {
+        for (message, turn) in promises.accepted.values().chain(promises.requeued.values()) {
             let trace = world.trace(*message);
-            prop_assert_eq!(trace.iter().filter(|it| state::over(**it)).count(), 1, "{:?}", trace);
-            let ends = world.recorded(Action::TurnEnded, *turn) + world.recorded(Action::MessageBlocked, *turn);
-            prop_assert!(ends >= 1, "an end is on the record");
+            let later = [MessageState::Delivered, MessageState::Requeued];
+            let ends = trace.iter().filter(|it| state::over(**it) && !later.contains(*it)).count();
+            prop_assert_eq!(ends, 1, "{:?}", trace);
+            prop_assert_eq!(world.ends_on_record(*turn).len(), 1, "one end on the record: {:?}", trace);
             prop_assert!(world.recorded(Action::MessageAccepted, *turn) >= 1);
-            let launches = world.launched.iter().filter(|it| it.turn == *turn).count();
-            prop_assert!(world.recorded(Action::TurnStarted, *turn) >= launches, "no launch without its record");
+            let started = world.recorded(Action::TurnStarted, *turn);
+            prop_assert!(started >= launches(&world, *turn), "no launch without its record");
+            prop_assert_eq!(told_ends(&mut world, *turn), 1, "one end is told");
+        }
+        for (turn, before) in &promises.ended {
+            prop_assert_eq!(launches(&world, *turn), *before, "what was ended came back");
+        }
+        for message in &promises.recalled {
+            prop_assert_eq!(world.state(*message), MessageState::Recalled);
         }
         for (turn, steps) in &promises.steps {
             let kept = world.act(|desk| {
@@ -173,7 +258,8 @@ proptest! {
         for (id, state) in &promises.settled {
             let now = world.act(|desk| desk.approval(None, *id)).unwrap().info.state;
             // An approval that nobody used ends by itself or with its turn; a no stays a no.
-            let kept = now == *state || (*state == State::Approved && matches!(now, State::Void | State::Expired));
+            let ended = matches!(now, State::Void | State::Expired | State::Claimed);
+            let kept = now == *state || (*state == State::Approved && ended);
             prop_assert!(kept, "{:?} {:?}", now, state);
         }
         for (turn, text) in &promises.answered {

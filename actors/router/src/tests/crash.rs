@@ -3,7 +3,7 @@
 
 use super::world::World;
 use super::{answer, approval, asking, decided, question, reply, result, said, web};
-use crate::desk::{Desk, Moment};
+use crate::desk::{Desk, Moment, Phase};
 use crate::state;
 use crate::store::{BETWEEN, Store};
 use crate::turn::NewStep;
@@ -16,24 +16,61 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+/// What there is none of in a queue, and the law that it would break.
+const NEVER: [(&str, &str); 7] = [
+    (
+        "no session is there in half",
+        "SELECT count(*) FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session = s.id) != s.messages
+         OR NOT EXISTS (SELECT 1 FROM workspaces WHERE id = s.workspace)",
+    ),
+    (
+        "a turn and its questions end together",
+        "SELECT count(*) FROM approvals a JOIN messages m ON m.turn = a.turn
+         WHERE a.state IN ('pending', 'approved') AND m.state NOT IN ('accepted', 'queued', 'running')",
+    ),
+    (
+        "a claim and its step are one change",
+        "SELECT count(*) FROM approvals a WHERE a.state = 'claimed' AND NOT EXISTS (
+         SELECT 1 FROM steps s WHERE s.message = a.message AND s.step LIKE '{\"Decided\"%\"Run\"%')",
+    ),
+    (
+        "what was decided and its end are one change",
+        "SELECT count(*) FROM ends e JOIN messages m ON m.seq = e.message
+         WHERE m.state NOT IN ('accepted', 'queued', 'running')",
+    ),
+    (
+        "a dead letter becomes one that was requeued with its successor",
+        "SELECT count(*) FROM messages WHERE (state = 'requeued') != (successor IS NOT NULL)",
+    ),
+    (
+        "a dead letter and its successor know each other",
+        "SELECT count(*) FROM messages o LEFT JOIN messages n ON n.predecessor = o.id
+         WHERE o.successor IS NOT n.id",
+    ),
+    (
+        "steps have no gaps",
+        "SELECT count(*) FROM (SELECT message, max(number) + 1 AS m, count(*) AS c FROM steps GROUP BY message)
+         WHERE m != c",
+    ),
+];
+
 /// The laws of a queue that somebody finds: no state is one that could not be, nothing is there in half.
 pub(crate) fn laws_hold(file: &Path) {
     let store = Store::open(file).unwrap();
     let db = store.raw();
-    for info in store.messages(None, 1000, 0).unwrap() {
+    for info in store.messages(None, 1000, false, 0).unwrap() {
         let head = store.message(info.id).unwrap().unwrap();
         let trace = super::states(&store.trace(head.seq).unwrap());
         assert_eq!(trace.first(), Some(&MessageState::Accepted));
         assert_eq!(trace.last(), Some(&head.state));
         assert!(trace.windows(2).all(|pair| state::find(pair[0], pair[1]).is_some()), "{trace:?}");
-        let ends = trace.iter().filter(|it| state::over(**it) && **it != MessageState::Delivered).count();
+        let later = [MessageState::Delivered, MessageState::Requeued];
+        let ends = trace.iter().filter(|it| state::over(**it) && !later.contains(*it)).count();
         let finished = store.finished(head.seq).unwrap();
         assert_eq!(ends, usize::from(state::over(head.state)), "one end each");
         assert_eq!(finished.is_some(), state::over(head.state), "an end and its outbox row are one change");
         assert!(
-            finished.is_none_or(
-                |it| state::of_end(&it.end) == head.state || head.state == MessageState::Delivered
-            )
+            finished.is_none_or(|it| state::of_end(&it.end) == head.state || later.contains(&head.state))
         );
         assert_eq!(
             usize::try_from(head.attempts).unwrap(),
@@ -49,29 +86,10 @@ pub(crate) fn laws_hold(file: &Path) {
         let raised = steps.iter().any(|kept| matches!(kept.step, ipc_proto::router::Step::Result { .. }));
         assert!(!raised || web().within(&workspace.label), "a step and the label it raises are one change");
     }
-    let orphans = "SELECT count(*) FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session = s.id) != s.messages
-                   OR NOT EXISTS (SELECT 1 FROM workspaces WHERE id = s.workspace)";
-    assert_eq!(
-        db.query_row(orphans, [], |row| row.get::<_, u32>(0)).unwrap(),
-        0,
-        "no session is there in half"
-    );
-    let stray = "SELECT count(*) FROM approvals a JOIN messages m ON m.turn = a.turn
-                 WHERE a.state IN ('pending', 'approved') AND m.state NOT IN ('accepted', 'queued', 'running')";
-    assert_eq!(
-        db.query_row(stray, [], |row| row.get::<_, u32>(0)).unwrap(),
-        0,
-        "a turn and its questions end together"
-    );
-    let unused = "SELECT count(*) FROM approvals a WHERE a.state = 'claimed' AND NOT EXISTS (
-                  SELECT 1 FROM steps s WHERE s.message = a.message AND s.step LIKE '{\"Decided\"%\"Run\"%')";
-    assert_eq!(
-        db.query_row(unused, [], |row| row.get::<_, u32>(0)).unwrap(),
-        0,
-        "a claim and its step are one change"
-    );
-    let gaps = "SELECT count(*) FROM (SELECT message, max(number) + 1 AS m, count(*) AS c FROM steps GROUP BY message) WHERE m != c";
-    assert_eq!(db.query_row(gaps, [], |row| row.get::<_, u32>(0)).unwrap(), 0);
+    for (what, sql) in NEVER {
+        let found: u32 = db.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, 0, "{what}");
+    }
 }
 
 fn keep(world: &mut World, turn: TurnId, number: u32, step: ipc_proto::router::Step, label: Label) -> bool {
@@ -86,6 +104,8 @@ struct Promised {
     steps: usize,
     approved: bool,
     answered: bool,
+    /// Ended by a person's word: they do not come back.
+    ended: Vec<MessageId>,
 }
 
 /// One life with a retry, steps, a label that rises, a delivery, a cancelled message and a session that ends.
@@ -114,6 +134,18 @@ fn life(world: &mut World, promised: &mut impl FnMut(&mut dyn FnMut(&mut Promise
     promised(&mut |it| it.answered = true);
     world.ask(|desk, port| desk.follow(None, first.turn, 0, 64, port)).unwrap().unwrap();
     world.ask(|desk, port| desk.end_session(None, &ipc_proto::Text::clip("s"), port)).unwrap().unwrap();
+    let dead = world.poison("t");
+    promised(&mut |it| it.accepted.push(dead.message));
+    let again = world.requeue(None, dead.message, None).unwrap().unwrap();
+    promised(&mut |it| it.accepted.push(again.message));
+    world.pause(None, Some("t"), true).unwrap().unwrap();
+    let back = world.say("t", "no, wait");
+    promised(&mut |it| it.accepted.push(back.message));
+    world.recall(None, back.message).unwrap().unwrap();
+    promised(&mut |it| it.ended.push(back.message));
+    world.stop(None, None).unwrap().unwrap();
+    promised(&mut |it| it.ended.push(again.message));
+    world.pause(None, Some("t"), false).unwrap().unwrap();
 }
 
 fn copy_queue(from: &Path, to: &Path) -> PathBuf {
@@ -144,8 +176,13 @@ fn a_crash_between_any_two_statements_loses_nothing_that_was_promised_and_leaves
     let taken = taken.borrow();
     assert!(taken.len() > 50, "only {} places", taken.len());
     for (file, promised) in taken.iter() {
-        let opened = Desk::open(file, world.config.clone(), Moment::now());
-        drop(opened.unwrap());
+        let mut opened = Desk::open(file, world.config.clone(), Moment::now()).unwrap();
+        for id in &promised.ended {
+            let head = opened.store.message(*id).unwrap().unwrap();
+            let ends = opened.live(head.seq).is_none_or(|live| matches!(live.phase, Phase::Ending(_)));
+            assert!(ends, "what a person has ended does not go on");
+        }
+        drop(opened);
         laws_hold(file);
         let store = Store::open(file).unwrap();
         for id in &promised.accepted {

@@ -47,7 +47,7 @@ fn the_same_key_twice_is_one_message_and_another_users_key_is_another() {
     assert_eq!(world.submit(&said(ann, "s", "k", "hello")), Ok(first));
     let other = world.submit(&said(guy, "s", "k", "hello")).unwrap();
     assert_ne!((other.message, other.session), (first.message, first.session), "session names are per user");
-    assert_eq!(world.act(|desk| desk.messages(None, 100)).unwrap().len(), 2);
+    assert_eq!(world.act(|desk| desk.messages(None, 100, false)).unwrap().len(), 2);
 }
 
 #[test]

@@ -7,10 +7,15 @@ mod crash;
 mod following;
 mod granting;
 mod input;
+mod leases;
+mod letters;
 mod lives;
+mod migrating;
+mod pausing;
 mod refusals;
 mod runners;
 mod sessions;
+mod stopping;
 mod world;
 
 pub(crate) use sessions::bob;

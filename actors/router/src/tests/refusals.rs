@@ -9,7 +9,7 @@ use ipc_proto::router::{RouterError, Submission};
 use ipc_proto::{Name, Text, config as conf};
 
 fn counted(world: &mut World) -> (usize, usize) {
-    let messages = world.act(|desk| desk.messages(None, 256)).unwrap().len();
+    let messages = world.act(|desk| desk.messages(None, 256, false)).unwrap().len();
     (messages, world.act(|desk| desk.sessions(None)).unwrap().len())
 }
 

@@ -10,7 +10,7 @@ use crate::turn::NewStep;
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::Label;
-use ipc_proto::router::MessageState::{Accepted, Answered, Cancelled, Failed, Queued, Running};
+use ipc_proto::router::MessageState::{Accepted, Answered, Cancelled, Failed, Quarantined, Queued, Running};
 use ipc_proto::router::{End, Finished, RouterError, TurnEvent};
 use ipc_proto::scanner::Judgement;
 use manifest::command::Ended;
@@ -27,7 +27,7 @@ fn finished(world: &mut World, turn: TurnId) -> Finished {
 }
 
 #[test]
-fn a_runner_that_dies_is_replaced_twice_and_then_the_turn_fails_with_a_clear_word() {
+fn a_runner_that_dies_is_replaced_twice_and_then_its_message_is_quarantined_with_a_clear_word() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     for attempt in 1..=RETRIES {
@@ -41,13 +41,13 @@ fn a_runner_that_dies_is_replaced_twice_and_then_the_turn_fails_with_a_clear_wor
     world.runner_ends(accepted.turn, Ended::Exited, 139);
     assert_eq!(
         world.trace(accepted.message),
-        [Accepted, Queued, Running, Queued, Running, Queued, Running, Failed]
+        [Accepted, Queued, Running, Queued, Running, Queued, Running, Quarantined]
     );
     assert_eq!(world.recorded(Action::TurnRetried, accepted.turn), 2);
-    assert_eq!(world.recorded(Action::TurnEnded, accepted.turn), 1);
+    assert_eq!(world.ends_on_record(accepted.turn), [Action::MessageQuarantined]);
     let end = finished(&mut world, accepted.turn);
     assert_eq!(end.attempts, 3);
-    assert!(matches!(end.end, End::Failed(why) if why.contains("3 attempts") && why.contains("139")));
+    assert!(matches!(end.end, End::Quarantined(why) if why.contains("3 attempts") && why.contains("139")));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn losing_runners_to_restarts_does_not_use_up_retries_but_is_not_endless() {
     }
     world.runners.clear();
     world.restart();
-    assert_eq!(world.state(accepted.message), Failed);
+    assert_eq!(world.state(accepted.message), Quarantined);
 }
 
 #[test]
@@ -230,9 +230,8 @@ fn agentd_is_asked_again_to_end_a_runner_and_not_for_ever() {
 }
 
 #[test]
-fn a_runner_of_which_nothing_is_heard_is_given_up_after_its_wall_clock() {
+fn a_runner_that_agentd_lets_outlive_its_wall_clock_is_given_up() {
     let mut world = World::new();
-    world.agentd = false;
     let accepted = world.say("s", "hello");
     world.pass(149_000);
     assert_eq!(world.state(accepted.message), Running);

@@ -124,9 +124,9 @@ fn a_users_messages_and_traces_are_not_shown_to_another() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
     let accepted = world.say("s", "one");
-    let listed = world.act(|desk| desk.messages(Some(ann), 10)).unwrap();
+    let listed = world.act(|desk| desk.messages(Some(ann), 10, false)).unwrap();
     assert_eq!((listed[0].id, listed[0].bytes, listed[0].attempts), (accepted.message, 3, 1));
-    assert!(world.act(|desk| desk.messages(Some(guy), 10)).unwrap().is_empty());
+    assert!(world.act(|desk| desk.messages(Some(guy), 10, false)).unwrap().is_empty());
     assert!(world.act(|desk| desk.trace(Some(ann), accepted.message)).is_ok());
     for (user, id) in [(Some(guy), accepted.message), (None, MessageId::random())] {
         assert_eq!(world.act(|desk| desk.trace(user, id)), Err(RouterError::NoMessage));

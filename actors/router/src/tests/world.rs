@@ -7,15 +7,16 @@ use crate::desk::{Desk, Moment};
 use crate::errands::Errand;
 use crate::launch::Launch;
 use crate::queue::Port;
+use crate::state;
 use crate::turn::NewStep;
 use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
 use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId};
 use ipc_proto::label::{Class, Label};
-use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Step, Submission};
+use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Step, Stopped, Submission};
 use ipc_proto::scanner::{Conversation, Judgement, Subject, Verdict};
-use ipc_proto::{List, Name};
+use ipc_proto::{List, Name, Text};
 use manifest::command::Ended;
 use ractor::concurrency::oneshot;
 use std::time::{Duration, Instant};
@@ -35,6 +36,10 @@ pub(crate) struct World {
     pub(crate) scanner: Option<Judgement>,
     /// agentd launches what it is asked to.
     pub(crate) agentd: bool,
+    /// The gate beats for every turn that is under way.
+    pub(crate) beats: bool,
+    /// The router dies with every event that it puts on the record, before it hears that it is there.
+    pub(crate) deaf: bool,
     /// Errands that are done before the next ones are lost; `None` for all.
     pub(crate) errands_left: Option<usize>,
     pub(crate) record: Vec<Event>,
@@ -53,8 +58,13 @@ impl World {
     }
 
     pub(crate) fn with(config: conf::Router) -> Self {
+        Self::over(tempfile::tempdir().unwrap(), config)
+    }
+
+    /// A world whose router finds what is in `folder`.
+    pub(crate) fn over(folder: TempDir, config: conf::Router) -> Self {
         let mut world = Self {
-            folder: tempfile::tempdir().unwrap(),
+            folder,
             config,
             desk: None,
             began: Instant::now(),
@@ -62,6 +72,8 @@ impl World {
             audit: true,
             scanner: Some(Judgement::Pass),
             agentd: true,
+            beats: true,
+            deaf: false,
             errands_left: None,
             record: vec![],
             launched: vec![],
@@ -105,10 +117,14 @@ impl World {
         done
     }
 
-    /// Time passes, with ticks.
+    /// Time passes, with beats and ticks.
     pub(crate) fn pass(&mut self, ms: u64) {
         for _ in 0..ms.div_ceil(500) {
             self.ms += 500;
+            let heard = if self.beats { self.runners.clone() } else { vec![] };
+            for turn in heard {
+                drop(self.begin(|desk, port| desk.emit(turn, 0, List::default(), port)));
+            }
             self.act(Desk::tick);
         }
     }
@@ -137,7 +153,9 @@ impl World {
                 if self.audit {
                     self.record.push(*event);
                 }
-                then(desk, self.audit);
+                if !self.deaf {
+                    then(desk, self.audit);
+                }
             }
             Errand::Scan(subject, _, then) => {
                 let verdict = self.scanner.map(|judgement| verdict(judgement, subject.conversation));
@@ -234,6 +252,60 @@ impl World {
         self.ask(|desk, port| desk.answer_of(turn, id, port))
     }
 
+    /// A person stops a session, or everything; everybody's without a user.
+    pub(crate) fn stop(
+        &mut self,
+        user: Option<UserId>,
+        session: Option<&str>,
+    ) -> Option<Result<Stopped, RouterError>> {
+        let session = session.map(Text::clip);
+        self.ask(|desk, port| desk.stop(user, &Name::clip("mia"), session, port))
+    }
+
+    /// A person pauses a session, or everything, or takes that back.
+    pub(crate) fn pause(
+        &mut self,
+        user: Option<UserId>,
+        session: Option<&str>,
+        paused: bool,
+    ) -> Option<Result<(), RouterError>> {
+        let session = session.map(Text::clip);
+        self.ask(|desk, port| desk.pause(user, &Name::clip("mia"), session, paused, port))
+    }
+
+    /// Somebody takes a message back; what was said comes back.
+    pub(crate) fn recall(
+        &mut self,
+        user: Option<UserId>,
+        message: MessageId,
+    ) -> Option<Result<String, RouterError>> {
+        let said = self.ask(|desk, port| desk.recall(user, message, port));
+        said.map(|said| said.map(Text::into_string))
+    }
+
+    /// Somebody puts a dead letter into the queue again.
+    pub(crate) fn requeue(
+        &mut self,
+        user: Option<UserId>,
+        message: MessageId,
+        text: Option<&str>,
+    ) -> Option<Result<Accepted, RouterError>> {
+        let text = text.map(Text::clip);
+        self.ask(|desk, port| desk.requeue(user, &Name::clip("mia"), message, text, port))
+    }
+
+    /// Ann says something that kills every runner.
+    pub(crate) fn poison(&mut self, session: &str) -> Accepted {
+        let accepted = self.say(session, "poison");
+        while !state::over(self.state(accepted.message)) {
+            if self.runners.contains(&accepted.turn) {
+                self.runner_ends(accepted.turn, Ended::Killed, 11);
+            }
+            self.pass(500);
+        }
+        accepted
+    }
+
     pub(crate) fn trace(&mut self, message: MessageId) -> Vec<MessageState> {
         super::states(&self.act(|desk| desk.trace(None, message)).unwrap())
     }
@@ -241,6 +313,14 @@ impl World {
     /// Where a message is.
     pub(crate) fn state(&mut self, message: MessageId) -> MessageState {
         *self.trace(message).last().unwrap()
+    }
+
+    /// What the record says of how a turn ended.
+    pub(crate) fn ends_on_record(&self, turn: TurnId) -> Vec<Action> {
+        let ends =
+            [Action::TurnEnded, Action::MessageBlocked, Action::MessageRecalled, Action::MessageQuarantined];
+        let of_turn = self.record.iter().filter(|event| event.turn == Some(turn));
+        of_turn.map(|event| event.action).filter(|action| ends.contains(action)).collect()
     }
 
     /// How often something of this kind is on the record for a turn.

@@ -29,8 +29,9 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     );
     assert!(sections.get(Process::Runner).is_none());
 
-    let audit: Section<config::Nothing> = section(&document, Process::Audit);
+    let audit: Section<config::Audit> = section(&document, Process::Audit);
     assert_eq!((audit.log.format, audit.log.level.as_str()), (LogFormat::Text, "info"));
+    assert_eq!(audit.own, config::Audit::DEFAULT);
     let _: Section<config::Scanner> = section(&document, Process::Scanner);
     let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
     assert_eq!(dialer.own, config::Dialer::default());
@@ -292,6 +293,26 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("policy.contacts", "policy.contacts = ['ada@example.com']"),
         ("policy.approval_seconds", "policy.approval_seconds = 10"),
         ("policy.autonomy", "policy.autonomy = 'readonly'"),
+        ("audit.retention_days.debug", "audit.retention_days.debug = 8"),
+        ("audit.retention_days.info", "audit.retention_days.info = 31"),
+        ("audit.retention_days.warning", "audit.retention_days.warning = 91"),
+        ("audit.retention_days.error", "audit.retention_days.error = 366"),
+        ("audit.retention_days.auth", "audit.retention_days.auth = 366"),
+        ("audit.retention_days.config", "audit.retention_days.config = 366"),
+        ("audit.checkpoint.entries", "audit.checkpoint.entries = 1"),
+        ("audit.checkpoint.ms", "audit.checkpoint.ms = 50"),
+        ("audit.alerts.auth_failures.number", "audit.alerts.auth_failures.number = 7"),
+        ("audit.alerts.auth_failures.minutes", "audit.alerts.auth_failures.minutes = 7"),
+        ("audit.alerts.auth_failures.quiet_minutes", "audit.alerts.auth_failures.quiet_minutes = 7"),
+        ("audit.alerts.network_refusals.number", "audit.alerts.network_refusals.number = 7"),
+        ("audit.alerts.network_refusals.minutes", "audit.alerts.network_refusals.minutes = 7"),
+        ("audit.alerts.network_refusals.quiet_minutes", "audit.alerts.network_refusals.quiet_minutes = 7"),
+        ("audit.alerts.attest_drift.number", "audit.alerts.attest_drift.number = 7"),
+        ("audit.alerts.attest_drift.minutes", "audit.alerts.attest_drift.minutes = 7"),
+        ("audit.alerts.attest_drift.quiet_minutes", "audit.alerts.attest_drift.quiet_minutes = 7"),
+        ("audit.alerts.quarantined.number", "audit.alerts.quarantined.number = 7"),
+        ("audit.alerts.quarantined.minutes", "audit.alerts.quarantined.minutes = 7"),
+        ("audit.alerts.quarantined.quiet_minutes", "audit.alerts.quarantined.quiet_minutes = 7"),
         ("tool.TOOL.effect", "tool.t.effect = 'pay'"),
         ("tool.TOOL.relevant_args", "tool.t.relevant_args = ['to']"),
         ("tool.TOOL.record_args", "tool.t = { relevant_args = ['to'], record_args = ['to'] }"),

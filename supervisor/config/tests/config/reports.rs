@@ -28,7 +28,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gateway]\nlisten = '127.0.0.1:1'",
-            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, tool",
+            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
@@ -36,7 +36,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
@@ -505,4 +505,34 @@ fn everything_that_is_wrong_is_told_at_once() {
         "f:14 memory.x",
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_record_that_would_keep_graver_entries_for_less_long_or_never_alert_is_refused() {
+    all(&[
+        (
+            "[audit.retention_days]\ndebug = 40\nwarning = 30\nerror = 20",
+            "3: audit.retention_days.warning: 30 is less than `audit.retention_days.info`, which is 40; valid: a whole number from 40 to 36500\n\
+             4: audit.retention_days.error: 20 is less than `audit.retention_days.warning`, which is 40; valid: a whole number from 40 to 36500",
+        ),
+        (
+            "[audit.retention_days]\ncritical = 30",
+            "2: audit.retention_days.critical: unknown key; valid: debug, info, warning, error, auth, config",
+        ),
+        (
+            "[audit.alerts.auth_failures]\nnumber = 0",
+            "2: audit.alerts.auth_failures.number: 0 is out of range; valid: a whole number from 1 to 1000",
+        ),
+        (
+            "[audit.alerts.auth_failure]\nnumber = 1",
+            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, attest_drift, quarantined",
+        ),
+        (
+            "[audit.checkpoint]\nentries = 0\nms = 1",
+            "2: audit.checkpoint.entries: 0 is out of range; valid: a whole number from 1 to 65536\n\
+             3: audit.checkpoint.ms: 1 is out of range; valid: a whole number from 50 to 60000",
+        ),
+    ]);
+    let kept = check("audit.retention_days.debug = 40").unwrap().audit.retention_days;
+    assert_eq!((kept.debug, kept.info, kept.warning, kept.error), (40, 40, 90, 365));
 }

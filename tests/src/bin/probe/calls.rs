@@ -196,7 +196,13 @@ async fn router(me: Process, stream: UnixStream) -> String {
         sessions(nobody);
         session(nobody, Text::clip("probe"));
         end_session(nobody, Text::clip("probe"));
-        messages(nobody, 1);
+        messages(nobody, 1, false);
+        message(nobody, MessageId::random());
+        recall(nobody, MessageId::random());
+        requeue(nobody, name(), MessageId::random(), None);
+        pause(nobody, name(), None, true);
+        stop(nobody, name(), None);
+        queue(nobody);
         trace(nobody, MessageId::random());
         users();
         add_user(name(), UserRole::Guest, List::default(), List::default());

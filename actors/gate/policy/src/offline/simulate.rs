@@ -1,15 +1,13 @@
-//! `policy simulate`: JSON lines in, one verdict out for each call. A line that makes no sense is answered with its
-//! number and why; the rest goes on.
+//! `policy simulate`: events in JSON, one verdict out for each call. It knows lines one by one and reads nothing itself.
 
 use super::document;
 use super::event::{Content, Event};
 use crate::{BadCapability, Call, Catalogue, Engine, Profile, Session, decide};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Read, Write};
 
-/// Bytes of one line: the arguments of a call, and room around them.
-const LINE: u64 = 4 * 1024 * 1024;
+/// Bytes of one line at most: the arguments of a call, and room around them.
+pub const LINE: u64 = 4 * 1024 * 1024;
 
 /// Sessions and tools, as far as the lines have told of them.
 pub struct Simulation<'a> {
@@ -20,17 +18,17 @@ pub struct Simulation<'a> {
 
 /// Why a line is not understood.
 #[derive(Debug, thiserror::Error)]
-enum Problem {
+pub enum Problem {
+    /// Not JSON, or no event.
     #[error("not an event: {0}")]
     Syntax(#[from] serde_json::Error),
-    #[error("longer than {LINE} bytes")]
-    Long,
-    #[error("not text in UTF-8")]
-    Encoding,
+    /// A session that no line before has opened.
     #[error("no session {0}: it needs a line of its own before")]
     NoSession(String),
+    /// No such profile.
     #[error("{0}")]
     Profile(String),
+    /// A capability that does not hold.
     #[error("{0}")]
     Capability(#[from] BadCapability),
 }
@@ -44,23 +42,12 @@ impl<'a> Simulation<'a> {
         Ok(Self { engine, catalogue: Catalogue::built_in()?, sessions: BTreeMap::new() })
     }
 
-    /// Takes one line; a verdict if it is a call, an error document if it makes no sense.
+    /// Takes one line; a verdict if it is a call.
     ///
     /// # Errors
-    /// The document that says what is wrong with it.
-    pub fn line(&mut self, number: u64, line: &[u8]) -> Result<Option<Value>, Value> {
-        self.take(line).map_err(|problem| json!({"line": number, "error": problem.to_string()}))
-    }
-
-    fn take(&mut self, line: &[u8]) -> Result<Option<Value>, Problem> {
-        if u64::try_from(line.len()).is_ok_and(|length| length > LINE) {
-            return Err(Problem::Long);
-        }
-        let line = std::str::from_utf8(line).map_err(|_| Problem::Encoding)?;
-        if line.trim().is_empty() {
-            return Ok(None);
-        }
-        match serde_json::from_str(line)? {
+    /// What is wrong with it.
+    pub fn line(&mut self, line: &[u8]) -> Result<Option<Value>, Problem> {
+        match serde_json::from_slice(line)? {
             Event::Tool(tool) => {
                 let name = tool.name.clone();
                 self.catalogue.declare(&name, tool.capability())?;
@@ -100,49 +87,5 @@ impl<'a> Simulation<'a> {
             None => session.content(&content.label(), &content.text),
         }
         Ok(())
-    }
-}
-
-/// Reads lines to their end and answers each; whether all made sense.
-///
-/// # Errors
-/// Input or output is gone.
-pub fn simulate(
-    simulation: &mut Simulation<'_>,
-    mut from: impl BufRead,
-    mut to: impl Write,
-) -> io::Result<bool> {
-    let mut sound = true;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        // One byte more than may be, so that a line that is too long is seen to be.
-        if from.by_ref().take(LINE + 1).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        if !line.ends_with(b"\n") {
-            skip(&mut from)?;
-        }
-        let answer = simulation.line(number, &line);
-        sound &= answer.is_ok();
-        if let Some(answer) = answer.unwrap_or_else(Some) {
-            writeln!(to, "{answer}")?;
-            to.flush()?;
-        }
-    }
-    Ok(sound)
-}
-
-/// The rest of a line that is too long.
-fn skip(from: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let held = from.fill_buf()?;
-        let end = held.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(held.len(), |at| at + 1);
-        let done = end.is_some() || held.is_empty();
-        from.consume(used);
-        if done {
-            return Ok(());
-        }
     }
 }

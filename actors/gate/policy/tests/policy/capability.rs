@@ -280,7 +280,7 @@ fn execution_bounds_and_audit_settings_travel_with_the_verdict() {
     };
     let handling = verdict(capability, json!({})).handling;
     assert_eq!((handling.timeout_ms, handling.max_output), (5, 7));
-    assert!(!handling.sanitize_output && !handling.log_args && handling.log_output && !handling.scan);
+    assert!(!handling.sanitize_output && !handling.log_args && handling.log_output);
     assert!(handling.alerts("blocked") && handling.alerts("asked") && !handling.alerts("error"));
 }
 

@@ -1,17 +1,22 @@
-//! `policy simulate` and `policy explain`: what is read and what is printed.
+//! `policy simulate` and `policy explain`: what is read and what is answered.
 
 use policy::Engine;
-use policy::offline::{Question, Simulation, explain, simulate};
+use policy::offline::{Question, Simulation, explain};
 use serde_json::{Value, json};
 
-/// What is printed for these lines, and whether all made sense.
+/// What is answered to these lines, and whether all made sense.
 fn run(lines: &[&str]) -> (Vec<Value>, bool) {
     let engine = Engine::built_in().unwrap();
     let mut simulation = Simulation::new(&engine).unwrap();
-    let mut out = Vec::new();
-    let sound = simulate(&mut simulation, lines.join("\n").as_bytes(), &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), sound)
+    let mut sound = true;
+    let mut answer = |line: &&str| {
+        simulation.line(line.as_bytes()).unwrap_or_else(|problem| {
+            sound = false;
+            Some(json!({"error": problem.to_string()}))
+        })
+    };
+    let answers = lines.iter().filter_map(&mut answer).collect();
+    (answers, sound)
 }
 
 #[test]
@@ -37,8 +42,7 @@ fn each_call_gives_one_verdict_in_the_documented_form() {
 }
 
 #[test]
-fn a_line_that_makes_no_sense_gives_its_number_and_the_rest_goes_on() {
-    let long = format!(r#"{{"event":"user","session":"a","text":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
+fn a_line_that_makes_no_sense_is_answered_and_the_rest_goes_on() {
     let call = r#"{"event":"call","session":"a","id":"c","tool":"read","args":{"path":"a"}}"#;
     let bad = [
         "not json",
@@ -52,13 +56,11 @@ fn a_line_that_makes_no_sense_gives_its_number_and_the_rest_goes_on() {
         r#"{"event":"user","session":"nobody","text":"x"}"#,
         r#"{"event":"content","session":"a","trust":"complete","text":"x"}"#,
         r#"{"event":"call","session":"a","id":1,"tool":"read","args":[]}"#,
-        &long,
     ];
     for line in bad {
-        let (lines, sound) = run(&[r#"{"event":"session","id":"a"}"#, "", line, call]);
+        let (lines, sound) = run(&[r#"{"event":"session","id":"a"}"#, line, call]);
         let [error, verdict] = lines.as_slice() else { panic!("{lines:?}") };
         assert!(!sound);
-        assert_eq!(error["line"], 3, "{error}");
         assert!(error["error"].as_str().is_some_and(|error| !error.is_empty()));
         assert_eq!(verdict["id"], "c");
     }
@@ -93,9 +95,9 @@ fn a_policy_file_changes_what_is_simulated() {
     let engine =
         Engine::with(&[("own", r#"forbid (principal, action, resource in Tool::"read");"#)]).unwrap();
     let mut simulation = Simulation::new(&engine).unwrap();
-    simulation.line(1, br#"{"event":"session","id":"a","profile":"power-user"}"#).unwrap();
+    simulation.line(br#"{"event":"session","id":"a","profile":"power-user"}"#).unwrap();
     let call = br#"{"event":"call","session":"a","id":1,"tool":"read","args":{"path":"a"}}"#;
-    assert_eq!(simulation.line(2, call).unwrap().unwrap()["verdict"], "deny");
+    assert_eq!(simulation.line(call).unwrap().unwrap()["verdict"], "deny");
 }
 
 #[test]

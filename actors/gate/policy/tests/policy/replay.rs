@@ -32,8 +32,8 @@ pub(crate) fn plan(path: Option<&str>) -> Value {
 }
 
 fn read(path: &str) -> Value {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    serde_json::from_str(&text).unwrap()
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
+    serde_json::from_str(&text.unwrap()).unwrap()
 }
 
 /// Replays every suite of a plan.
@@ -42,7 +42,7 @@ pub(crate) fn replay(engine: &Engine, plan: &Value, profile: &str) -> Vec<Suite>
     let suites = plan["suites"].as_object().unwrap();
     suites
         .iter()
-        .map(|(name, suite)| of_suite(engine, (name.as_str(), suite), &effects[name], profile))
+        .map(|(name, suite)| of_suite(engine, (name.as_str(), suite), effects.get(name).unwrap(), profile))
         .collect()
 }
 
@@ -50,9 +50,9 @@ fn of_suite(engine: &Engine, (name, suite): (&str, &Value), effects: &Value, pro
     let mut run = Run { simulation: Simulation::new(engine).unwrap(), profile: profile.to_owned() };
     for tool in list(&suite["tools"]) {
         let tool = tool["name"].as_str().unwrap();
-        let reads = json!(["read", []]);
+        let reads = json!({"effect": "read", "relevant_args": []});
         let known = effects.get(tool).unwrap_or(&reads);
-        let (effect, relevant) = (&known[0], &known[1]);
+        let (effect, relevant) = (&known["effect"], &known["relevant_args"]);
         run.tell(&json!({"event": "tool", "name": tool, "effect": effect, "relevant_args": relevant}));
     }
     let mut out = Suite { name: name.to_owned(), ..Suite::default() };
@@ -97,7 +97,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn tell(&mut self, event: &Value) -> Option<Value> {
-        self.simulation.line(1, event.to_string().as_bytes()).unwrap()
+        self.simulation.line(event.to_string().as_bytes()).unwrap()
     }
 
     /// The verdicts on a task's own calls, or on those of the injection that its tools' outputs hold.

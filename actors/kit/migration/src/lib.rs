@@ -1,0 +1,195 @@
+//! Brings a database to the version that its program knows: a copy of it as it was, and then each step in one
+//! transaction with its version number, so that a kill at any moment leaves one version or the next. It touches the
+//! database's own folder, and must never touch a database of a newer program.
+//!
+//! Going back is putting the copy in the database's place and starting the program of that version.
+
+use rusqlite::{Connection, TransactionBehavior};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Why a database was not brought up to date; it is as it was, or at the last step that succeeded.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationFault {
+    /// A newer program wrote it; nothing was touched.
+    #[error("it is of version {found}, and this program knows {known}")]
+    Newer {
+        /// The version it has.
+        found: i64,
+        /// The newest version that is known.
+        known: i64,
+    },
+    /// No step is taken without a copy to go back to.
+    #[error("it is of version {found}, and no copy of it could be made before the next: {cause}")]
+    NotCopied {
+        /// The version it has.
+        found: i64,
+        /// Why not.
+        cause: String,
+    },
+    /// SQLite failed.
+    #[error("{0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+/// Takes the steps that `db`, the database in `file`, has not had yet; step n leads to version n, counted from 1.
+/// One that has had some already is copied first to `FILE.vN` beside it, N being its version; copies of other
+/// versions are removed once all steps are taken.
+///
+/// # Errors
+/// [`MigrationFault`].
+pub fn migrate(db: &mut Connection, file: &Path, steps: &[&str]) -> Result<(), MigrationFault> {
+    let found: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let known = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+    if !(0..=known).contains(&found) {
+        return Err(MigrationFault::Newer { found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    if found > 0 {
+        copy(db, file, found)
+            .map_err(|fault| MigrationFault::NotCopied { found, cause: fault.to_string() })?;
+    }
+    for (version, step) in (1_i64..).zip(steps).filter(|(version, _)| *version > found) {
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        change.execute_batch(step)?;
+        change.pragma_update(None, "user_version", version)?;
+        change.commit()?;
+    }
+    remove_others(file, found);
+    Ok(())
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+enum CopyFault {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Database(#[from] rusqlite::Error),
+    #[error("its path is not text")]
+    Path,
+}
+
+/// A copy that is there under its name is whole and on the disk: it is made under another name first.
+fn copy(db: &Connection, file: &Path, version: i64) -> Result<(), CopyFault> {
+    let (part, whole) = (beside(file, ".part"), beside(file, &format!(".v{version}")));
+    match fs::remove_file(&part) {
+        Err(fault) if fault.kind() != io::ErrorKind::NotFound => return Err(fault.into()),
+        _ => {}
+    }
+    // SQLite takes an empty file as the place of a new database, and leaves its mode alone.
+    drop(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?);
+    db.execute("VACUUM INTO ?1", [part.to_str().ok_or(CopyFault::Path)?])?;
+    File::open(&part)?.sync_all()?;
+    fs::rename(&part, &whole)?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    Ok(())
+}
+
+/// Removes copies of other versions than the one it came from. One that stays takes room and does no harm.
+fn remove_others(file: &Path, kept: i64) {
+    let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let version = found.to_str().and_then(|it| it.strip_prefix(name)?.strip_prefix(".v"));
+        if version.and_then(|version| version.parse::<i64>().ok()).is_some_and(|version| version != kept) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
+fn beside(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use tempfile::TempDir;
+
+    const FIRST: &str = "CREATE TABLE a (x); INSERT INTO a VALUES (1);";
+    const SECOND: &str = "INSERT INTO a VALUES (3);";
+
+    fn database() -> (TempDir, PathBuf, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("some.db");
+        let db = Connection::open(&file).unwrap();
+        db.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;").unwrap();
+        (folder, file, db)
+    }
+
+    fn version(db: &Connection) -> i64 {
+        db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    }
+
+    fn sum(db: &Connection) -> i64 {
+        db.query_row("SELECT sum(x) FROM a", [], |row| row.get(0)).unwrap()
+    }
+
+    fn names(folder: &TempDir) -> Vec<String> {
+        let names = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_step_is_taken_once_and_one_that_fails_leaves_the_version_before() {
+        let (_folder, file, mut db) = database();
+        migrate(&mut db, &file, &[FIRST]).unwrap();
+        let broken = "INSERT INTO a VALUES (2); CREATE TABLE a (x);";
+        assert!(matches!(migrate(&mut db, &file, &[FIRST, broken]), Err(MigrationFault::Database(_))));
+        assert_eq!((version(&db), sum(&db)), (1, 1));
+        migrate(&mut db, &file, &[FIRST, SECOND]).unwrap();
+        migrate(&mut db, &file, &[FIRST, SECOND]).unwrap();
+        assert_eq!((version(&db), sum(&db)), (2, 4));
+    }
+
+    #[test]
+    fn before_a_step_there_is_a_whole_copy_and_of_several_the_last_stays() {
+        let (folder, file, mut db) = database();
+        migrate(&mut db, &file, &[FIRST]).unwrap();
+        assert_eq!(names(&folder), ["some.db", "some.db-wal"], "a new database needs no copy");
+        // Cut short by a kill.
+        fs::write(folder.path().join("some.db.part"), "half a copy").unwrap();
+        migrate(&mut db, &file, &[FIRST, SECOND]).unwrap();
+        assert_eq!(names(&folder), ["some.db", "some.db-wal", "some.db.v1"]);
+        let copy = folder.path().join("some.db.v1");
+        assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+        let before = Connection::open(&copy).unwrap();
+        assert_eq!((version(&before), sum(&before)), (1, 1));
+        migrate(&mut db, &file, &[FIRST, SECOND, SECOND]).unwrap();
+        assert_eq!(names(&folder), ["some.db", "some.db-wal", "some.db.v2"]);
+    }
+
+    #[test]
+    fn without_a_copy_no_step_is_taken() {
+        let (folder, file, mut db) = database();
+        migrate(&mut db, &file, &[FIRST]).unwrap();
+        fs::create_dir(folder.path().join("some.db.part")).unwrap();
+        let refused = migrate(&mut db, &file, &[FIRST, SECOND]);
+        assert!(matches!(refused, Err(MigrationFault::NotCopied { found: 1, .. })));
+        assert_eq!((version(&db), sum(&db)), (1, 1));
+    }
+
+    #[test]
+    fn a_database_of_a_newer_program_is_refused_untouched() {
+        let (folder, file, mut db) = database();
+        db.pragma_update(None, "user_version", 7).unwrap();
+        let refused = migrate(&mut db, &file, &[FIRST]);
+        assert!(matches!(refused, Err(MigrationFault::Newer { found: 7, known: 1 })));
+        let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        assert_eq!((version(&db), tables), (7, 0));
+        assert_eq!(names(&folder), ["some.db", "some.db-wal"]);
+    }
+}

@@ -1,0 +1,48 @@
+//! Dead letters, and messages that stand in their place. A dead letter has at most one successor.
+
+use super::{Store, StoreFault, Tx};
+use ipc_proto::ids::{MessageId, UserId};
+use rusqlite::params;
+
+/// What a message stands for, and what stands in its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Links {
+    pub(crate) predecessor: Option<MessageId>,
+    pub(crate) successor: Option<MessageId>,
+}
+
+impl Store {
+    /// What a message is tied to.
+    pub(crate) fn links(&self, seq: i64) -> Result<Links, StoreFault> {
+        let sql = "SELECT predecessor, successor FROM messages WHERE seq = ?";
+        let found = self.one(sql, [seq], |row| {
+            let id = |bytes: Option<[u8; 16]>| bytes.map(MessageId::from_bytes);
+            Ok(Links { predecessor: id(row.get(0)?), successor: id(row.get(1)?) })
+        })?;
+        found.ok_or(StoreFault::Missing("message"))
+    }
+
+    /// How many dead letters there are, of one user or of all.
+    pub(crate) fn dead_letters(&self, user: Option<UserId>) -> Result<u32, StoreFault> {
+        let sql = "SELECT count(*) FROM messages
+                   WHERE state IN ('failed', 'quarantined') AND (?1 IS NULL OR user = ?1)";
+        Ok(self.one(sql, params![user.map(UserId::bytes)], |row| Ok(row.get(0)?))?.unwrap_or(0))
+    }
+}
+
+impl Tx<'_> {
+    /// Ties a dead letter, at `old`, and the message in its place, at `new`, to each other.
+    pub(crate) fn tie(
+        &self,
+        (old, dead): (i64, MessageId),
+        (new, fresh): (i64, MessageId),
+    ) -> Result<(), StoreFault> {
+        let once = "UPDATE messages SET successor = ? WHERE seq = ? AND successor IS NULL";
+        self.run_one("dead letter", once, params![fresh.bytes(), old])?;
+        self.run_one(
+            "message",
+            "UPDATE messages SET predecessor = ? WHERE seq = ?",
+            params![dead.bytes(), new],
+        )
+    }
+}

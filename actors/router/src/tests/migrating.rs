@@ -1,0 +1,83 @@
+//! Databases of every released version: they are opened, copied first, and everything in them goes on from where it
+//! was.
+
+use super::crash::laws_hold;
+use super::world::World;
+use super::{answer, config};
+use ipc_proto::approval::Reply;
+use ipc_proto::ids::{CallId, MessageId, TurnId};
+use ipc_proto::model::Role;
+use ipc_proto::router::MessageState::{Accepted, Answered, Failed, Queued, Running};
+use ipc_proto::router::{CallVerdict, Effect};
+use rusqlite::Connection;
+
+/// By version.
+const FIXTURES: [&str; 2] = [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql")];
+
+fn message(n: u8) -> MessageId {
+    MessageId::from_bytes([0x10 + n; 16])
+}
+
+fn turn(n: u8) -> TurnId {
+    TurnId::from_bytes([0x20 + n; 16])
+}
+
+/// A router of this program over a database of an earlier one, its runners gone.
+fn found(fixture: &str) -> World {
+    let folder = tempfile::tempdir().unwrap();
+    Connection::open(folder.path().join("queue.db")).unwrap().execute_batch(fixture).unwrap();
+    World::over(folder, config())
+}
+
+#[test]
+fn what_every_released_version_kept_goes_on_from_where_it_was() {
+    for fixture in FIXTURES {
+        let mut world = found(fixture);
+        let ann = world.id(1001);
+        assert_eq!(world.act(|desk| desk.messages(Some(ann), 10, false)).unwrap().len(), 4);
+        let shown = world.act(|desk| desk.session(Some(ann), "s")).unwrap().transcript;
+        let roles: Vec<Role> = shown.iter().take(4).map(|it| it.message.role).collect();
+        assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
+        assert_eq!(shown[3].message.text.as_str(), "hi");
+        let first = world.act(|desk| desk.message(None, message(1))).unwrap();
+        assert_eq!((first.calls[0].effect, first.text.as_str()), (Effect::Done, "hello\n[image: image/png]"));
+        assert_eq!(world.trace(message(3)), [Accepted, Queued, Running, Queued, Running]);
+        assert_eq!(world.state(message(4)), Queued);
+        assert_eq!(world.act(|desk| desk.take(turn(3), 1 << 20)).unwrap().steps.len(), 1);
+        assert_eq!(world.finish(turn(3), answer("done")), Some(Ok(())));
+        assert_eq!((world.state(message(3)), world.state(message(4))), (Answered, Running));
+        assert_eq!(world.act(|desk| desk.messages(None, 10, true)).unwrap()[0].state, Failed);
+        assert!(world.requeue(None, message(2), None).unwrap().is_ok());
+        let folder = world.into_folder();
+        laws_hold(&folder.path().join("queue.db"));
+    }
+}
+
+#[test]
+fn a_question_that_the_second_version_kept_is_answered_and_used() {
+    let mut world = found(FIXTURES[1]);
+    let listed = world.act(|desk| desk.approvals(None, false)).unwrap();
+    let question = world.act(|desk| desk.approval(None, listed[0].id)).unwrap().question;
+    let call = |world: &mut World| {
+        let view = world.act(|desk| desk.message(None, message(3))).unwrap();
+        (view.calls[0].id, view.calls[0].effect)
+    };
+    assert_eq!(call(&mut world), (CallId::from_bytes([0x33; 16]), Effect::Asking));
+    world.answer(None, &question, Reply::Once).unwrap();
+    assert_eq!(world.keep(turn(3), 1, super::decided(0x33, CallVerdict::Run)), Ok(()));
+    assert_eq!(call(&mut world).1, Effect::Running);
+    assert_eq!(world.act(|desk| desk.grants(None)).unwrap().len(), 1);
+}
+
+#[test]
+fn beside_a_database_of_an_earlier_version_stands_a_copy_of_it_as_it_was() {
+    for (version, fixture) in (1_u32..).zip(FIXTURES) {
+        let world = found(fixture);
+        let copy = world.folder.path().join(format!("queue.db.v{version}"));
+        let copy = Connection::open(copy).unwrap();
+        let found: u32 = copy.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        let states = "SELECT group_concat(state, ' ') FROM (SELECT state FROM messages ORDER BY seq)";
+        let states: String = copy.query_row(states, [], |row| row.get(0)).unwrap();
+        assert_eq!((found, states.as_str()), (version, "delivered failed running accepted"));
+    }
+}

@@ -1,0 +1,224 @@
+//! What became of a session, counted from the record: nobody keeps a count of its own that could differ from it. What
+//! retention has removed of the record is not counted any more.
+
+use crate::app::App;
+use crate::link::Trouble;
+use ipc_proto::audit::{Action, Filter, Record, Result3};
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{ControlClient, method};
+use ipc_proto::ids::{CallId, SessionId, TurnId};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use tarpc::context::Context;
+
+/// What became of a tool call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It was released, and nothing has come of it yet.
+    Open,
+    Well,
+    Failed,
+    Refused,
+}
+
+/// A session in numbers.
+#[derive(Default)]
+pub(crate) struct Statistics {
+    turns: HashSet<TurnId>,
+    calls: HashMap<CallId, Came>,
+    model_calls: u64,
+    tokens: (u64, u64),
+    errors: u64,
+    /// Time of its first and its latest entry, unix ms.
+    span: Option<(u64, u64)>,
+    /// What its turns took, from acceptance to end, ms.
+    turns_ms: u64,
+}
+
+/// Counts a session's entries.
+///
+/// # Errors
+/// Why they cannot be read, for a person: only the owner sees the record.
+pub(crate) async fn of(app: &App, session: SessionId) -> Result<Statistics, String> {
+    // Who may not see the record does not ask for it: each refusal would be an entry, and a few of them an alert.
+    let whoami = async |c: ControlClient, cx: Context| c.whoami(cx).await;
+    if let Ok(Ok(me)) = app.link.once(&method::whoami, &whoami).await
+        && me.role != UserRole::Owner
+    {
+        return Err("they come from the record, which only the owner sees".to_owned());
+    }
+    let filter = Filter { session: Some(session), ..Filter::default() };
+    let (mut counted, mut next) = (Statistics::default(), Some(0));
+    while let Some(from) = next {
+        // Asked once: a session is shown whether or not the record can be read.
+        let call = async |c: ControlClient, cx: Context| c.audit_query(cx, from, filter.clone()).await;
+        let asked = app.link.once(&method::audit_query, &call).await;
+        let page = asked.map_err(|trouble| why(&trouble))?.map_err(|error| error.to_string())?;
+        page.records.iter().for_each(|record| counted.count(record));
+        next = page.next;
+    }
+    Ok(counted)
+}
+
+fn why(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Slow => "audit does not answer in time".to_owned(),
+        _ => "the record cannot be asked just now".to_owned(),
+    }
+}
+
+impl Statistics {
+    fn count(&mut self, record: &Record) {
+        let event = &record.event;
+        let (first, last) = self.span.unwrap_or((record.time_ms, record.time_ms));
+        self.span = Some((first.min(record.time_ms), last.max(record.time_ms)));
+        if event.result == Result3::Error {
+            self.errors += 1;
+        }
+        match event.action {
+            Action::TurnStarted => self.turns.extend(event.turn),
+            Action::TurnEnded | Action::MessageBlocked | Action::MessageQuarantined => {
+                self.turns_ms = self.turns_ms.saturating_add(event.duration_ms.into());
+            }
+            Action::ModelEnded => {
+                self.model_calls += 1;
+                let (input, output) = event.tokens;
+                self.tokens =
+                    (self.tokens.0.saturating_add(input.into()), self.tokens.1.saturating_add(output.into()));
+            }
+            Action::ToolDecided | Action::ToolEnded => {
+                // A call that is decided again after a crash is one call, and its outcome stands.
+                if let Some(call) = event.call {
+                    let came = came(event.action, event.result);
+                    let known = self.calls.entry(call).or_insert(came);
+                    if came != Came::Open {
+                        *known = came;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn came(&self, came: Came) -> usize {
+        self.calls.values().filter(|it| **it == came).count()
+    }
+
+    fn duration_ms(&self) -> u64 {
+        self.span.map_or(0, |(first, last)| last - first)
+    }
+
+    /// As JSON.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "turns": self.turns.len(),
+            "model_calls": self.model_calls,
+            "tool_calls": {
+                "ok": self.came(Came::Well),
+                "failed": self.came(Came::Failed),
+                "refused": self.came(Came::Refused),
+                "open": self.came(Came::Open),
+            },
+            "tokens": { "input": self.tokens.0, "output": self.tokens.1 },
+            "errors": self.errors,
+            "duration_ms": self.duration_ms(),
+            "turns_ms": self.turns_ms,
+        })
+    }
+
+    /// In a few words a line.
+    pub(crate) fn facts(&self) -> [(&'static str, String); 5] {
+        let [well, failed, refused, open] =
+            [Came::Well, Came::Failed, Came::Refused, Came::Open].map(|came| self.came(came));
+        let span = crate::text::span;
+        [
+            ("turns", format!("{}, taking {}", self.turns.len(), span(self.turns_ms))),
+            ("model calls", self.model_calls.to_string()),
+            ("tool calls", format!("{well} ok, {failed} failed, {refused} refused, {open} open")),
+            ("tokens", format!("{} in, {} out", self.tokens.0, self.tokens.1)),
+            ("in all", format!("{}, {} errors", span(self.duration_ms()), self.errors)),
+        ]
+    }
+}
+
+const fn came(action: Action, result: Result3) -> Came {
+    match (action, result) {
+        (_, Result3::Blocked) => Came::Refused,
+        (Action::ToolDecided, _) => Came::Open,
+        (_, Result3::Success) => Came::Well,
+        (_, Result3::Error) => Came::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Name;
+    use ipc_proto::audit::{Event, Serial};
+
+    const SESSION: SessionId = SessionId::from_bytes([1; 16]);
+
+    fn record(index: u64, turn: u8, action: Action, result: Result3, change: impl Fn(&mut Event)) -> Record {
+        let mut event = Event::new(action, result).in_turn(SESSION, TurnId::from_bytes([turn; 16]));
+        change(&mut event);
+        let serial = Serial { life: 1, number: index };
+        Record {
+            index,
+            time_ms: 1_000 + index * 10,
+            witness: Name::clip("gate"),
+            serial,
+            event,
+            hash: [0; 32],
+        }
+    }
+
+    fn counted(records: &[Record]) -> Value {
+        let mut statistics = Statistics::default();
+        records.iter().for_each(|record| statistics.count(record));
+        statistics.json()
+    }
+
+    #[test]
+    fn a_session_is_counted_by_its_turns_its_calls_and_its_tokens() {
+        let call = |number: u8| move |event: &mut Event| event.call = Some(CallId::from_bytes([number; 16]));
+        let tokens = |event: &mut Event| event.tokens = (40, 4);
+        let took = |event: &mut Event| event.duration_ms = 70;
+        let found = counted(&[
+            record(0, 1, Action::TurnStarted, Result3::Success, |_| {}),
+            record(1, 1, Action::ModelEnded, Result3::Success, tokens),
+            record(2, 1, Action::ToolDecided, Result3::Success, call(1)),
+            record(3, 1, Action::ToolEnded, Result3::Success, call(1)),
+            record(4, 1, Action::ToolDecided, Result3::Blocked, call(2)),
+            record(5, 1, Action::ToolDecided, Result3::Success, call(3)),
+            record(6, 1, Action::ToolEnded, Result3::Error, call(3)),
+            record(7, 1, Action::ToolDecided, Result3::Success, call(4)),
+            record(8, 1, Action::ModelEnded, Result3::Error, tokens),
+            record(9, 1, Action::TurnEnded, Result3::Success, took),
+        ]);
+        assert_eq!((&found["turns"], &found["model_calls"]), (&json!(1), &json!(2)), "{found}");
+        assert_eq!(found["tool_calls"], json!({ "ok": 1, "failed": 1, "refused": 1, "open": 1 }));
+        assert_eq!(found["tokens"], json!({ "input": 80, "output": 8 }));
+        assert_eq!(
+            (&found["errors"], &found["duration_ms"], &found["turns_ms"]),
+            (&json!(2), &json!(90), &json!(70))
+        );
+    }
+
+    #[test]
+    fn a_turn_that_is_taken_up_again_and_a_call_that_is_told_twice_count_once() {
+        let call = |event: &mut Event| event.call = Some(CallId::from_bytes([1; 16]));
+        let found = counted(&[
+            record(0, 1, Action::TurnStarted, Result3::Success, |_| {}),
+            record(1, 1, Action::ToolDecided, Result3::Success, call),
+            record(2, 1, Action::TurnRetried, Result3::Error, |_| {}),
+            record(3, 1, Action::TurnStarted, Result3::Success, |_| {}),
+            record(4, 1, Action::ToolEnded, Result3::Error, call),
+            record(5, 1, Action::ToolDecided, Result3::Success, call),
+        ]);
+        assert_eq!(
+            (&found["turns"], &found["tool_calls"]["failed"], &found["tool_calls"]["open"]),
+            (&json!(1), &json!(1), &json!(0)),
+            "{found}"
+        );
+    }
+}

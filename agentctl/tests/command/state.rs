@@ -1,0 +1,60 @@
+//! What the canned host does, and what was asked of it.
+
+use ipc_proto::approval::{ApprovalView, Reply};
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{Ask, ControlError};
+use ipc_proto::ids::{ApprovalId, MemoryId, WorkspaceId};
+use ipc_proto::router::TurnEvent;
+use std::collections::BTreeSet;
+
+/// What the host does, and what was asked of it.
+#[derive(Default)]
+pub(crate) struct State {
+    /// The protocol version it claims, if not ours.
+    pub(crate) version: Option<u32>,
+    /// Events of the one turn.
+    pub(crate) events: Vec<TurnEvent>,
+    /// Event numbers at which following breaks the connection, once each.
+    pub(crate) cuts: BTreeSet<u64>,
+    /// The first so many submits break the connection after they were taken.
+    pub(crate) cut_submits: usize,
+    /// What every command is answered with, if anything.
+    pub(crate) refuse: Option<ControlError>,
+    /// Pids to list as running processes.
+    pub(crate) processes: Vec<(&'static str, u32)>,
+    /// The state directory.
+    pub(crate) state_dir: String,
+    /// How often the process `router` was started.
+    pub(crate) generation: u64,
+    /// `restart` breaks the connection after it took effect.
+    pub(crate) cut_restart: bool,
+    /// Entries of the record.
+    pub(crate) records: u64,
+    /// The record is broken.
+    pub(crate) broken: bool,
+    /// What attaching is answered with, if not 0.
+    pub(crate) attach: u8,
+    // What was asked.
+    pub(crate) asks: Vec<Ask>,
+    pub(crate) follows: Vec<u64>,
+    pub(crate) cancelled: usize,
+    pub(crate) restarts: usize,
+    pub(crate) ended: Vec<String>,
+    pub(crate) removed: Vec<WorkspaceId>,
+    pub(crate) secrets: Vec<(String, Vec<String>, Vec<u8>)>,
+    pub(crate) directories: Vec<u64>,
+    pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
+    /// Approvals there are.
+    pub(crate) approvals: Vec<ApprovalView>,
+    pub(crate) answers: Vec<(ApprovalId, [u8; 32], Reply)>,
+    pub(crate) revoked: Vec<ApprovalId>,
+    /// The role of whoever asks, if not owner.
+    pub(crate) role: Option<UserRole>,
+    /// A difference that is reported is refused.
+    pub(crate) refuse_drift: bool,
+    pub(crate) drifts: Vec<(String, u16)>,
+    pub(crate) requeued: Vec<Option<String>>,
+    pub(crate) pauses: Vec<(Option<String>, bool)>,
+    pub(crate) stops: Vec<Option<String>>,
+    pub(crate) queries: usize,
+}

@@ -1,0 +1,93 @@
+//! What the kernel says of a process's threads: whether they stand still, since when the process is there, and whom
+//! they started. It reads `/proc` of processes that agentd started, and what those started, and nothing else.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::str::FromStr;
+
+/// Where the start time stands among the fields after the name, `proc_pid_stat(5)`: field 22, counted from field 3.
+const BEGAN: usize = 19;
+
+/// A process as it was looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tasks {
+    /// No thread of it runs or waits: each is stopped, or has ended.
+    pub(crate) still: bool,
+    /// When it was started, in the kernel's own count: with the pid it names one process for good.
+    pub(crate) began: u64,
+    /// Those it started, if it stands still; while it does, there come no more, and none of these pids is given to
+    /// another process, since nobody collects it.
+    pub(crate) children: Vec<i32>,
+}
+
+/// Whether this kernel tells whom a process started: not every one is built to.
+pub(crate) fn tells_children() -> bool {
+    Path::new("/proc/thread-self/children").exists()
+}
+
+/// Looks at a process; `None` if it has ended.
+pub(crate) fn of(pid: i32) -> io::Result<Option<Tasks>> {
+    gone(look(pid))
+}
+
+fn look(pid: i32) -> io::Result<Tasks> {
+    let (_, began) = stat(&fs::read_to_string(format!("/proc/{pid}/stat"))?)?;
+    let mut tasks = Tasks { still: true, began, children: Vec::new() };
+    let folder = format!("/proc/{pid}/task");
+    for entry in fs::read_dir(&folder)? {
+        let task = entry?.path();
+        let Some(text) = gone(fs::read_to_string(task.join("stat")))? else { continue };
+        let (state, _) = stat(&text)?;
+        tasks.still &= matches!(state, 'T' | 't' | 'Z' | 'X');
+        let children = gone(fs::read_to_string(task.join("children")))?.unwrap_or_default();
+        tasks.children.extend(children.split_whitespace().filter_map(|word| i32::from_str(word).ok()));
+    }
+    if !tasks.still {
+        tasks.children.clear();
+    }
+    Ok(tasks)
+}
+
+/// State and start time. The name before them is the process's own to choose, and may hold anything but a line's end.
+fn stat(text: &str) -> io::Result<(char, u64)> {
+    let read = || {
+        let (_, fields) = text.rsplit_once(") ")?;
+        let state = fields.chars().next()?;
+        Some((state, fields.split(' ').nth(BEGAN)?.parse().ok()?))
+    };
+    read().ok_or_else(|| ErrorKind::InvalidData.into())
+}
+
+/// A process that has ended is none, which is no error.
+fn gone<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error() == Some(nix::libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_pass_for_the_state_behind_it() {
+        let rest = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        for name in ["sleep", ") T 1 2", "a) T", "\n) Z "] {
+            assert_eq!(stat(&format!("7 ({name}) {rest}")).unwrap(), ('S', 4711), "{name}");
+        }
+        for broken in ["", "7 (sleep", "7 (sleep) ", "7 (sleep) S 1 2"] {
+            assert!(stat(broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn this_process_runs_and_one_that_never_was_is_gone() {
+        let own = of(i32::try_from(std::process::id()).unwrap()).unwrap().unwrap();
+        assert!(tells_children() && !own.still && own.began > 0 && own.children.is_empty());
+        assert_eq!(of(i32::MAX).unwrap(), None);
+    }
+}

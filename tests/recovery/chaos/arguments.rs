@@ -1,0 +1,78 @@
+//! The command line of `chaos`, and what the surroundings say where it says nothing.
+
+use ipc_proto::ids::TurnId;
+
+/// How it is called.
+pub(crate) const USAGE: &str = "\
+usage: chaos [--faults N] [--seed S] [--runs K] [--mode system|user|flat]
+
+Without an argument: CHAOS_FAULTS (200), CHAOS_SEED (a random one) and CHAOS_RUNS (1) of the environment. The seed of
+run k is S + k. Exit status: 0 if no law was broken, 1 if one was, 64 usage.";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// Faults of one run.
+    pub(crate) faults: u64,
+    /// The seed of the first run.
+    pub(crate) seed: u64,
+    /// Runs, each with a fresh host.
+    pub(crate) runs: u64,
+    /// The host's mode; its own choice without one.
+    pub(crate) mode: Option<String>,
+}
+
+impl Arguments {
+    /// Reads them.
+    pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut found = Self {
+            faults: surroundings("CHAOS_FAULTS")?.unwrap_or(200),
+            seed: surroundings("CHAOS_SEED")?.unwrap_or_else(random),
+            runs: surroundings("CHAOS_RUNS")?.unwrap_or(1),
+            mode: None,
+        };
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+            match word.as_str() {
+                "--faults" => found.faults = number(&word, &value)?,
+                "--seed" => found.seed = number(&word, &value)?,
+                "--runs" => found.runs = number(&word, &value)?,
+                "--mode" if ["system", "user", "flat"].contains(&value.as_str()) => found.mode = Some(value),
+                _ => return Err(format!("not understood: {word} {value}")),
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn surroundings(name: &str) -> Result<Option<u64>, String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| number(name, &value)).transpose()
+}
+
+fn number(name: &str, value: &str) -> Result<u64, String> {
+    value.parse().map_err(|_| format!("{name} must be a whole number, and is {value:?}"))
+}
+
+fn random() -> u64 {
+    TurnId::random().bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Arguments, String> {
+        Arguments::read(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_argument_is_understood_and_what_is_none_is_named() {
+        let expected = Arguments { faults: 5, seed: 7, runs: 2, mode: Some("flat".to_owned()) };
+        assert_eq!(read("--faults 5 --seed 7 --runs 2 --mode flat"), Ok(expected));
+        for (line, named) in
+            [("--faults", "--faults"), ("--seed x", "\"x\""), ("--mode wild", "wild"), ("a b", "a b")]
+        {
+            assert!(read(line).is_err_and(|why| why.contains(named)), "{line}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Fail closed, and heal: with a process away nothing takes effect and nothing is promised, whoever asks is told why,
+//! what only shows goes on, and nothing has to be started again by hand but what was held.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use tests::{Host, Setup, is_root, signal};
+
+/// An agent that waits, writes a line and ends.
+const SLOW: &str = "[agent.slow]\nmodel = \"scripted/slow\"\n";
+
+/// Puts its script where the model has it from.
+fn script(state: &Path) {
+    let write = json!({ "call": { "tool": "bash", "args": { "command": "echo done >> ledger" } } });
+    let script = [
+        json!({ "pieces": [{ "delay_ms": 1500 }, write] }),
+        json!({ "pieces": [{ "text": "that is all" }] }),
+    ];
+    let path = state.join("model/scripts/slow");
+    fs::write(&path, script.map(|line| line.to_string()).join("\n")).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+}
+
+/// Lines of all ledgers, as the disk has them.
+fn lines(state: &Path) -> usize {
+    let folders = fs::read_dir(state.join("runner")).unwrap().flatten();
+    let ledgers = folders.filter_map(|folder| fs::read_to_string(folder.path().join("ledger")).ok());
+    ledgers.map(|ledger| ledger.lines().count()).sum()
+}
+
+fn states(host: &Host) -> Vec<String> {
+    let listed = host.json(&["message", "list"]);
+    let messages = listed["messages"].as_array().unwrap().iter();
+    messages.map(|message| tests::text(message, "state")).collect()
+}
+
+fn degraded_by(host: &Host) -> Vec<String> {
+    let status = host.json(&["status"]);
+    assert_eq!(status["host"]["state"], "degraded", "{status}");
+    status["degraded"].as_array().unwrap().iter().map(|process| tests::text(process, "name")).collect()
+}
+
+fn error(value: &Value) -> (&str, &str) {
+    let of = |name: &str| value["error"][name].as_str().unwrap_or_default();
+    (of("type"), of("message"))
+}
+
+#[test]
+fn with_audit_held_no_call_takes_effect_listings_go_on_and_it_heals() {
+    let host = Setup::default().config(SLOW).start();
+    script(&host.state());
+    let turn = host.say_with(&["--session", "slow", "--agent", "slow", "-m", "go on"]);
+    host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);
+    let _ = host.json(&["hold", "audit"]);
+    assert_eq!(degraded_by(&host), ["audit"]);
+    let later = host.say("later", "run: echo later >> ledger");
+    let refused = host.ask(&["memory", "add", "the tide turns at noon"]);
+    assert_eq!(error(&refused).0, "not_recorded", "{refused}");
+    let refused = host.ask(&["approvals", "grants"]);
+    assert_eq!(refused["ok"], true, "what only shows needs no record: {refused}");
+    // Longer than a decision waits for audit: the turn has come to its call, and given up waiting once.
+    thread::sleep(Duration::from_secs(13));
+    assert_eq!(lines(&host.state()), 0, "an effect without its record");
+    assert!(states(&host).iter().all(|state| ["accepted", "queued", "running"].contains(&state.as_str())));
+    for listing in [["session", "list"], ["memory", "list"], ["approvals", "list"], ["agent", "list"]] {
+        assert_eq!(host.json(&listing)["ok"], true);
+    }
+    let asked = host.ask(&["audit", "tail"]);
+    assert_eq!(error(&asked).0, "down", "{asked}");
+    let _ = host.json(&["release", "audit"]);
+    let (turn, later) = (turn.ended(), later.ended());
+    assert_eq!((&turn["end"], &later["end"]), (&json!("answered"), &json!("answered")), "{turn} {later}");
+    assert_eq!(lines(&host.state()), 2);
+    assert_eq!(host.json(&["status"])["host"]["state"], "ready");
+    assert_eq!(host.json(&["audit", "verify"])["ok"], true);
+}
+
+#[test]
+fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
+    if !is_root() {
+        // A disk of the host's own needs a mount; `make test` as root has it.
+        return;
+    }
+    let mount = tempfile::tempdir().unwrap();
+    let options = Some("size=8m,mode=755");
+    let flags = nix::mount::MsFlags::empty();
+    nix::mount::mount(Some("tmpfs"), mount.path(), Some("tmpfs"), flags, options).unwrap();
+    {
+        let state = mount.path().join("state");
+        let host = Setup::default().config(SLOW).state(&state).start();
+        script(&state);
+        let turn = host.say_with(&["--session", "slow", "--agent", "slow", "-m", "go on"]);
+        host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);
+        let filler = mount.path().join("filler");
+        fill(&filler);
+        // What the last pages of the files still have room for is no matter.
+        let add = || tests::text(&host.ask(&["memory", "add", "the tide turns at noon"])["error"], "type");
+        host.wait_for("nothing can be recorded", || ["not_recorded", "storage"].contains(&add().as_str()));
+        thread::sleep(Duration::from_secs(5));
+        assert_eq!(lines(&state), 0, "an effect that could not be recorded");
+        for listing in [["session", "list"], ["memory", "list"], ["message", "list"], ["approvals", "list"]] {
+            assert_eq!(host.json(&listing)["ok"], true);
+        }
+        fs::remove_file(filler).unwrap();
+        let ended = turn.ended();
+        assert_eq!(ended["end"], "answered", "{ended}");
+        assert_eq!(lines(&state), 1);
+        for name in ["audit", "router"] {
+            assert_eq!(host.process(name)["restarts"], 0, "{name} was started again for it");
+        }
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true);
+    }
+    nix::mount::umount2(mount.path(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+}
+
+fn fill(path: &Path) {
+    use std::io::Write;
+    let mut file = fs::File::create(path).unwrap();
+    for size in [4096, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+}
+
+#[test]
+fn with_router_held_a_sender_is_told_and_nothing_is_acknowledged() {
+    let host = Host::start();
+    let _ = host.chat("s", "echo: before");
+    let _ = host.json(&["hold", "router"]);
+    assert_eq!(degraded_by(&host), ["router"]);
+    let output = host.ctl(&["chat", "--session", "s", "-m", "echo: lost", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (kind, message) = error(&told);
+    assert!(kind == "down" && message.contains("router"), "{told}");
+    assert_eq!(output.status.code(), Some(69), "{told}");
+    let _ = host.json(&["release", "router"]);
+    host.wait_for("the router is back", || host.process("router")["state"] == "ready");
+    assert_eq!(states(&host).len(), 1, "what was refused was accepted");
+    assert_eq!(host.chat("s", "echo: after"), "after");
+}
+
+#[test]
+fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_turn_goes_on() {
+    let host = Host::start();
+    let still = ["memory", "scanner", "gate"];
+    let before: Vec<i32> = still.iter().map(|name| host.pid(name)).collect();
+    before.iter().for_each(|pid| signal(*pid, Signal::SIGSTOP));
+    let turn = host.say("s", "remember: the harbour office opens at 07:40");
+    for (name, before) in still.iter().zip(before) {
+        host.wait_for(&format!("{name} is replaced"), || {
+            let process = host.process(name);
+            process["state"] == "ready" && process["pid"] != before
+        });
+        let said = format!("agentd: {name} is ended: it has not been heard of for 10 s");
+        assert!(host.log().contains(&said), "{}", host.log());
+    }
+    let ended = turn.ended();
+    assert_eq!(ended["end"], "answered", "{ended}");
+    assert!(host.chat("t", "recall harbour office").contains("07:40"));
+}
