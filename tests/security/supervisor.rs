@@ -16,9 +16,13 @@ const fn may(process: Process, kind: Kind) -> bool {
         Kind::Ready | Kind::Beat | Kind::Failing => true,
         Kind::Launch | Kind::Wall => matches!(process, Process::Router),
         Kind::Kill => matches!(process, Process::Router | Process::Gate),
-        Kind::Attach | Kind::Restart | Kind::Hold | Kind::Release | Kind::Shutdown => {
-            matches!(process, Process::Control)
-        }
+        Kind::Attach
+        | Kind::Restart
+        | Kind::Hold
+        | Kind::Release
+        | Kind::Shutdown
+        | Kind::Freeze
+        | Kind::Thaw => matches!(process, Process::Control),
         _ => false,
     }
 }
