@@ -63,6 +63,12 @@ pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: b
     if first.allowed {
         return Judged { decision: Decision::Allow, policies: first.policies, grantable: false };
     }
+    let asks = |policy: &&PolicyId| engine.note(policy).is_some_and(|note| note.asks);
+    // What a person's answer changes nothing about holds whatever they say.
+    let settled: BTreeSet<PolicyId> = first.policies.iter().filter(|policy| !asks(policy)).cloned().collect();
+    if !settled.is_empty() {
+        return deny(settled);
+    }
     let approved = question.evaluate(true, granted);
     if approved.failed {
         return deny(failed(approved));

@@ -2,6 +2,7 @@
 //! owner's files. Swapped whole or not at all: an engine is made anew and put in the place of the old one.
 
 mod guard;
+mod reading;
 
 use crate::context::{ACTIONS, Asked, Attributes, Kinds, entities};
 use crate::{Invalid, Profile};
@@ -10,6 +11,7 @@ use cedar_policy::{
     Request, Schema, ValidationMode, Validator,
 };
 use guard::Guard;
+use reading::Reading;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
@@ -29,7 +31,7 @@ const BUILT_IN: &[(&str, &str)] = &[
 const VERSION_BYTES: usize = 16;
 /// Policy sets that are kept; with more they are made anew.
 const SETS: usize = 128;
-/// Policies of all files together: each is evaluated for each call.
+/// Policies of all files together: each is looked at for each call.
 const POLICIES: usize = 1024;
 
 /// A policy file.
@@ -50,9 +52,9 @@ pub struct Engine {
     authorizer: Authorizer,
     kinds: Kinds,
     /// What can match in each profile, for each action.
-    policies: [[Vec<Guarded>; ACTIONS.len()]; Profile::ALL.len()],
+    policies: [[Vec<Arc<Guarded>>; ACTIONS.len()]; Profile::ALL.len()],
     /// The sets that were needed before.
-    sets: Mutex<HashMap<Chosen, Arc<PolicySet>>>,
+    sets: Mutex<HashMap<Choice, Arc<Chosen>>>,
     /// Every action in its groups.
     actions: Entities,
     notes: BTreeMap<PolicyId, Note>,
@@ -61,7 +63,14 @@ pub struct Engine {
 }
 
 /// Profile and action, by number, and which of their policies.
-type Chosen = (usize, usize, Vec<bool>);
+type Choice = (usize, usize, Vec<bool>);
+
+/// The policies that can apply to a call, and what of the context they read: Cedar takes as long over an attribute as over
+/// a policy, and most are read by none.
+struct Chosen {
+    policies: PolicySet,
+    reading: Reading,
+}
 
 /// What a policy says of itself, in annotations.
 #[derive(Clone, Debug, Default)]
@@ -71,14 +80,16 @@ pub(crate) struct Note {
     pub(crate) declassifies: bool,
     /// It looks at where arguments came from, so those that nobody named are part of the reason.
     pub(crate) about_args: bool,
+    /// It looks at whether a person has approved, so what it says may be another thing then.
+    pub(crate) asks: bool,
 }
 
 /// A policy, and what it asks first of the context. Cedar evaluates every policy of a set, at some microseconds each; one
 /// whose first condition is a flag that is down says nothing, and is left out of the set.
-#[derive(Clone)]
 struct Guarded {
     policy: Policy,
     guards: Vec<Guard>,
+    reading: Reading,
 }
 
 /// What one evaluation gave.
@@ -182,11 +193,14 @@ impl Engine {
         let own = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
         let id = PolicyId::new(if built_in { own.clone() } else { format!("{file}.{own}") });
         let is = |key: &str| policy.annotation(key) == Some("true");
+        let structure = policy.to_json().unwrap_or_default();
+        let reading = Reading::of(&structure);
         let note = Note {
             reason: policy.annotation("reason").map(str::to_owned),
             owner_only: is("owner_only"),
             declassifies: is("declassifies"),
             about_args: is("about_args"),
+            asks: ["approved", "granted"].into_iter().any(|answer| reading.has(answer)),
         };
         let twice = || Invalid::new(file, 1, format!("two policies have the id {own}"));
         if self.notes.insert(id.clone(), note).is_some() {
@@ -195,11 +209,11 @@ impl Engine {
         let only = Profile::ALL.iter().position(|profile| built_in && profile.name() == file);
         let policy = policy.new_id(id);
         let fits = ACTIONS.map(|action| self.can_match(&policy, action));
-        let guarded = Guarded { guards: guard::of(&policy), policy };
+        let guarded = Arc::new(Guarded { policy, guards: guard::of(&structure), reading });
         for (number, sets) in self.policies.iter_mut().enumerate() {
             if only.is_none_or(|only| only == number) {
                 for (set, _) in sets.iter_mut().zip(fits).filter(|(_, fits)| *fits) {
-                    set.push(guarded.clone());
+                    set.push(Arc::clone(&guarded));
                 }
             }
         }
@@ -247,20 +261,22 @@ impl Engine {
     }
 
     /// The policies that these attributes do not rule out.
-    fn set(&self, (profile, action): (usize, usize), attributes: &Attributes) -> Option<Arc<PolicySet>> {
+    fn choose(&self, (profile, action): (usize, usize), attributes: &Attributes) -> Option<Arc<Chosen>> {
         let policies = self.policies.get(profile)?.get(action)?;
-        let may_hold = |guarded: &Guarded| guarded.guards.iter().all(|guard| guard.may_hold(attributes));
-        let key = (profile, action, policies.iter().map(may_hold).collect());
+        let may_hold = |guarded: &Arc<Guarded>| guarded.guards.iter().all(|guard| guard.may_hold(attributes));
+        let key: Choice = (profile, action, policies.iter().map(may_hold).collect());
         let mut sets = self.sets.lock().ok()?;
         if let Some(set) = sets.get(&key) {
             return Some(Arc::clone(set));
         }
-        let chosen = policies.iter().zip(&key.2).filter(|(_, chosen)| **chosen);
-        let set = PolicySet::from_policies(chosen.map(|(guarded, _)| guarded.policy.clone())).ok()?;
+        let chosen =
+            || policies.iter().zip(&key.2).filter(|(_, chosen)| **chosen).map(|(guarded, _)| guarded);
+        let reading = chosen().fold(Reading::default(), |all, guarded| all.and(&guarded.reading));
+        let policies = PolicySet::from_policies(chosen().map(|guarded| guarded.policy.clone())).ok()?;
         if sets.len() >= SETS {
             sets.clear();
         }
-        Some(Arc::clone(sets.entry(key).or_insert(Arc::new(set))))
+        Some(Arc::clone(sets.entry(key).or_insert(Arc::new(Chosen { policies, reading }))))
     }
 }
 
@@ -285,12 +301,14 @@ impl Question<'_> {
 
     fn answer(&self, approved: bool, granted: bool) -> Option<Outcome> {
         let attributes = self.asked.attributes(approved, granted);
-        let policies = self.engine.set(self.of, &attributes)?;
-        self.put(attributes, &policies)
+        let chosen = self.engine.choose(self.of, &attributes)?;
+        self.put(attributes, &chosen)
     }
 
-    fn put(&self, attributes: Attributes, policies: &PolicySet) -> Option<Outcome> {
-        let pairs = attributes.into_iter().map(|(name, value)| (name.to_owned(), value.expression()));
+    fn put(&self, attributes: Attributes, chosen: &Chosen) -> Option<Outcome> {
+        let Chosen { policies, reading } = chosen;
+        let pairs = attributes.into_iter().filter(|(name, _)| reading.has(name));
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.expression()));
         let context = Context::from_pairs(pairs).ok()?;
         let (principal, action) = (self.principal.clone(), self.action.clone());
         let request = Request::new(principal, action, self.resource.clone(), context, None).ok()?;
@@ -327,7 +345,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_policy_that_is_left_out_would_have_changed_no_answer(
+        fn a_policy_or_an_attribute_that_is_left_out_would_have_changed_no_answer(
             flags in any::<u64>(),
             trust in prop::sample::select(vec!["system", "user", "verified", "untrusted"]),
             class in prop::sample::select(vec!["public", "internal", "sensitive", "secret"]),
@@ -339,10 +357,11 @@ mod tests {
                 let asked = Asked { session: Some(&session), action, ..Asked::default() };
                 let question = ENGINE.prepare(&asked).unwrap();
                 let attributes = || attributes(&asked, flags, [trust, class, level], taint);
-                let chosen = ENGINE.set(question.of, &attributes()).unwrap();
+                let chosen = ENGINE.choose(question.of, &attributes()).unwrap();
                 let (profile, action) = question.of;
                 let every = ENGINE.policies[profile][action].iter().map(|guarded| guarded.policy.clone());
-                let every = PolicySet::from_policies(every).unwrap();
+                let policies = PolicySet::from_policies(every).unwrap();
+                let every = Chosen { policies, reading: Reading::Everything };
                 prop_assert_eq!(question.put(attributes(), &chosen), question.put(attributes(), &every));
             }
         }

@@ -4,8 +4,8 @@
 //! Cedar evaluates conditions from left to right and ends with the first that is false, before anything behind it can
 //! err. So a policy whose leading condition is false neither applies nor errs, and need not be evaluated to know it.
 
+use super::reading;
 use crate::context::{Attribute, Attributes};
-use cedar_policy::Policy;
 use serde_json::Value;
 
 /// A condition that an attribute of the context has a value, or has it not.
@@ -34,10 +34,9 @@ impl Guard {
     }
 }
 
-/// The leading conditions of a policy, in the order in which they are evaluated.
-pub(super) fn of(policy: &Policy) -> Vec<Guard> {
+/// The leading conditions of a policy in its JSON form, in the order in which they are evaluated.
+pub(super) fn of(policy: &Value) -> Vec<Guard> {
     let mut guards = Vec::new();
-    let policy = policy.to_json().unwrap_or_default();
     let clauses = policy.get("conditions").and_then(Value::as_array);
     for clause in clauses.into_iter().flatten() {
         let is = clause.get("kind").is_some_and(|kind| kind == "when");
@@ -75,9 +74,7 @@ fn simple(body: &Value) -> Option<(String, Wanted)> {
 }
 
 fn attribute(body: &Value) -> Option<String> {
-    let access = body.get(".")?;
-    let of_context = access.get("left")?.get("Var")? == "context";
-    of_context.then(|| access.get("attr")?.as_str().map(str::to_owned)).flatten()
+    reading::of_context(body.get(".")?).map(str::to_owned)
 }
 
 fn sides(operator: &Value) -> Option<(&Value, &Value)> {
@@ -87,6 +84,7 @@ fn sides(operator: &Value) -> Option<(&Value, &Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cedar_policy::Policy;
 
     fn guards(conditions: &str) -> Vec<String> {
         let policy =
@@ -98,7 +96,7 @@ mod tests {
             };
             format!("{}{}{word}", if guard.is { "" } else { "!" }, guard.attribute)
         };
-        of(&policy).iter().map(shown).collect()
+        of(&policy.to_json().unwrap()).iter().map(shown).collect()
     }
 
     #[test]
