@@ -6,7 +6,7 @@ use crate::spread::Samples;
 use ipc_proto::capability::{Capability, Effect};
 use ipc_proto::label::Label;
 use ipc_proto::scanner::{Direction, Profile as Strictness};
-use policy::{Call, Catalogue, Engine, Profile, Session, decide};
+use policy::{Call, Catalogue, Engine, Invalid, Profile, Session, decide};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
@@ -46,20 +46,44 @@ fn verdicts() -> Result<Vec<Figure>, Box<dyn std::error::Error + Send + Sync>> {
         ("asked", "send", json!({"to": "Mallory", "body": "See www.example.net/cake"})),
         ("refused", "web_fetch", json!({"url": "http://169.254.169.254/latest"})),
     ];
-    let figures = calls.iter().map(|(name, tool, args)| {
-        let text = args.to_string();
-        let args = args.as_object().cloned().unwrap_or_default();
-        let call = Call { tool, args: &args };
-        let measured = micros(VERDICTS, || drop(black_box(decide(&engine, &catalogue, &session, &call))));
-        let floor = micros(VERDICTS, || {
-            drop(black_box(serde_json::from_str::<Map<String, Value>>(&text)));
-            black_box(Sha256::digest(&text));
-        });
-        Figure::new(format!("a verdict on a call that is {name}"), "us", &measured)
-            .floor("its arguments read as JSON, and hashed", &floor)
-            .at_most(100.0)
+    let mut figures: Vec<Figure> = calls
+        .iter()
+        .map(|(name, tool, args)| {
+            let text = args.to_string();
+            let args = args.as_object().cloned().unwrap_or_default();
+            let call = Call { tool, args: &args };
+            let measured = micros(VERDICTS, || drop(black_box(decide(&engine, &catalogue, &session, &call))));
+            let floor = micros(VERDICTS, || {
+                drop(black_box(serde_json::from_str::<Map<String, Value>>(&text)));
+                black_box(Sha256::digest(&text));
+            });
+            Figure::new(format!("a verdict on a call that is {name}"), "us", &measured)
+                .floor("its arguments read as JSON, and hashed", &floor)
+                .at_most(100.0)
+        })
+        .collect();
+    figures.push(unlike_any_before(&catalogue, &session)?);
+    Ok(figures)
+}
+
+/// The engine keeps what its policies said of what they read. One that reads whom a call is about reads another thing
+/// with each of these, so that nothing kept is of use.
+fn unlike_any_before(catalogue: &Catalogue, session: &Session) -> Result<Figure, Invalid> {
+    const OWN: &str = "forbid (principal, action, resource) when { resource.value == \"nobody.example\" };";
+    let engine = Engine::with(&[("own", OWN)])?;
+    let url = |number: usize| json!({"url": format!("https://h{number}.example.com/agenda")});
+    let mut calls = (0..=VERDICTS).map(url);
+    let measured = micros(VERDICTS, || {
+        let args = calls.next().unwrap_or_default();
+        let none = Map::new();
+        let call = Call { tool: "web_fetch", args: args.as_object().unwrap_or(&none) };
+        drop(black_box(decide(&engine, catalogue, session, &call)));
     });
-    Ok(figures.collect())
+    Ok(Figure::new(
+        "a verdict on a call unlike any before it, under a policy that reads its target",
+        "us",
+        &measured,
+    ))
 }
 
 fn scans() -> Vec<Figure> {
@@ -84,7 +108,7 @@ fn scans() -> Vec<Figure> {
     ]
 }
 
-fn micros(times: usize, run: impl Fn()) -> Samples {
+fn micros(times: usize, mut run: impl FnMut()) -> Samples {
     run();
     let mut samples = Samples::default();
     for _ in 0..times {

@@ -1,8 +1,8 @@
 //! A call as a question to Cedar: principal, action, resource, context. The names are those of the schema in
 //! `deploy/policies/schema.cedarschema`.
 
-use crate::Session;
 use crate::facts::Facts;
+use crate::{Profile, Session};
 use cedar_policy::{Entity, EntityId, EntityTypeName, EntityUid, ParseErrors, RestrictedExpression as Value};
 use ipc_proto::capability::{Effect, Level};
 use ipc_proto::config::Autonomy;
@@ -77,13 +77,11 @@ pub(crate) fn entities(kinds: &Kinds, asked: &Asked<'_>) -> Option<(EntityUid, E
     let session = asked.session.unwrap_or(&nobody);
     let agent = uid(&kinds.agent, &session.agent);
     let principal = uid(&kinds.session, &session.id);
-    let attributes = HashMap::from([
-        ("user".to_owned(), text(&session.user)),
-        ("profile".to_owned(), text(session.profile.name())),
-        ("autonomy".to_owned(), text(autonomy(session.autonomy))),
-    ]);
+    let attributes = asked.principal_attributes();
+    let attributes =
+        attributes.iter().map(|(name, value)| ((*name).to_owned(), value.expression())).collect();
     let tool = uid(&kinds.tool, asked.tool);
-    let (kind, value) = asked.facts.map_or(("none", String::new()), |facts| facts.target.named());
+    let (kind, value) = asked.target();
     let resource = uid(&kinds.target, &format!("{}:{kind}:{value}", asked.tool));
     let target = HashMap::from([("kind".to_owned(), text(kind)), ("value".to_owned(), text(&value))]);
     let own = [
@@ -105,7 +103,7 @@ fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
 pub(crate) type Attributes = BTreeMap<&'static str, Attribute>;
 
 /// The value of an attribute.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Attribute {
     Flag(bool),
     Number(i64),
@@ -119,12 +117,12 @@ impl Attribute {
     }
 
     /// As Cedar takes it.
-    pub(crate) fn expression(self) -> Value {
+    pub(crate) fn expression(&self) -> Value {
         match self {
-            Self::Flag(flag) => Value::new_bool(flag),
-            Self::Number(number) => Value::new_long(number),
-            Self::Word(word) => Value::new_string(word),
-            Self::Words(words) => Value::new_set(words.into_iter().map(Value::new_string)),
+            Self::Flag(flag) => Value::new_bool(*flag),
+            Self::Number(number) => Value::new_long(*number),
+            Self::Word(word) => text(word),
+            Self::Words(words) => Value::new_set(words.iter().map(|word| text(word))),
         }
     }
 }
@@ -148,6 +146,37 @@ impl From<&str> for Attribute {
 }
 
 impl Asked<'_> {
+    /// All that the entity of who asks is made of, the profile apart.
+    pub(crate) fn principal(&self) -> [String; 4] {
+        let nobody = Session::default();
+        let session = self.session.unwrap_or(&nobody);
+        let autonomy = autonomy(session.autonomy).to_owned();
+        [session.id.clone(), session.agent.clone(), session.user.clone(), autonomy]
+    }
+
+    /// What a policy can ask of who asks.
+    pub(crate) fn principal_attributes(&self) -> Attributes {
+        let (user, profile, level) = self.session.map_or_else(
+            || ("", Profile::default(), Autonomy::default()),
+            |session| (session.user.as_str(), session.profile, session.autonomy),
+        );
+        Attributes::from([
+            ("user", user.into()),
+            ("profile", profile.name().into()),
+            ("autonomy", autonomy(level).into()),
+        ])
+    }
+
+    /// All that the entity of what it is about is made of.
+    pub(crate) fn resource(&self) -> [String; 3] {
+        let (kind, value) = self.target();
+        [self.tool.to_owned(), kind.to_owned(), value]
+    }
+
+    fn target(&self) -> (&'static str, String) {
+        self.facts.map_or(("none", String::new()), |facts| facts.target.named())
+    }
+
     /// The context of a request.
     pub(crate) fn attributes(&self, approved: bool, granted: bool) -> Attributes {
         let taint = self.session.map_or(0, |session| session.taint.thousandths());

@@ -4,11 +4,11 @@
 mod guard;
 mod reading;
 
-use crate::context::{ACTIONS, Asked, Attributes, Kinds, entities};
+use crate::context::{ACTIONS, Asked, Attribute, Attributes, Kinds, entities};
 use crate::{Invalid, Profile};
 use cedar_policy::{
-    ActionConstraint, Authorizer, Context, Decision, Entities, EntityUid, Policy, PolicyId, PolicySet,
-    Request, Schema, ValidationMode, Validator,
+    ActionConstraint, Authorizer, Context, Decision, Entities, Policy, PolicyId, PolicySet, Request, Schema,
+    ValidationMode, Validator,
 };
 use guard::Guard;
 use reading::Reading;
@@ -31,6 +31,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 const VERSION_BYTES: usize = 16;
 /// Policy sets that are kept; with more they are made anew.
 const SETS: usize = 128;
+/// Answers that are kept for one set.
+const ANSWERS: usize = 32;
 /// Policies of all files together: each is looked at for each call.
 const POLICIES: usize = 1024;
 
@@ -65,11 +67,20 @@ pub struct Engine {
 /// Profile and action, by number, and which of their policies.
 type Choice = (usize, usize, Vec<bool>);
 
-/// The policies that can apply to a call, and what of the context they read: Cedar takes as long over an attribute as over
-/// a policy, and most are read by none.
+/// The policies that can apply to a call, and what they read of it: Cedar takes as long over an attribute as over a
+/// policy, and most are read by none. What they said of a question that read the same to them, they would say again.
 struct Chosen {
     policies: PolicySet,
     reading: Reading,
+    said: Mutex<HashMap<Read, Outcome>>,
+}
+
+/// All that a set of policies reads of a question.
+#[derive(PartialEq, Eq, Hash)]
+struct Read {
+    context: Vec<(&'static str, Attribute)>,
+    principal: Option<[String; 4]>,
+    resource: Option<[String; 3]>,
 }
 
 /// What a policy says of itself, in annotations.
@@ -93,7 +104,7 @@ struct Guarded {
 }
 
 /// What one evaluation gave.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) allowed: bool,
     /// The policies that determined it, in order.
@@ -250,20 +261,18 @@ impl Engine {
 
     /// Prepares what stays the same over the evaluations of one call.
     pub(crate) fn prepare<'a>(&'a self, asked: &'a Asked<'a>) -> Option<Question<'a>> {
-        let (principal, resource, own) = entities(&self.kinds, asked)?;
-        let action = self.kinds.action(asked.action);
-        let all = own.into_iter().chain(self.actions.get(&action).cloned());
-        let entities = Entities::from_entities(all, None).ok()?;
         let profile = asked.session.map_or(Profile::default(), |session| session.profile);
         let profile = Profile::ALL.iter().position(|one| *one == profile)?;
         let number = ACTIONS.iter().position(|one| *one == asked.action)?;
-        Some(Question { engine: self, of: (profile, number), asked, principal, action, resource, entities })
+        Some(Question { engine: self, of: (profile, number), asked })
     }
 
     /// The policies that these attributes do not rule out.
-    fn choose(&self, (profile, action): (usize, usize), attributes: &Attributes) -> Option<Arc<Chosen>> {
+    fn choose(&self, (profile, action): (usize, usize), asked: [&Attributes; 2]) -> Option<Arc<Chosen>> {
         let policies = self.policies.get(profile)?.get(action)?;
-        let may_hold = |guarded: &Arc<Guarded>| guarded.guards.iter().all(|guard| guard.may_hold(attributes));
+        let [context, principal] = asked;
+        let may_hold =
+            |guarded: &Arc<Guarded>| guarded.guards.iter().all(|guard| guard.may_hold(context, principal));
         let key: Choice = (profile, action, policies.iter().map(may_hold).collect());
         let mut sets = self.sets.lock().ok()?;
         if let Some(set) = sets.get(&key) {
@@ -271,12 +280,12 @@ impl Engine {
         }
         let chosen =
             || policies.iter().zip(&key.2).filter(|(_, chosen)| **chosen).map(|(guarded, _)| guarded);
-        let reading = chosen().fold(Reading::default(), |all, guarded| all.and(&guarded.reading));
+        let reading = chosen().fold(Reading::NOTHING, |all, guarded| all.and(&guarded.reading));
         let policies = PolicySet::from_policies(chosen().map(|guarded| guarded.policy.clone())).ok()?;
         if sets.len() >= SETS {
             sets.clear();
         }
-        Some(Arc::clone(sets.entry(key).or_insert(Arc::new(Chosen { policies, reading }))))
+        Some(Arc::clone(sets.entry(key).or_insert(Arc::new(Chosen::new(policies, reading)))))
     }
 }
 
@@ -286,10 +295,6 @@ pub(crate) struct Question<'a> {
     /// Profile and action, by number.
     of: (usize, usize),
     asked: &'a Asked<'a>,
-    principal: EntityUid,
-    action: EntityUid,
-    resource: EntityUid,
-    entities: Entities,
 }
 
 impl Question<'_> {
@@ -301,18 +306,33 @@ impl Question<'_> {
 
     fn answer(&self, approved: bool, granted: bool) -> Option<Outcome> {
         let attributes = self.asked.attributes(approved, granted);
-        let chosen = self.engine.choose(self.of, &attributes)?;
-        self.put(attributes, &chosen)
+        let chosen = self.engine.choose(self.of, [&attributes, &self.asked.principal_attributes()])?;
+        let read = chosen.read(self.asked, attributes);
+        if let Some(said) = chosen.said.lock().ok()?.get(&read) {
+            return Some(said.clone());
+        }
+        let outcome = self.put(&read, &chosen)?;
+        chosen.keep(read, &outcome);
+        Some(outcome)
     }
 
-    fn put(&self, attributes: Attributes, chosen: &Chosen) -> Option<Outcome> {
-        let Chosen { policies, reading } = chosen;
-        let pairs = attributes.into_iter().filter(|(name, _)| reading.has(name));
-        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.expression()));
+    fn put(&self, read: &Read, chosen: &Chosen) -> Option<Outcome> {
+        let (engine, kinds) = (self.engine, &self.engine.kinds);
+        let pairs = read.context.iter().map(|(name, value)| ((*name).to_owned(), value.expression()));
         let context = Context::from_pairs(pairs).ok()?;
-        let (principal, action) = (self.principal.clone(), self.action.clone());
-        let request = Request::new(principal, action, self.resource.clone(), context, None).ok()?;
-        let response = self.engine.authorizer.is_authorized(&request, policies, &self.entities);
+        let (principal, resource, own) = entities(kinds, self.asked)?;
+        let action = kinds.action(self.asked.action);
+        let made;
+        // Making entities takes as long as judging by them; what nobody reads need not be there.
+        let entities = if read.principal.is_some() || read.resource.is_some() {
+            let all = own.into_iter().chain(engine.actions.get(&action).cloned());
+            made = Entities::from_entities(all, None).ok()?;
+            &made
+        } else {
+            &engine.actions
+        };
+        let request = Request::new(principal, action, resource, context, None).ok()?;
+        let response = engine.authorizer.is_authorized(&request, &chosen.policies, entities);
         let failed = response.diagnostics().errors().next().is_some();
         Some(Outcome {
             allowed: response.decision() == Decision::Allow && !failed,
@@ -322,11 +342,35 @@ impl Question<'_> {
     }
 }
 
+impl Chosen {
+    fn new(policies: PolicySet, reading: Reading) -> Self {
+        Self { policies, reading, said: Mutex::default() }
+    }
+
+    /// What these policies read of a question.
+    fn read(&self, asked: &Asked<'_>, attributes: Attributes) -> Read {
+        let reading = &self.reading;
+        Read {
+            context: attributes.into_iter().filter(|(name, _)| reading.has(name)).collect(),
+            principal: reading.principal.then(|| asked.principal()),
+            resource: reading.resource.then(|| asked.resource()),
+        }
+    }
+
+    fn keep(&self, read: Read, outcome: &Outcome) {
+        if let Ok(mut said) = self.said.lock() {
+            if said.len() >= ANSWERS {
+                said.clear();
+            }
+            said.insert(read, outcome.clone());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Session;
-    use crate::context::Attribute;
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
@@ -357,12 +401,13 @@ mod tests {
                 let asked = Asked { session: Some(&session), action, ..Asked::default() };
                 let question = ENGINE.prepare(&asked).unwrap();
                 let attributes = || attributes(&asked, flags, [trust, class, level], taint);
-                let chosen = ENGINE.choose(question.of, &attributes()).unwrap();
+                let chosen = ENGINE.choose(question.of, [&attributes(), &asked.principal_attributes()]).unwrap();
                 let (profile, action) = question.of;
                 let every = ENGINE.policies[profile][action].iter().map(|guarded| guarded.policy.clone());
                 let policies = PolicySet::from_policies(every).unwrap();
-                let every = Chosen { policies, reading: Reading::Everything };
-                prop_assert_eq!(question.put(attributes(), &chosen), question.put(attributes(), &every));
+                let every = Chosen::new(policies, Reading::EVERYTHING);
+                let put = |chosen: &Chosen| question.put(&chosen.read(&asked, attributes()), chosen);
+                prop_assert_eq!(put(&chosen), put(&every));
             }
         }
     }

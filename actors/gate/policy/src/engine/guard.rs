@@ -1,20 +1,26 @@
-//! What a policy asks first of the context, as far as it is as simple as a flag. It reads the policy's own structure, never
+//! What a policy asks first of the context or of who asks, as far as it is as simple as a flag. It reads the policy's own structure, never
 //! its text, and is wrong to one side alone: in doubt a policy is evaluated.
 //!
 //! Cedar evaluates conditions from left to right and ends with the first that is false, before anything behind it can
 //! err. So a policy whose leading condition is false neither applies nor errs, and need not be evaluated to know it.
 
-use super::reading;
 use crate::context::{Attribute, Attributes};
 use serde_json::Value;
 
-/// A condition that an attribute of the context has a value, or has it not.
+/// A condition that an attribute has a value, or has it not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guard {
+    of: Subject,
     attribute: String,
     value: Wanted,
     /// Whether it must be that value.
     is: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Context,
+    Principal,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +31,11 @@ enum Wanted {
 
 impl Guard {
     /// Whether the condition can be true. What is missing or of another kind is Cedar's to say.
-    pub(super) fn may_hold(&self, attributes: &Attributes) -> bool {
+    pub(super) fn may_hold(&self, context: &Attributes, principal: &Attributes) -> bool {
+        let attributes = match self.of {
+            Subject::Context => context,
+            Subject::Principal => principal,
+        };
         match (attributes.get(self.attribute.as_str()), &self.value) {
             (Some(Attribute::Flag(flag)), Wanted::Flag) => *flag == self.is,
             (Some(Attribute::Word(word)), Wanted::Word(wanted)) => (word == wanted) == self.is,
@@ -57,14 +67,14 @@ fn lead(body: &Value, is: bool, guards: &mut Vec<Guard>) -> bool {
     if let Some(inner) = body.get("!").and_then(|not| not.get("arg")) {
         return lead(inner, !is, guards);
     }
-    let guard = simple(body).map(|(attribute, value)| Guard { attribute, value, is });
+    let guard = simple(body).map(|((of, attribute), value)| Guard { of, attribute, value, is });
     let found = guard.is_some();
     guards.extend(guard);
     found
 }
 
-/// `context.flag`, or `context.word == "…"`.
-fn simple(body: &Value) -> Option<(String, Wanted)> {
+/// `context.flag`, or `context.word == "…"`; or of the principal.
+fn simple(body: &Value) -> Option<((Subject, String), Wanted)> {
     if let Some(flag) = attribute(body) {
         return Some((flag, Wanted::Flag));
     }
@@ -73,8 +83,14 @@ fn simple(body: &Value) -> Option<(String, Wanted)> {
     Some((attribute(left)?, Wanted::Word(word.to_owned())))
 }
 
-fn attribute(body: &Value) -> Option<String> {
-    reading::of_context(body.get(".")?).map(str::to_owned)
+fn attribute(body: &Value) -> Option<(Subject, String)> {
+    let access = body.get(".")?;
+    let of = match access.get("left")?.get("Var")?.as_str()? {
+        "context" => Subject::Context,
+        "principal" => Subject::Principal,
+        _ => return None,
+    };
+    Some((of, access.get("attr")?.as_str()?.to_owned()))
 }
 
 fn sides(operator: &Value) -> Option<(&Value, &Value)> {
@@ -94,7 +110,8 @@ mod tests {
                 Wanted::Flag => String::new(),
                 Wanted::Word(word) => format!("={word}"),
             };
-            format!("{}{}{word}", if guard.is { "" } else { "!" }, guard.attribute)
+            let of = if guard.of == Subject::Principal { "principal." } else { "" };
+            format!("{}{of}{}{word}", if guard.is { "" } else { "!" }, guard.attribute)
         };
         of(&policy.to_json().unwrap()).iter().map(shown).collect()
     }
@@ -115,7 +132,9 @@ mod tests {
             ("when { context.a && (context.b || context.c) } unless { context.d }", &["a"]),
             ("when { !(context.a || context.b) && context.d }", &["!a", "!b", "d"]),
             ("when { !(context.a && context.b) }", &[]),
-            ("when { principal.a && context.b }", &[]),
+            ("when { principal.a == \"x\" && context.b }", &["principal.a=x", "b"]),
+            ("when { principal.a.c && context.b }", &[]),
+            ("when { resource.a && context.b }", &[]),
             ("when { resource == context.a && context.b }", &[]),
             (r#"when { context["\u{61}"] && context.c != "x" }"#, &["a"]),
             ("unless { context.c == \"x\" }", &["!c=x"]),
@@ -129,7 +148,12 @@ mod tests {
     fn what_is_missing_or_of_another_kind_is_left_to_cedar() {
         let attributes = Attributes::from([("a", true.into()), ("w", "x".into()), ("n", 3.into())]);
         let holds = |attribute: &str, value: Wanted, is: bool| {
-            Guard { attribute: attribute.to_owned(), value, is }.may_hold(&attributes)
+            let guard = |of| Guard { of, attribute: attribute.to_owned(), value: value.clone(), is };
+            let none = Attributes::new();
+            let context = guard(Subject::Context).may_hold(&attributes, &none);
+            assert_eq!(guard(Subject::Principal).may_hold(&none, &attributes), context);
+            assert!(guard(Subject::Principal).may_hold(&attributes, &none));
+            context
         };
         let x = || Wanted::Word("x".to_owned());
         assert_eq!([holds("a", Wanted::Flag, true), holds("a", Wanted::Flag, false)], [true, false]);

@@ -1,67 +1,91 @@
-//! What a policy reads of the context. It looks at the policy's own structure, never at its text: there, a name can be
+//! What a policy reads of a question. It looks at the policy's own structure, never at its text: there, a name can be
 //! written in many ways. In doubt a policy reads everything.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Attributes of the context.
+/// What is read of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    /// These.
-    Of(BTreeSet<String>),
-    /// The context as a whole, or nobody knows.
-    Everything,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Self::Of(BTreeSet::new())
-    }
+pub(super) struct Reading {
+    /// Attributes of the context; `None` where it is read as a whole, or nobody knows.
+    context: Option<BTreeSet<String>>,
+    /// Who asks, beyond what kind of thing that is.
+    pub(super) principal: bool,
+    /// What it is about, likewise.
+    pub(super) resource: bool,
 }
 
 impl Reading {
+    /// Nothing at all.
+    pub(super) const NOTHING: Self =
+        Self { context: Some(BTreeSet::new()), principal: false, resource: false };
+    /// Whatever there is.
+    pub(super) const EVERYTHING: Self = Self { context: None, principal: true, resource: true };
+
     /// What a policy in its JSON form reads.
     pub(super) fn of(policy: &Value) -> Self {
-        let mut names = BTreeSet::new();
-        let known = policy.is_object() && gather(policy, &mut names);
-        if known { Self::Of(names) } else { Self::Everything }
+        let Some(conditions) = policy.get("conditions") else { return Self::EVERYTHING };
+        let mut reading = Self::NOTHING;
+        reading.principal = scoped(policy.get("principal"));
+        reading.resource = scoped(policy.get("resource"));
+        reading.gather(conditions);
+        reading
     }
 
-    /// Whether this attribute is among them.
+    /// Whether this attribute of the context is read.
     pub(super) fn has(&self, name: &str) -> bool {
-        match self {
-            Self::Of(names) => names.contains(name),
-            Self::Everything => true,
-        }
+        self.context.as_ref().is_none_or(|names| names.contains(name))
     }
 
     /// This and the other.
     pub(super) fn and(self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Of(mut names), Self::Of(others)) => {
-                names.extend(others.iter().cloned());
-                Self::Of(names)
+        let context = self.context.zip(other.context.as_ref()).map(|(mut names, others)| {
+            names.extend(others.iter().cloned());
+            names
+        });
+        Self {
+            context,
+            principal: self.principal || other.principal,
+            resource: self.resource || other.resource,
+        }
+    }
+
+    /// Takes what is read below.
+    fn gather(&mut self, value: &Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.iter().for_each(|(operator, operand)| self.operator(operator, operand))
             }
-            _ => Self::Everything,
+            Value::Array(values) => values.iter().for_each(|value| self.gather(value)),
+            _ => {}
+        }
+    }
+
+    fn operator(&mut self, operator: &str, operand: &Value) {
+        let name = if matches!(operator, "." | "has") { of_context(operand) } else { None };
+        match (operator, operand.as_str(), name) {
+            (_, _, Some(name)) => {
+                if let Some(names) = &mut self.context {
+                    names.insert(name.to_owned());
+                }
+            }
+            ("Var", Some("context"), None) => self.context = None,
+            ("Var", Some("principal"), None) => self.principal = true,
+            ("Var", Some("resource"), None) => self.resource = true,
+            _ => self.gather(operand),
         }
     }
 }
 
-/// Takes every attribute of the context that is read or looked for below; whether nothing but attributes is.
-fn gather(value: &Value, names: &mut BTreeSet<String>) -> bool {
-    match value {
-        Value::Object(fields) => fields.iter().all(|(operator, operand)| {
-            let name = if matches!(operator.as_str(), "." | "has") { of_context(operand) } else { None };
-            names.extend(name.map(str::to_owned));
-            name.is_some() || !(operator == "Var" && operand == "context") && gather(operand, names)
-        }),
-        Value::Array(values) => values.iter().all(|value| gather(value, names)),
-        _ => true,
-    }
+/// Whether a policy's scope asks for more than a kind: Cedar knows the kind from the name alone.
+fn scoped(constraint: Option<&Value>) -> bool {
+    let Some(constraint) = constraint else { return true };
+    let operator = constraint.get("op").and_then(Value::as_str);
+    !matches!(operator, Some("All" | "is")) || constraint.get("in").is_some()
 }
 
 /// The attribute of the context that this access is to.
-pub(super) fn of_context(access: &Value) -> Option<&str> {
+fn of_context(access: &Value) -> Option<&str> {
     let of_context = access.get("left")?.get("Var")? == "context";
     of_context.then(|| access.get("attr")?.as_str()).flatten()
 }
@@ -71,12 +95,24 @@ mod tests {
     use super::*;
     use cedar_policy::Policy;
 
+    fn reading(scope: &str, condition: &str) -> Reading {
+        let text = format!("forbid ({scope}) unless {{ {condition} }};");
+        let policy = Policy::parse(None, &text).unwrap();
+        Reading::of(&policy.to_json().unwrap())
+    }
+
+    fn some(names: &[&str]) -> Reading {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Reading { context: Some(names), ..Reading::NOTHING }
+    }
+
     #[test]
     fn what_a_policy_can_see_is_found_in_any_spelling() {
-        let some = |names: &[&str]| Reading::Of(names.iter().map(|name| (*name).to_owned()).collect());
+        let whole = Reading { context: None, ..Reading::NOTHING };
         let cases = [
             ("true", some(&[])),
-            ("principal.user == \"approved\"", some(&[])),
+            ("principal.user == \"approved\"", Reading { principal: true, ..some(&[]) }),
+            ("resource has value || context.danger", Reading { resource: true, ..some(&["danger"]) }),
             (
                 "context.danger && context has host && context.host like \"granted*\"",
                 some(&["danger", "host"]),
@@ -84,23 +120,35 @@ mod tests {
             (r#"!(context["\u{61}pproved"])"#, some(&["approved"])),
             ("if context.danger then context.granted else false", some(&["danger", "granted"])),
             ("[context.level, \"x\"].contains(\"auto\")", some(&["level"])),
-            ("context == {approved: true}", Reading::Everything),
-            ("[context].contains(context)", Reading::Everything),
+            ("context == {approved: true}", whole.clone()),
+            ("[context].contains(context)", whole),
         ];
         for (condition, want) in cases {
-            let text = format!("forbid (principal, action, resource) unless {{ {condition} }};");
-            let policy = Policy::parse(None, &text).unwrap();
-            assert_eq!(Reading::of(&policy.to_json().unwrap()), want, "{condition}");
+            assert_eq!(reading("principal, action, resource", condition), want, "{condition}");
         }
-        assert_eq!(Reading::of(&Value::Null), Reading::Everything);
+        assert_eq!(Reading::of(&Value::Null), Reading::EVERYTHING);
+    }
+
+    #[test]
+    fn a_scope_that_asks_for_more_than_a_kind_reads_whom_it_asks_for() {
+        let cases = [
+            ("principal is Session, action, resource", [false, false]),
+            ("principal, action in Action::\"change\", resource is Target", [false, false]),
+            ("principal == Session::\"s\", action, resource", [true, false]),
+            ("principal in Agent::\"a\", action, resource in Tool::\"t\"", [true, true]),
+            ("principal, action, resource is Target in Tool::\"t\"", [false, true]),
+        ];
+        for (scope, want) in cases {
+            let read = reading(scope, "true");
+            assert_eq!([read.principal, read.resource], want, "{scope}");
+        }
     }
 
     #[test]
     fn two_read_what_either_reads() {
-        let one = |name: &str| Reading::Of(BTreeSet::from([name.to_owned()]));
-        let both = one("a").and(&one("b"));
-        assert!(both.has("a") && both.has("b") && !both.has("c"));
-        assert_eq!(both.and(&Reading::Everything), Reading::Everything);
-        assert_eq!(Reading::Everything.and(&one("a")), Reading::Everything);
+        let both = some(&["a"]).and(&Reading { principal: true, ..some(&["b"]) });
+        assert!(both.has("a") && both.has("b") && !both.has("c") && both.principal && !both.resource);
+        assert_eq!(both.and(&Reading::EVERYTHING), Reading::EVERYTHING);
+        assert!(Reading::EVERYTHING.and(&some(&["a"])).has("c"));
     }
 }
