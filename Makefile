@@ -9,8 +9,16 @@ CORPORA ?= ../shared/corpora/dev
 CHAOS_FAULTS ?= 2000
 CHAOS_RUNS ?= 1
 PROGRAMS := agentd agentd-config audit dialer credproxy scanner memory web model router gate control runner
+# Folder of built programs, and what `make install` puts where beneath PREFIX.
+BUILT := target/release
+UNITS := $(PREFIX)/lib/systemd/system
+SERVICES := cordon.service cordon-forward.service cordon-cred@.service
+MANUALS := $(notdir $(wildcard deploy/man/*))
+COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agentctl fish/vendor_completions.d/agentctl.fish
+VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+DEB ?= target/cordon_$(VERSION).deb
 
-.PHONY: build release check test test-confined demo run bench chaos eval install uninstall deny
+.PHONY: build release check test test-confined demo run bench chaos eval install uninstall deb deny
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -59,21 +67,34 @@ eval: release ## how well the judges judge: the scanner on its corpora, the poli
 	$(CARGO) run --release --quiet -p scanner --example fit -- $(CORPORA)
 	$(CARGO) run --release --quiet -p policy --example agentdojo
 
-install: release
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/cordon $(DESTDIR)/etc/cordon
-	install -m 755 $(addprefix target/release/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/cordon/
-	install -m 755 target/release/agentctl $(DESTDIR)$(PREFIX)/bin/
+# BUILT names a folder of programs that are built already; without it a release is built.
+install: $(if $(filter command line,$(origin BUILT)),,release) ## everything that `make uninstall` takes away again
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/cordon $(DESTDIR)/etc/cordon/cred
+	install -m 755 $(addprefix $(BUILT)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/cordon/
+	install -m 755 $(BUILT)/agentctl $(DESTDIR)$(PREFIX)/bin/
 	ln -sf ../libexec/cordon/agentd $(DESTDIR)$(PREFIX)/bin/agentd
 	[ -e $(DESTDIR)/etc/cordon/cordon.toml ] || install -m 644 deploy/cordon.toml $(DESTDIR)/etc/cordon/cordon.toml
 	install -d $(DESTDIR)$(PREFIX)/share/man/man8 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 deploy/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 	install -m 644 deploy/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
-	install -D -m 644 deploy/cordon.service $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon.service
-	install -D -m 644 deploy/cordon-forward.service $(DESTDIR)$(PREFIX)/lib/systemd/system/cordon-forward.service
+	install -d $(DESTDIR)$(UNITS)
+	install -m 644 $(addprefix deploy/,$(SERVICES)) $(DESTDIR)$(UNITS)/
+	install -D -m 644 deploy/cordon-user.service $(DESTDIR)$(PREFIX)/lib/systemd/user/cordon.service
 	install -D -m 644 deploy/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
+	install -D -m 644 deploy/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
+	$(BUILT)/agentctl completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))
+	$(BUILT)/agentctl completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))
+	$(BUILT)/agentctl completions fish > $(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))
 
+# What is installed and nothing else: the configuration and the state stay, since they are not the package's.
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/cordon
 	rm -f $(DESTDIR)$(PREFIX)/bin/agentd $(DESTDIR)$(PREFIX)/bin/agentctl
-	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/{agentd,agentctl}.8 $(DESTDIR)$(PREFIX)/share/man/man5/cordon.toml.5
-	rm -f $(DESTDIR)$(PREFIX)/lib/systemd/system/{cordon,cordon-forward}.service $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/,$(foreach page,$(MANUALS),man$(subst .,,$(suffix $(page)))/$(page)))
+	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(SERVICES)) $(DESTDIR)$(PREFIX)/lib/systemd/user/cordon.service
+	rm -f $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
+
+deb: $(if $(filter command line,$(origin BUILT)),,release) ## a Debian package, in target/ or at DEB, of VERSION
+	deploy/deb/build $(BUILT) $(VERSION) $(DEB)

@@ -1,4 +1,5 @@
-//! Hands a directory over as a workspace: a connection of its own, whose first bytes carry the descriptor.
+//! Hands a directory over as a workspace: a connection of its own, whose first bytes carry the descriptor, and that of
+//! the mount namespace in which it was opened.
 //!
 //! The directory is opened here, with the caller's own rights; agentd looks at its owner before it is used.
 
@@ -13,7 +14,7 @@ use nix::fcntl::{OFlag, open};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::sys::stat::Mode;
 use std::io::{self, IoSlice, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use wire::hello::{ATTACHED, Hello, Purpose};
@@ -100,7 +101,11 @@ impl Directory {
 /// Not a directory, not the caller's, too many attached, or the host is away.
 async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
     let opened = open_directory(directory)?;
-    let answer = app.link.patiently(async || hand_over(app.link.path(), opened.as_fd())).await?;
+    // A service sees the host's folders through mounts of its own, and a directory is mounted from where it was opened.
+    let there = std::fs::File::open("/proc/self/ns/mnt").ok();
+    let descriptors: Vec<BorrowedFd<'_>> =
+        std::iter::once(opened.as_fd()).chain(there.as_ref().map(AsFd::as_fd)).collect();
+    let answer = app.link.patiently(async || hand_over(app.link.path(), &descriptors)).await?;
     let [status, id @ ..] = answer;
     match Answer::from_number(u64::from(status)) {
         Some(Answer::Ok) => Ok(WorkspaceId::from_bytes(id)),
@@ -122,12 +127,12 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Failure> {
 }
 
 /// One try. It waits without the event loop: nothing else is under way.
-fn hand_over(socket: &Path, directory: BorrowedFd<'_>) -> Result<[u8; ATTACHED], Trouble> {
+fn hand_over(socket: &Path, descriptors: &[BorrowedFd<'_>]) -> Result<[u8; ATTACHED], Trouble> {
     let mut stream = UnixStream::connect(socket).map_err(link::absent)?;
     let exchange = |stream: &mut UnixStream| -> io::Result<[u8; ATTACHED]> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let hello = Hello::new(Process::Agentd, Purpose::Attach).encode();
-        let descriptors = [directory.as_raw_fd()];
+        let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
         let rights = [ControlMessage::ScmRights(&descriptors)];
         sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&hello)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
         let mut answer = [0; ATTACHED];

@@ -54,6 +54,14 @@ pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
     Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The comparison as a document, for a report. Nobody is told of a difference: that is what `attest` is for.
+///
+/// # Errors
+/// No host answers, or its processes keep restarting.
+pub(crate) async fn compared(app: &App) -> Result<Value, Failure> {
+    Ok(document(&look(app).await?, &Drift::default()))
+}
+
 /// One look at everything.
 async fn look(app: &App) -> Result<Vec<Finding>, Failure> {
     let (host, seen) = see(app).await?;

@@ -3,8 +3,8 @@
 use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
-    approvals, audit, backup, chat, config, cred, listings, memory, message, policy, queue, sandbox, scan,
-    session, user, web, workspace,
+    approvals, audit, backup, chat, config, cred, doctor, listings, memory, message, policy, queue, report,
+    sandbox, scan, session, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -46,6 +46,10 @@ pub(crate) enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Check this machine and what is installed on it, with or without a host
+    Doctor(doctor::Doctor),
+    /// Put what a bug report needs into one file, with nothing of anybody's in it
+    Report(report::Report),
     /// Show the table of privilege
     Manifest {
         /// Draw it as a Graphviz graph

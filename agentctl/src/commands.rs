@@ -3,8 +3,8 @@
 use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
-    approvals, attest, audit, backup, chat, config, cred, events, inspect, listings, logs, memory, message,
-    policy, queue, restart, rows, sandbox, scan, session, status, user, web, workspace,
+    approvals, attest, audit, backup, chat, config, cred, doctor, events, inspect, listings, logs, memory,
+    message, policy, queue, report, restart, rows, sandbox, scan, session, status, user, web, workspace,
 };
 use config::Config;
 use cred::Cred;
@@ -22,6 +22,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Status => status::status(app).await,
         Command::Inspect { name } => inspect::inspect(app, name).await,
         Command::Attest { all } => attest::attest(app, all).await,
+        Command::Doctor(arguments) => doctor::doctor(app, arguments).await,
+        Command::Report(arguments) => report::report(app, &arguments).await,
         Command::Manifest { dot } => rows::manifest(app, dot),
         Command::Events { follow } => events::events(app, follow).await,
         Command::Logs { name, follow } => logs::logs(app, name, follow).await,

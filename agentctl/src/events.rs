@@ -177,6 +177,7 @@ mod tests {
             version: Text::clip("0"),
             pid: 1,
             uptime_ms: 1,
+            reason: Text::default(),
             state_dir: Text::clip("/s"),
             processes: List::clip([process]),
         }

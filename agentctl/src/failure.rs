@@ -237,6 +237,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::BadMessage => "bad_message",
         RouterError::UserExists => "user_exists",
         RouterError::Busy { .. } => "busy",
+        RouterError::NoRoom { .. } => "no_room",
         RouterError::NotDurable => "not_durable",
         RouterError::BadStep => "bad_step",
         RouterError::InUse => "in_use",

@@ -54,6 +54,20 @@ pub(crate) async fn logs(app: &App, name: Option<Name>, follow: bool) -> Outcome
     }
 }
 
+/// Every process and what it wrote, for a report.
+///
+/// # Errors
+/// No host answers, or this user may not see it.
+pub(crate) async fn last(app: &App) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let mut all = Vec::new();
+    for name in names(app, None).await? {
+        let mut log = Log { name, next: None };
+        let lines = read(app, &mut log).await?;
+        all.push((log.name.to_string(), lines));
+    }
+    Ok(all)
+}
+
 /// The one that was named, else all of them and agentd.
 async fn names(app: &App, name: Option<Name>) -> Result<Vec<Name>, Failure> {
     if let Some(name) = name {

@@ -3,9 +3,10 @@
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::view;
-use ipc_proto::control::method;
+use ipc_proto::control::{ControlClient, method};
 use ipc_proto::router::{QueueInfo, SessionName};
 use serde_json::json;
+use std::cell::Cell;
 
 /// Which session is meant; without one, all of the caller's, and for the owner everyone's.
 #[derive(clap::Args)]
@@ -84,7 +85,9 @@ pub(crate) async fn stop(app: &App, stop: Stop) -> Outcome {
         Stop { all: true, .. } => None,
         Stop { .. } => return Err(Failure::Usage("give --session NAME or --all".to_owned())),
     };
-    let stopped = app.link.ask(&method::stop, async |c, cx| c.stop(cx, session.clone()).await).await?;
+    let asked = Cell::new(false);
+    let stop = async |c: ControlClient, cx| c.stop(cx, session.clone(), asked.replace(true)).await;
+    let stopped = app.link.ask(&method::stop, stop).await?;
     let (running, waiting) = (stopped.running, stopped.waiting);
     let fields = json!({ "session": session, "running": running, "waiting": waiting });
     let sentence = format!("stopped: {running} under way, {waiting} waiting");

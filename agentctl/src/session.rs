@@ -47,7 +47,7 @@ pub(crate) async fn list(app: &App) -> Outcome {
 /// Shows a session.
 pub(crate) async fn show(app: &App, name: SessionName) -> Outcome {
     let view = app.link.ask(&method::session, async |c, cx| c.session(cx, name.clone()).await).await?;
-    let counted = statistics::of(app, view.info.id).await;
+    let counted = statistics::of(app, &view.info).await;
     if app.out.json {
         app.out.document(document(&view, &counted))?;
     } else {

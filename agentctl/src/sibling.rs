@@ -3,8 +3,9 @@
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 /// Runs `name` with these arguments to its end.
 ///
@@ -27,6 +28,24 @@ pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCod
     code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
 }
 
+/// Runs `name` with these arguments on this input, to its end.
+///
+/// # Errors
+/// It is not installed, or cannot be run.
+pub(crate) fn fed(name: &'static str, arguments: &[&OsStr], input: Vec<u8>) -> Result<Output, Failure> {
+    let failed = |error: std::io::Error| Failure::Program { name, why: error.to_string() };
+    let pipes = |command: &mut Command| -> std::io::Result<Child> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    };
+    let mut child = pipes(command(name)?.args(arguments)).map_err(failed)?;
+    let mut entry = child.stdin.take();
+    // Beside the reading: a program that answers line by line stops at a full pipe. What it does not read, it answers less.
+    let writing = std::thread::spawn(move || entry.as_mut().map(|entry| entry.write_all(&input)));
+    let output = child.wait_with_output().map_err(failed);
+    drop(writing.join());
+    output
+}
+
 fn command(name: &'static str) -> Result<Command, Failure> {
     let program = find(name).ok_or(Failure::NoProgram { name })?;
     #[expect(
@@ -36,7 +55,8 @@ fn command(name: &'static str) -> Result<Command, Failure> {
     Ok(Command::new(program))
 }
 
-fn find(name: &str) -> Option<PathBuf> {
+/// Where the program of this name is, if it is installed.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.to_owned();
     let places = [folder.join(name), folder.join("../libexec/cordon").join(name)];
     places.into_iter().find(|place| place.is_file())

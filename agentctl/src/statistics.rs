@@ -1,15 +1,25 @@
 //! What became of a session, counted from the record: nobody keeps a count of its own that could differ from it. What
 //! retention has removed of the record is not counted any more.
+//!
+//! The record is read from its end, until every message of the session was met and no further than a bound: showing a
+//! session must not take longer the longer the host has been there.
 
 use crate::app::App;
 use crate::link::Trouble;
 use ipc_proto::audit::{Action, Filter, Record, Result3};
 use ipc_proto::config::UserRole;
-use ipc_proto::control::{ControlClient, method};
+use ipc_proto::control::{Answer, ControlClient, method};
 use ipc_proto::ids::{CallId, SessionId, TurnId};
+use ipc_proto::router::SessionInfo;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use tarpc::context::Context;
+
+/// Entries that are asked for at once, the latest first.
+const WINDOW: u64 = 4096;
+/// Entries of the record that are looked through at most.
+const MOST: u64 = 32 * WINDOW;
 
 /// What became of a tool call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,6 +34,8 @@ enum Came {
 /// A session in numbers.
 #[derive(Default)]
 pub(crate) struct Statistics {
+    /// Turns of the messages that were accepted.
+    accepted: HashSet<TurnId>,
     turns: HashSet<TurnId>,
     calls: HashMap<CallId, Came>,
     model_calls: u64,
@@ -33,13 +45,15 @@ pub(crate) struct Statistics {
     span: Option<(u64, u64)>,
     /// What its turns took, from acceptance to end, ms.
     turns_ms: u64,
+    /// The first entry that was looked at, if there may be more of the session before it.
+    since: Option<u64>,
 }
 
 /// Counts a session's entries.
 ///
 /// # Errors
 /// Why they cannot be read, for a person: only the owner sees the record.
-pub(crate) async fn of(app: &App, session: SessionId) -> Result<Statistics, String> {
+pub(crate) async fn of(app: &App, session: &SessionInfo) -> Result<Statistics, String> {
     // Who may not see the record does not ask for it: each refusal would be an entry, and a few of them an alert.
     let whoami = async |c: ControlClient, cx: Context| c.whoami(cx).await;
     if let Ok(Ok(me)) = app.link.once(&method::whoami, &whoami).await
@@ -47,17 +61,37 @@ pub(crate) async fn of(app: &App, session: SessionId) -> Result<Statistics, Stri
     {
         return Err("they come from the record, which only the owner sees".to_owned());
     }
+    let stats = async |c: ControlClient, cx: Context| c.audit_stats(cx).await;
+    let mut end = once(app.link.once(&method::audit_stats, &stats).await)?.entries;
+    let (least, mut counted) = (end.saturating_sub(MOST), Statistics::default());
+    while end > least && counted.accepted.len() < usize::try_from(session.messages).unwrap_or(usize::MAX) {
+        let begin = end.saturating_sub(WINDOW).max(least);
+        let later = std::mem::replace(&mut counted, window(app, session.id, begin..end).await?);
+        counted.go_on_with(later);
+        end = begin;
+    }
+    let whole = end == 0 || counted.accepted.len() >= usize::try_from(session.messages).unwrap_or(usize::MAX);
+    counted.since = (!whole).then_some(end);
+    Ok(counted)
+}
+
+/// Counts a session's entries among these.
+async fn window(app: &App, session: SessionId, entries: Range<u64>) -> Result<Statistics, String> {
     let filter = Filter { session: Some(session), ..Filter::default() };
-    let (mut counted, mut next) = (Statistics::default(), Some(0));
-    while let Some(from) = next {
-        // Asked once: a session is shown whether or not the record can be read.
-        let call = async |c: ControlClient, cx: Context| c.audit_query(cx, from, filter.clone()).await;
-        let asked = app.link.once(&method::audit_query, &call).await;
-        let page = asked.map_err(|trouble| why(&trouble))?.map_err(|error| error.to_string())?;
-        page.records.iter().for_each(|record| counted.count(record));
+    let (mut counted, mut next) = (Statistics::default(), Some(entries.start));
+    while let Some(from) = next.filter(|from| *from < entries.end) {
+        let query = async |c: ControlClient, cx: Context| c.audit_query(cx, from, filter.clone()).await;
+        let page = once(app.link.once(&method::audit_query, &query).await)?;
+        let within = page.records.iter().filter(|record| record.index < entries.end);
+        within.for_each(|record| counted.count(record));
         next = page.next;
     }
     Ok(counted)
+}
+
+/// What was asked once: a session is shown whether or not the record can be read.
+fn once<T>(asked: Result<Answer<T>, Trouble>) -> Result<T, String> {
+    asked.map_err(|trouble| why(&trouble))?.map_err(|error| error.to_string())
 }
 
 fn why(trouble: &Trouble) -> String {
@@ -76,6 +110,7 @@ impl Statistics {
             self.errors += 1;
         }
         match event.action {
+            Action::MessageAccepted => self.accepted.extend(event.turn),
             Action::TurnStarted => self.turns.extend(event.turn),
             Action::TurnEnded | Action::MessageBlocked | Action::MessageQuarantined => {
                 self.turns_ms = self.turns_ms.saturating_add(event.duration_ms.into());
@@ -98,6 +133,27 @@ impl Statistics {
             }
             _ => {}
         }
+    }
+
+    /// Adds what was counted of later entries.
+    fn go_on_with(&mut self, later: Self) {
+        self.accepted.extend(later.accepted);
+        self.turns.extend(later.turns);
+        for (call, came) in later.calls {
+            let known = self.calls.entry(call).or_insert(came);
+            if came != Came::Open {
+                *known = came;
+            }
+        }
+        self.model_calls += later.model_calls;
+        self.tokens.0 = self.tokens.0.saturating_add(later.tokens.0);
+        self.tokens.1 = self.tokens.1.saturating_add(later.tokens.1);
+        self.errors += later.errors;
+        self.turns_ms = self.turns_ms.saturating_add(later.turns_ms);
+        self.span = match (self.span, later.span) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, other) => one.or(other),
+        };
     }
 
     fn came(&self, came: Came) -> usize {
@@ -123,6 +179,7 @@ impl Statistics {
             "errors": self.errors,
             "duration_ms": self.duration_ms(),
             "turns_ms": self.turns_ms,
+            "since_entry": self.since,
         })
     }
 
@@ -131,12 +188,15 @@ impl Statistics {
         let [well, failed, refused, open] =
             [Came::Well, Came::Failed, Came::Refused, Came::Open].map(|came| self.came(came));
         let span = crate::text::span;
+        let since = self
+            .since
+            .map_or_else(String::new, |entry| format!("; counted since entry {entry} of the record"));
         [
             ("turns", format!("{}, taking {}", self.turns.len(), span(self.turns_ms))),
             ("model calls", self.model_calls.to_string()),
             ("tool calls", format!("{well} ok, {failed} failed, {refused} refused, {open} open")),
             ("tokens", format!("{} in, {} out", self.tokens.0, self.tokens.1)),
-            ("in all", format!("{}, {} errors", span(self.duration_ms()), self.errors)),
+            ("in all", format!("{}, {} errors{since}", span(self.duration_ms()), self.errors)),
         ]
     }
 }
@@ -202,6 +262,33 @@ mod tests {
             (&found["errors"], &found["duration_ms"], &found["turns_ms"]),
             (&json!(2), &json!(90), &json!(70))
         );
+    }
+
+    #[test]
+    fn what_is_counted_in_parts_is_what_is_counted_at_once() {
+        let call = |number: u8| move |event: &mut Event| event.call = Some(CallId::from_bytes([number; 16]));
+        let records = [
+            record(0, 1, Action::MessageAccepted, Result3::Success, |_| {}),
+            record(1, 1, Action::TurnStarted, Result3::Success, |_| {}),
+            record(2, 1, Action::ToolDecided, Result3::Success, call(1)),
+            record(3, 1, Action::ToolEnded, Result3::Error, call(1)),
+            record(4, 1, Action::ToolDecided, Result3::Success, call(1)),
+            record(5, 1, Action::ToolDecided, Result3::Blocked, call(2)),
+            record(6, 1, Action::ModelEnded, Result3::Success, |event| event.tokens = (4, 2)),
+            record(7, 1, Action::TurnEnded, Result3::Success, |event| event.duration_ms = 9),
+        ];
+        for at in 0..=records.len() {
+            let (early, late) = records.split_at(at);
+            let part = |records: &[Record]| {
+                let mut counted = Statistics::default();
+                records.iter().for_each(|record| counted.count(record));
+                counted
+            };
+            let mut both = part(early);
+            both.go_on_with(part(late));
+            assert_eq!(both.json(), counted(&records), "{at}");
+            assert_eq!(both.accepted.len(), 1);
+        }
     }
 
     #[test]

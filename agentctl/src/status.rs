@@ -23,7 +23,8 @@ pub(crate) async fn read(app: &App) -> Result<HostStatus, Failure> {
     app.link.ask(&method::status, async |c, cx| c.status(cx).await).await
 }
 
-fn document(host: &HostStatus) -> Value {
+/// The host as a document.
+pub(crate) fn document(host: &HostStatus) -> Value {
     json!({
         "host": {
             "state": host.state,
@@ -31,6 +32,7 @@ fn document(host: &HostStatus) -> Value {
             "version": host.version,
             "pid": host.pid,
             "uptime_ms": host.uptime_ms,
+            "reason": Some(host.reason.as_str()).filter(|reason| !reason.is_empty()),
             "state_dir": host.state_dir,
         },
         "processes": host.processes.iter().map(view::process).collect::<Vec<_>>(),
@@ -57,8 +59,9 @@ fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
         "QUEUE",
     ];
     app.out.table(&head, host.processes.iter().map(row).collect())?;
-    let names: Vec<String> = degraded(host).map(|p| format!("{} is {}", p.name, p.state)).collect();
-    if names.is_empty() { Ok(()) } else { app.out.line(&format!("\ndegraded: {}", names.join(", "))) }
+    let mut why: Vec<String> = degraded(host).map(|p| format!("{} is {}", p.name, p.state)).collect();
+    why.extend((!host.reason.is_empty()).then(|| host.reason.to_string()));
+    if why.is_empty() { Ok(()) } else { app.out.line(&format!("\ndegraded: {}", why.join(", "))) }
 }
 
 fn row(process: &ProcessStatus) -> Vec<String> {

@@ -89,6 +89,8 @@ pub enum Action {
     /// The scanner found what is an alert: an injection, a secret of the host itself, or what a tool declares one;
     /// or audit saw too many of the same refusals.
     Alert,
+    /// Less is free on the disk than is kept, and nothing new is begun (blocked); or there is room again (success).
+    DiskLow,
     /// A torn last write was cut off the record at start; `bytes` says how much.
     RecordRepaired,
     /// Entries past their retention were removed, their hashes kept; the subject says which.
@@ -176,6 +178,7 @@ impl Action {
             Self::OperatorCommand
             | Self::StateFrozen
             | Self::PolicyChanged
+            | Self::DiskLow
             | Self::RecordRepaired
             | Self::RecordSealed
             | Self::KeyRotated

@@ -58,6 +58,7 @@ impl Audit {
             network_refusals: AlertRule { number: 10, minutes: 60, quiet_minutes: 60 },
             attest_drift: AlertRule { number: 1, minutes: 60, quiet_minutes: 60 },
             quarantined: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
+            disk_low: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
         },
     };
 }
@@ -103,6 +104,8 @@ pub struct Alerts {
     pub attest_drift: AlertRule,
     /// A message of the same session is given up.
     pub quarantined: AlertRule,
+    /// Less is free on the disk than is kept.
+    pub disk_low: AlertRule,
 }
 
 /// When one alert is raised, and when again.

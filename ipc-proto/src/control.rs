@@ -69,6 +69,8 @@ pub struct HostStatus {
     pub pid: u32,
     /// How long it has been running, ms.
     pub uptime_ms: u64,
+    /// Why it is degraded besides processes that are not ready; empty if there is no such reason.
+    pub reason: Text<256>,
     /// The state directory.
     pub state_dir: Text<4096>,
     /// Every process.
@@ -219,9 +221,9 @@ service! {
         [idempotent, 4, 15]
         async fn pause(session: Option<SessionName>, paused: bool) -> Answer<()>;
         /// Ends every turn of one of the caller's sessions, or of all of them (of everyone's for the owner), and what
-        /// waits behind it.
+        /// waits behind it. Asked `again`, because nobody answered, the numbers are of both times.
         [idempotent, 4, 15]
-        async fn stop(session: Option<SessionName>) -> Answer<Stopped>;
+        async fn stop(session: Option<SessionName>, again: bool) -> Answer<Stopped>;
         /// The queue in numbers.
         [idempotent, 16, 15]
         async fn queue() -> Answer<QueueInfo>;

@@ -6,9 +6,6 @@ pub enum Fault {
     /// The table does not let this caller use this method.
     #[error("not allowed by the table")]
     NotAllowed,
-    /// The request or the answer is over the method's bound.
-    #[error("over the bound of the method")]
-    TooBig,
     /// The peer speaks another version of the protocol.
     #[error("the peer speaks another version")]
     WrongVersion,

@@ -1,13 +1,14 @@
-//! Identifiers: UUID v4, one type per kind, so that one cannot stand for another. Platform ids are opaque text.
+//! Identifiers: UUID v4, one type per kind, so that one cannot stand for another. Platform ids are opaque text. On the
+//! wire an id is its 16 bytes, which go there as one number: byte by byte took a tenth of an append to the record.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => { $(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name([u8; 16]);
 
         impl $name {
@@ -39,6 +40,26 @@ macro_rules! id {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() {
+                    self.0.serialize(serializer)
+                } else {
+                    serializer.serialize_u128(u128::from_le_bytes(self.0))
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if deserializer.is_human_readable() {
+                    <[u8; 16]>::deserialize(deserializer).map(Self)
+                } else {
+                    u128::deserialize(deserializer).map(|id| Self(id.to_le_bytes()))
+                }
             }
         }
 

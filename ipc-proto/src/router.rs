@@ -590,7 +590,7 @@ pub struct WorkspaceInfo {
     pub label: Label,
 }
 
-/// One of the seeds' eight named events.
+/// One of the named events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedEvent {
     /// Counts from 1 since the router started.
@@ -607,16 +607,28 @@ pub struct NamedEvent {
     pub message: Option<MessageId>,
     /// The tool, user or channel it names.
     pub subject: Option<Name>,
-    /// `timeout`, `user_ended`, `error`, or how a tool came out.
+    /// `timeout`, `user_ended`, `error`, how a tool came out, or how a message ended.
     pub detail: Option<Name>,
 }
 
-/// The seeds' eight named events.
+/// The named events: the seeds' eight, and where a message is in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventName {
     /// `message.received`.
     #[serde(rename = "message.received")]
     MessageReceived,
+    /// `message.queued`: scanned, and waiting for its turn.
+    #[serde(rename = "message.queued")]
+    MessageQueued,
+    /// `message.processing`: a runner answers it; once for each attempt.
+    #[serde(rename = "message.processing")]
+    MessageProcessing,
+    /// `message.recalled`: its sender took it back.
+    #[serde(rename = "message.recalled")]
+    MessageRecalled,
+    /// `message.failed`: it ended without an answer; the detail is the state it ended in.
+    #[serde(rename = "message.failed")]
+    MessageFailed,
     /// `message.sent`.
     #[serde(rename = "message.sent")]
     MessageSent,
@@ -680,6 +692,14 @@ pub enum RouterError {
         waiting: u32,
         /// Seconds after which to try again.
         retry_s: u32,
+    },
+    /// Less is free on the disk than is kept; nothing was accepted.
+    #[error("disk: {free_mib} MiB free, {kept_mib} are kept; nothing was accepted")]
+    NoRoom {
+        /// MiB that are free.
+        free_mib: u32,
+        /// MiB that are kept (`host.disk_reserve`).
+        kept_mib: u32,
     },
     /// It, or its place on the record, could not be made durable; nothing was accepted or done.
     #[error(
@@ -819,9 +839,11 @@ service! {
         /// Has nothing be started in this session, or in any, until it is taken back; turns that have begun go on.
         [idempotent, 4, 10]
         async fn pause(user: Option<UserId>, by: Name, session: Option<SessionName>, paused: bool) -> Result<(), RouterError>;
-        /// Ends every turn of a session, or of all, and what waits behind it.
+        /// Ends every turn of a session, or of all, and what waits behind it. Asked `again`, because nobody answered,
+        /// the numbers are of both times.
         [idempotent, 4, 10]
-        async fn stop(user: Option<UserId>, by: Name, session: Option<SessionName>) -> Result<Stopped, RouterError>;
+        async fn stop(user: Option<UserId>, by: Name, session: Option<SessionName>, again: bool)
+            -> Result<Stopped, RouterError>;
         /// The queue in numbers.
         [idempotent, 16, 10]
         async fn queue(user: Option<UserId>) -> Result<QueueInfo, RouterError>;

@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) fault: Option<(Process, u64)>,
     /// Debug builds: a process to launch with one layer left out, so that `attest` can be seen to notice.
     pub(crate) weaken: Option<Process>,
+    /// Debug builds: a file that says how far every process's wall clock is to be off the machine's, ms.
+    pub(crate) clock: Option<PathBuf>,
 }
 
 /// Reads the command line.
@@ -85,6 +87,7 @@ fn test_option(options: &mut Options, name: &str, value: Option<OsString>) -> Re
             let (text, point) = value.split_once(':').ok_or("--fault needs PROCESS:POINT")?;
             options.fault = Some((process(text).ok_or("--fault: no such process")?, hash(point)));
         }
+        "--clock-offset" if !value.is_empty() => options.clock = Some(PathBuf::from(value)),
         "--weaken" => options.weaken = Some(process(&value).ok_or("--weaken: no such process")?),
         _ => return Err(format!("unknown option {name}")),
     }

@@ -6,12 +6,12 @@
 
 use crate::args::Options;
 use crate::configure;
+use crate::disk;
 use crate::exit::{self, Fault};
 use crate::places::{self, at};
 use confine::probe;
 use manifest::command::Mode;
 use manifest::schemas::{self, Database};
-use nix::sys::statvfs::statvfs;
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -33,7 +33,8 @@ pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     sound &= kernel(mode.ok().flatten().unwrap_or(usual));
     let state = &places.state;
     if state.exists() {
-        sound &= databases(state)?;
+        let kept = configuration.as_ref().map_or(0, |it| u64::from(it.settings.disk_reserve) << 20);
+        sound &= databases(state, ROOM.max(kept))?;
         sound &= record(state)?;
     } else {
         say("state", &format!("{} is not there: a start makes it", state.display()));
@@ -61,9 +62,10 @@ fn kernel(mode: Mode) -> bool {
     true
 }
 
-/// Every database against the version of this program, and whether there is room for the copy that a migration makes.
-fn databases(state: &Path) -> Result<bool, Fault> {
-    let (mut sound, mut room) = (true, ROOM);
+/// Every database against the version of this program, and whether there is `room`, and more for the copies that
+/// migrations make.
+fn databases(state: &Path, room: u64) -> Result<bool, Fault> {
+    let (mut sound, mut room) = (true, room);
     for database in schemas::DATABASES {
         let path = state.join(database.path());
         let Some((version, bytes)) = look(&path)? else { continue };
@@ -74,8 +76,8 @@ fn databases(state: &Path) -> Result<bool, Fault> {
         sound &= fits;
         say("database", &format!("{}: {words}", path.display()));
     }
-    let free = statvfs(state).map_err(|error| at("cannot look at", state)(error.into()))?;
-    let free = free.blocks_available().saturating_mul(free.fragment_size());
+    let free = disk::free(state)
+        .ok_or_else(|| at("cannot look at the disk of", state)(io::Error::last_os_error()))?;
     let (free, room) = (free >> 20, room >> 20);
     if free < room {
         say("disk", &format!("{free} MiB are free below {}, and a start needs {room}", state.display()));

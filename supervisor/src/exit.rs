@@ -1,5 +1,6 @@
 //! How agentd ends: exit codes after sysexits.h, one line to standard error.
 
+use crate::journal;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -60,7 +61,7 @@ pub(crate) fn of(result: Result<(), Fault>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            say(&format!("agentd: {fault}"));
+            put(&journal::fault(&format!("agentd: {fault}")));
             ExitCode::from(fault.code())
         }
     }
@@ -68,7 +69,7 @@ pub(crate) fn of(result: Result<(), Fault>) -> ExitCode {
 
 /// Ends after a usage error: `EX_USAGE`.
 pub(crate) fn usage(what: &str) -> ExitCode {
-    say(&format!("agentd: {what}\ntry `agentd --help`"));
+    put(&journal::fault(&format!("agentd: {what}\ntry `agentd --help`")));
     ExitCode::from(64)
 }
 
@@ -78,7 +79,12 @@ pub(crate) fn print(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// One line to standard error. That it cannot be written is no reason to stop.
+/// One line to standard error, with its gravity where that is the journal.
 pub(crate) fn say(line: &str) {
-    drop(std::io::stderr().write_all(format!("{line}\n").as_bytes()));
+    put(&journal::line(line));
+}
+
+/// That it cannot be written is no reason to stop.
+fn put(text: &str) {
+    drop(std::io::stderr().write_all(text.as_bytes()));
 }

@@ -23,6 +23,9 @@ pub(crate) fn take(host: &mut Host, name: Name) {
                 Some(frame) => act(host, name, &frame, descriptors),
                 None => return stop::kill(host, name, "it sent what is no frame"),
             },
+            Err(error) if error.raw_os_error() == Some(nix::libc::EMSGSIZE) => {
+                return stop::kill(host, name, "it sent what is no frame");
+            }
             // At its end the process itself ends too, and its pidfd tells.
             Ok(None) | Err(_) => return,
         }
@@ -85,9 +88,10 @@ fn failing(host: &mut Host, name: Name, frame: &Frame) {
 fn attach(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     let [.., uid] = [frame.words[2]];
     let uid = u32::try_from(uid).unwrap_or(u32::MAX);
-    let answer = match descriptors.into_iter().next() {
-        Some(directory) => host.workspaces.attach(frame.id(0), directory, uid),
-        None => Answer::NotADirectory,
+    let mut descriptors = descriptors.into_iter();
+    let answer = match (descriptors.next(), descriptors.next()) {
+        (Some(directory), there) => host.workspaces.attach(frame.id(0), directory, there, uid),
+        (None, _) => Answer::NotADirectory,
     };
     done(host, answer);
 }

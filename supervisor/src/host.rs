@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::configure::{self, Configuration};
+use crate::disk::Disk;
 use crate::exit::{self, Fault};
 use crate::freeze::Frozen;
 use crate::logs::Logs;
@@ -11,7 +12,7 @@ use crate::process::Process;
 use crate::restart::History;
 use crate::runners::Runners;
 use crate::workspaces::Workspaces;
-use crate::{start, stop, wait};
+use crate::{clock, start, stop, wait};
 use confine::{Ids, probe};
 use manifest::Process as Name;
 use manifest::command::{HostState, Mode, ProcessState};
@@ -35,6 +36,9 @@ pub(crate) struct Host {
     pub(crate) runners: Runners,
     pub(crate) workspaces: Workspaces,
     pub(crate) logs: Logs,
+    pub(crate) disk: Disk,
+    /// How far every process's wall clock is off the machine's, ms; 0 but in tests.
+    pub(crate) clock_ms: i64,
     pub(crate) notify: Notify,
     pub(crate) listener: OwnedFd,
     pub(crate) signals: SignalFd,
@@ -67,6 +71,7 @@ pub(crate) fn now_ms() -> u64 {
 pub(crate) fn run(options: &Options) -> Result<(), Fault> {
     let began = Instant::now();
     let mut host = make(options)?;
+    clock::look(&mut host);
     let names: Vec<Name> = host.processes.iter().map(|process| process.row.process).collect();
     for name in names {
         start::start(&mut host, name)?;
@@ -141,6 +146,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
             runtime: None,
             fault: options.fault,
             weaken: options.weaken,
+            clock: options.clock.clone(),
         },
         mode,
         state: HostState::Starting,
@@ -148,6 +154,8 @@ fn make(options: &Options) -> Result<Host, Fault> {
         runners: Runners::default(),
         workspaces: Workspaces::default(),
         logs: Logs::new(log_folder, rotate, ids(Name::Control)),
+        disk: Disk::new(configuration.settings.disk_reserve),
+        clock_ms: 0,
         notify: Notify::from_environment(),
         listener: places::listener(&places.runtime, own_uid == 0)?,
         signals: signals().map_err(kernel("cannot take signals"))?,

@@ -6,12 +6,15 @@
 
 mod args;
 mod check;
+mod clock;
 mod configure;
+mod disk;
 mod edges;
 mod exit;
 mod frames;
 mod freeze;
 mod host;
+mod journal;
 mod logs;
 mod notify;
 mod places;

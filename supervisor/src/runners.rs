@@ -4,6 +4,7 @@
 use crate::exit::Fault;
 use crate::host::Host;
 use crate::places;
+use crate::workspaces::Attached;
 use confine::{Child, Ids, RunnerJail, passing};
 use manifest::Process as Name;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
@@ -146,11 +147,14 @@ fn try_launch(host: &Host, frame: &Frame) -> Result<Runner, Refusal> {
 }
 
 /// The workspace's directory: attached by its owner, or a folder of the host that is made when first needed.
-fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<OwnedFd, Refusal> {
+fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<Attached, Refusal> {
     let none = (Ended::NoWorkspace, nix::libc::ENOENT);
     if attached {
-        let directory = host.workspaces.get(id).ok_or(none)?;
-        return if host.mode == Mode::User { reopened(&directory).ok_or(none) } else { Ok(directory) };
+        let attached = host.workspaces.get(id).ok_or(none)?;
+        return match host.mode {
+            Mode::User => reopened(&attached.directory).map(here).ok_or(none),
+            Mode::System | Mode::Flat => Ok(attached),
+        };
     }
     let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = host.places.state.join("runner").join(name);
@@ -158,7 +162,12 @@ fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<OwnedFd, Refus
     if !path.exists() {
         places::folder(&path, 0o700, host.runner_ids).map_err(refused)?;
     }
-    places::open_folder(&path).map_err(refused)
+    places::open_folder(&path).map(here).map_err(refused)
+}
+
+/// A directory of agentd's own mount namespace.
+const fn here(directory: OwnedFd) -> Attached {
+    Attached { directory, there: None }
 }
 
 /// In mode user, agentd has a mount namespace of its own, and a directory that was opened outside it cannot be
@@ -171,7 +180,8 @@ fn reopened(directory: &OwnedFd) -> Option<OwnedFd> {
 }
 
 /// The workspace as the jail will see it, and whom the runner runs as.
-fn prepare(host: &Host, directory: &OwnedFd, slot: u16) -> io::Result<(OwnedFd, Option<Ids>)> {
+fn prepare(host: &Host, attached: &Attached, slot: u16) -> io::Result<(OwnedFd, Option<Ids>)> {
+    let Attached { directory, there } = attached;
     if host.mode == Mode::Flat {
         return flat(host, directory);
     }
@@ -180,7 +190,8 @@ fn prepare(host: &Host, directory: &OwnedFd, slot: u16) -> io::Result<(OwnedFd, 
     let stat = fstat(directory.as_fd())?;
     let (owner, ids) = ((stat.st_uid, stat.st_gid), Ids { uid: slot, gid: slot });
     // What the runner makes belongs to the workspace's owner on disk, and the slot's uid owns nothing there.
-    let tree = confine::id_mapped_tree(directory.as_fd(), owner, (slot, slot))?;
+    let tree =
+        confine::id_mapped_tree(directory.as_fd(), there.as_ref().map(AsFd::as_fd), owner, (slot, slot))?;
     Ok((tree, Some(ids)))
 }
 

@@ -5,7 +5,7 @@ use crate::exit::Fault;
 use crate::host::{Host, now_ms};
 use crate::logs::LogPipe;
 use crate::process::Life;
-use crate::tell;
+use crate::{clock, disk, tell};
 use confine::{ActorJail, passing};
 use manifest::Process as Name;
 use manifest::command::{Frame, Kind, ProcessState};
@@ -17,14 +17,14 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     let failed = |cause: String| Fault::Start { process: name.name(), cause };
     let (life, section) = launch(host, name).map_err(|cause| failed(cause.clone()))?;
     let armed = host.options.fault.filter(|(process, _)| *process == name).map_or(0, |(_, point)| point);
-    let mode = host.mode as u64;
+    let (mode, off) = (host.mode as u64, clock::word(host.clock_ms));
     let Some(process) = host.process_mut(name) else { return Ok(()) };
     process.generation += 1;
     process.state = ProcessState::Starting;
     process.due = None;
     process.life = Some(life);
     let armed = if process.generation == 1 { armed } else { 0 };
-    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed]), &[section.as_fd()]);
+    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off]), &[section.as_fd()]);
     edges::plumb(host, name).map_err(|cause| failed(cause.to_string()))?;
     hand_over(host, name);
     tell::process(host, name);
@@ -60,6 +60,7 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
 /// What only some processes get: control its listener and the state of everything, router the live runners.
 fn hand_over(host: &Host, name: Name) {
     let Some(process) = host.process(name) else { return };
+    disk::tell(host, name);
     match name {
         Name::Control => {
             process.tell(Frame::new(Kind::Listener, Name::Control), &[host.listener.as_fd()]);

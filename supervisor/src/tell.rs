@@ -9,6 +9,11 @@ pub(crate) fn process(host: &mut Host, name: Name) {
     if let (Some(control), Some(process)) = (host.process(Name::Control), host.process(name)) {
         control.tell(process.report(host.own_uid), &[]);
     }
+    self::host(host);
+}
+
+/// Tells everybody what has become of the host as a whole, if it is not as it was.
+pub(crate) fn host(host: &mut Host) {
     let state = state_of(host);
     if state != host.state {
         host.state = state;
@@ -38,8 +43,10 @@ fn state_of(host: &Host) -> HostState {
     let all_ready = host.processes.iter().all(|process| process.state == ProcessState::Ready);
     match host.state {
         HostState::Stopping => HostState::Stopping,
-        _ if all_ready => HostState::Ready,
+        // A host that begins on a disk that is low has begun: whoever waits for that is told so, and then the rest.
+        HostState::Starting if all_ready => HostState::Ready,
         HostState::Starting => HostState::Starting,
+        _ if all_ready && !host.disk.room.low => HostState::Ready,
         _ => HostState::Degraded,
     }
 }
@@ -49,8 +56,12 @@ fn tell_systemd(host: &Host) {
         HostState::Ready => host.notify.tell("READY=1\nSTATUS=ready"),
         HostState::Degraded => {
             let not_ready = host.processes.iter().filter(|process| process.state != ProcessState::Ready);
-            let names: Vec<_> = not_ready.map(crate::process::Process::name).collect();
-            host.notify.tell(&format!("STATUS=degraded: {} not ready", names.join(", ")));
+            let mut why: Vec<_> = not_ready.map(|process| format!("{} not ready", process.name())).collect();
+            let room = host.disk.room;
+            if room.low {
+                why.push(format!("disk: {} MiB free, {} are kept", room.free_mib, room.kept_mib));
+            }
+            host.notify.tell(&format!("STATUS=degraded: {}", why.join(", ")));
         }
         HostState::Stopping => host.notify.tell("STOPPING=1\nSTATUS=stopping"),
         HostState::Starting => {}

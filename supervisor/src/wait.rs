@@ -1,7 +1,7 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
 use crate::host::Host;
-use crate::{frames, freeze, runners, stop};
+use crate::{clock, disk, frames, freeze, runners, stop};
 use manifest::Process as Name;
 use manifest::command::Ended;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -116,6 +116,8 @@ fn reap(host: &mut Host) {
 
 fn clocks(host: &mut Host) {
     freeze::clocks(host);
+    clock::look(host);
+    disk::look(host);
     let now = Instant::now();
     let due: Vec<Name> = host
         .processes

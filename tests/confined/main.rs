@@ -1,4 +1,17 @@
 //! Confined: what only root can hold. `make test-confined` runs these, and fails where root is not there.
+// Machines are booted, and folders installed into, by the tools that people use for it.
+#![expect(clippy::disallowed_methods, reason = "tests start the real programs and machines")]
+
+#[cfg(test)]
+mod installed;
+#[cfg(test)]
+mod machine;
+#[cfg(test)]
+mod namespaces_off;
+#[cfg(test)]
+mod old_kernel;
+#[cfg(test)]
+mod systemd;
 
 use std::collections::BTreeSet;
 use tests::Host;

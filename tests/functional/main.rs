@@ -3,7 +3,9 @@
 
 mod approvals;
 mod backup;
+mod events;
 mod operations;
 mod queue;
 mod sandbox;
 mod turns;
+mod witness;

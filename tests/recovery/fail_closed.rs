@@ -91,7 +91,8 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
     nix::mount::mount(Some("tmpfs"), mount.path(), Some("tmpfs"), flags, options).unwrap();
     {
         let state = mount.path().join("state");
-        let host = Setup::default().config(SLOW).state(&state).start();
+        let config = format!("[host]\ndisk_reserve = 0\n{SLOW}");
+        let host = Setup::default().config(&config).state(&state).start();
         script(&state);
         let turn = host.say_with(&["--session", "slow", "--agent", "slow", "-m", "go on"]);
         host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);

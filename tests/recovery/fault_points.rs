@@ -1,5 +1,7 @@
 //! kill -9 at every step of a turn: each step is a fault point in the code, which ends its process in the first life.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tests::{Host, Setup};
 
 /// Every step of a turn with a tool that has an effect: process and point.
@@ -14,6 +16,7 @@ const POINTS: &[&str] = &[
     "router:router.take.asked",
     "router:router.emit.taken",
     "router:router.step.committed",
+    "router:router.finish.decided",
     "router:router.finish.recorded",
     "router:router.finish.committed",
     "router:router.delivered.committed",
@@ -56,6 +59,26 @@ fn a_death_at_any_step_loses_no_message_and_repeats_no_effect() {
         let messages = host.json(&["message", "list"]);
         assert_eq!(messages["messages"].as_array().map(Vec::len), Some(1), "{point}: {messages}");
         assert!(host.json(&["audit", "verify"])["ok"] == true, "{point}");
+        assert_eq!(host.recorded("turn_ended").len(), 1, "{point}: its end stands on the record once");
+    }
+}
+
+#[test]
+fn an_answer_whose_end_a_death_interrupts_is_not_cancelled_any_more_and_ends_once() {
+    for point in ["router:router.finish.decided", "router:router.finish.recorded"] {
+        let host = Setup::default().arguments(&["--fault", point]).start();
+        let turn = host.say("s", "echo: high water");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !died_once(&host, "router") {
+            assert!(Instant::now() < deadline, "{point} was never reached");
+            sleep(Duration::from_millis(2));
+        }
+        let _ = host.ask(&["stop", "--session", "s"]);
+        let ended = turn.ended();
+        assert_eq!(ended["end"], "answered", "{point}: {ended}");
+        let ends = host.recorded("turn_ended");
+        assert_eq!(ends.len(), 1, "{point}: {ends:?}");
+        assert_eq!(ends[0]["result"], "success", "{point}: {ends:?}");
     }
 }
 

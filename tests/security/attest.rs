@@ -31,3 +31,18 @@ fn attest_fails_on_a_weakened_process_and_names_it_and_what_differs() {
 fn attest_finds_nothing_on_a_host_that_is_as_its_table_says() {
     assert_eq!(differences(&[]), (Some(0), vec![]));
 }
+
+#[test]
+fn drift_is_an_alert_once_for_a_while_however_often_it_is_looked_at() {
+    let host = Setup::default().arguments(&["--weaken", "memory"]).start();
+    for looks in 1..=3 {
+        assert_eq!(host.ctl(&["attest"]).status.code(), Some(1));
+        assert_eq!(host.recorded("attest_drift").len(), looks);
+        let alerts = host.recorded("alert");
+        assert_eq!(alerts.len(), 1, "{alerts:?}");
+        let alert = alerts.first().unwrap();
+        assert_eq!((&alert["subject"], &alert["witness"]), (&"attest drift: memory".into(), &"audit".into()));
+        let critical = host.json(&["audit", "query", "--action", "alert", "--severity", "critical"]);
+        assert_eq!(critical["records"].as_array().map(Vec::len), Some(1));
+    }
+}

@@ -143,8 +143,9 @@ fn the_environment_is_minimal() {
 #[test]
 fn a_command_holds_null_and_two_pipes_and_nothing_else() {
     let host = Host::start();
-    // What `ls` shows is of the shell that waits for it.
-    let came = bash(&host, "ls -l /proc/$$/fd | sed -n 's/.* \\([0-9]*\\) -> \\([^:]*\\).*/\\1 \\2/p'; :");
+    // What `ls` shows is of the shell that waits for it, so that shell must not be making a pipe of its own.
+    let list = "ls -l /proc/$$/fd > /tmp/held; sed -n 's/.* \\([0-9]*\\) -> \\([^:]*\\).*/\\1 \\2/p' /tmp/held; :";
+    let came = bash(&host, list);
     assert_eq!(came.out, "0 /dev/null\n1 pipe\n2 pipe\n", "{}", came.err);
 }
 

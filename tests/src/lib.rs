@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A running host.
 pub struct Host {
     dir: TempDir,
+    state: PathBuf,
     bin: PathBuf,
     child: Child,
 }
@@ -111,7 +112,7 @@ impl Setup {
             .process_group(0)
             .spawn()
             .expect("agentd starts");
-        Host { dir, bin, child }
+        Host { dir, state, bin, child }
     }
 }
 
@@ -152,7 +153,7 @@ impl Host {
     /// Its state directory.
     #[must_use]
     pub fn state(&self) -> PathBuf {
-        self.dir.path().join("state")
+        self.state.clone()
     }
 
     /// Its control socket.

@@ -12,7 +12,8 @@ type Names = BTreeSet<String>;
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("manifest", &[]),
     ("toolset", &[]),
-    ("ipc-proto", &["manifest"]),
+    ("bus", &[]),
+    ("ipc-proto", &["bus", "manifest"]),
     ("address", &["ipc-proto"]),
     ("provenance", &["address", "ipc-proto"]),
     ("policy", &["address", "ipc-proto", "provenance", "toolset"]),

@@ -23,7 +23,7 @@ struct Rule {
 }
 
 /// The rules; no event counts for two.
-fn rules(config: &config::Alerts) -> [Rule; 4] {
+fn rules(config: &config::Alerts) -> [Rule; 5] {
     [
         Rule {
             name: "auth failures",
@@ -48,6 +48,12 @@ fn rules(config: &config::Alerts) -> [Rule; 4] {
             counts: |event| event.action == Action::MessageQuarantined,
             key: |event| text(event.session.as_ref()),
             bounds: config.quarantined,
+        },
+        Rule {
+            name: "disk low",
+            counts: |event| event.action == Action::DiskLow && event.result == Result3::Blocked,
+            key: |event| text(event.subject.as_ref()),
+            bounds: config.disk_low,
         },
     ]
 }
@@ -76,7 +82,7 @@ struct Seen {
 
 /// What was seen lately.
 pub(crate) struct Alerts {
-    rules: [Rule; 4],
+    rules: [Rule; 5],
     seen: HashMap<(&'static str, String), Seen>,
 }
 
@@ -226,6 +232,17 @@ mod tests {
         assert!(see(&mut alerts, MINUTE, of(1)).is_none());
         assert!(see(&mut alerts, MINUTE, of(2)).is_some());
         assert!(see(&mut alerts, 16 * MINUTE, of(1)).is_some());
+    }
+
+    #[test]
+    fn a_disk_that_runs_low_is_an_alert_and_one_that_has_room_again_is_none() {
+        let mut alerts = alerts();
+        let disk = |result| Event::new(Action::DiskLow, result).about("state");
+        let alert = see(&mut alerts, 0, disk(Result3::Blocked)).unwrap();
+        assert_eq!(alert.subject.unwrap().as_str(), "disk low: state");
+        assert!(see(&mut alerts, MINUTE, disk(Result3::Success)).is_none());
+        assert!(see(&mut alerts, 2 * MINUTE, disk(Result3::Blocked)).is_none(), "of the same, for a while");
+        assert!(see(&mut alerts, 20 * MINUTE, disk(Result3::Blocked)).is_some());
     }
 
     #[test]

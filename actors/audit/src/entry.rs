@@ -171,9 +171,9 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     (rest.len() < text.len()).then_some((value, rest))
 }
 
-/// Up to the closing quote; a name with an escaped quote in it is not a process's.
+/// Up to the closing quote, a few bytes away; a name with an escaped quote in it is not a process's.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (word, rest) = text.split_at_checked(memchr::memchr(b'"', text)?)?;
+    let (word, rest) = text.split_at_checked(text.iter().position(|byte| *byte == b'"')?)?;
     Some((word, rest.get(1..)?))
 }
 

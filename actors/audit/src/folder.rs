@@ -72,6 +72,13 @@ impl Folder {
         if durable { File::open(parent)?.sync_all() } else { Ok(()) }
     }
 
+    /// Makes durable what was written without.
+    pub(crate) fn settle(&self, path: &str) -> io::Result<()> {
+        let path = self.at(path);
+        File::open(&path)?.sync_all()?;
+        File::open(path.parent().unwrap_or(&self.0))?.sync_all()
+    }
+
     /// Removes a file; that it is gone already is no error.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
         match fs::remove_file(self.at(path)) {

@@ -71,13 +71,10 @@ impl Range {
 /// Lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).map_or('0', |digit| char::from(*digit));
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(*byte));
-    }
-    text
+    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or(b'0');
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    bytes.iter().for_each(|byte| text.extend_from_slice(&[digit(byte >> 4), digit(*byte)]));
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// A hash from 64 lower-case hex digits.

@@ -18,6 +18,9 @@ use std::io;
 
 /// The checkpoint's file.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
+/// Entries after which the note of the counts is written again. A start after a kill counts so many, in some
+/// milliseconds.
+const COUNT_NOTE: u64 = 8192;
 
 /// The open log.
 pub(crate) struct Log {
@@ -27,6 +30,8 @@ pub(crate) struct Log {
     pub(crate) tail: Tail,
     pub(crate) serials: Serials,
     pub(crate) counts: Counts,
+    /// Entries that the note of the counts covers.
+    pub(crate) noted: u64,
     /// Days whose digest is due.
     pub(crate) days: Vec<Closed>,
     /// Entries that the checkpoint on disk covers.
@@ -48,10 +53,10 @@ impl Log {
     }
 
     /// The index of an entry that is there, or on its way, already.
-    pub(crate) fn known(&self, witness: &Name, serial: Serial, batch: &Batch) -> Option<u64> {
+    pub(crate) fn known(&self, witness: &Name, serial: Serial, event: &Event, batch: &Batch) -> Option<u64> {
         let coming = batch.coming.iter().map(|(record, _)| record);
         let coming = coming.rev().find(|record| record.serial == serial && record.witness == *witness);
-        self.serials.index(witness, serial).or(coming.map(|record| record.index))
+        self.serials.index(witness, serial, event).or(coming.map(|record| record.index))
     }
 
     /// Adds an entry to a batch; it is not durable yet.
@@ -99,7 +104,7 @@ impl Log {
 
     fn keep(&mut self, record: &Record) {
         self.tiles.push(record.hash);
-        self.serials.keep(&record.witness, record.serial, record.index);
+        self.serials.keep(record);
         self.days.extend(self.counts.add(record));
     }
 
@@ -112,7 +117,8 @@ impl Log {
         self.commit(batch).1
     }
 
-    /// Closes the bundle that is full: its tile first, then its name.
+    /// Closes the bundle that is full: its tile first, then its name. The tile is made durable before the entries go
+    /// that it could be made again from, and not before: it would take two flushes of each bundle.
     fn close(&mut self) -> io::Result<()> {
         if !self.tiles.is_full() {
             return Ok(());
@@ -139,14 +145,24 @@ impl Log {
             self.folder.write(CHECKPOINT, note.as_bytes(), true)?;
             self.drop_partials(self.signed)?;
             self.signed = size;
-            // Durable too: without it a start counts every entry again.
-            self.folder.write(counts::FILE, self.counts.note(&self.keys.secret).as_bytes(), true)?;
+        }
+        if size - self.noted >= COUNT_NOTE || !self.folder.has(counts::FILE) {
+            self.note_counts()?;
         }
         while let Some(day) = self.days.first() {
             let root = self.tiles.root(day.size)?;
             let (file, note) = digest::of(day, &root, &self.keys.secret);
             self.folder.write(&file, note.as_bytes(), true)?;
             self.days.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Writes the note of the counts: without it a start counts every entry again.
+    pub(crate) fn note_counts(&mut self) -> io::Result<()> {
+        if self.counts.size != self.noted || !self.folder.has(counts::FILE) {
+            self.folder.write(counts::FILE, self.counts.note(&self.keys.secret).as_bytes(), true)?;
+            self.noted = self.counts.size;
         }
         Ok(())
     }
@@ -216,7 +232,7 @@ impl Log {
 /// the next start.
 impl Drop for Log {
     fn drop(&mut self) {
-        if let Err(error) = self.sign() {
+        if let Err(error) = self.sign().and_then(|()| self.note_counts()) {
             tracing::error!(%error, "no checkpoint at the stop; the next start signs one");
         }
     }
@@ -308,8 +324,9 @@ mod tests {
         append(&mut opened(folder.path()), 3);
         let log = opened(folder.path());
         let serial = Serial { life: 0, number: 2 };
-        assert_eq!(log.known(&Name::clip("router"), serial, &Batch::default()), Some(1));
-        assert_eq!(log.known(&Name::clip("gate"), serial, &Batch::default()), None);
+        let event = Event::new(Action::TurnStarted, Result3::Success);
+        assert_eq!(log.known(&Name::clip("router"), serial, &event, &Batch::default()), Some(1));
+        assert_eq!(log.known(&Name::clip("gate"), serial, &event, &Batch::default()), None);
     }
 
     #[test]

@@ -128,6 +128,7 @@ fn read_tail(
         tail,
         serials: Serials::default(),
         counts: Counts::default(),
+        noted: 0,
         days: Vec::new(),
         signed: size,
         own,
@@ -149,7 +150,7 @@ fn before(folder: &Folder, closed: u64) -> io::Result<Vec<Record>> {
 fn begin(found: Found) -> Result<Log, OpenLogFault> {
     let Found { mut log, cut, newest } = found;
     for record in &newest {
-        log.serials.keep(&record.witness, record.serial, record.index);
+        log.serials.keep(record);
     }
     recount(&mut log)?;
     if cut > 0 {
@@ -178,6 +179,7 @@ fn recount(log: &mut Log) -> io::Result<()> {
     let note = log.folder.read_text(counts::FILE, NOTE).ok().flatten();
     let counted = note.and_then(|note| Counts::read(&note, &log.keys.trusted));
     log.counts = counted.filter(|counts| counts.size <= log.entries()).unwrap_or_default();
+    log.noted = log.counts.size;
     let mut meanings = Meanings::default();
     while log.counts.size < log.entries() {
         let (from, index) = (log.counts.size, log.counts.size / WIDTH);

@@ -131,6 +131,9 @@ fn seal(log: &mut Log, past: &[Past]) -> io::Result<()> {
     event.bytes = past.iter().map(|bundle| bundle.bytes).sum();
     log.append_own(event)?;
     log.sign()?;
+    // From here on nothing can be counted or hashed again from them.
+    log.note_counts()?;
+    past.iter().try_for_each(|bundle| log.folder.settle(&tile::path(0, bundle.index)))?;
     past.iter().try_for_each(|bundle| log.folder.remove(&tile::bundle_path(bundle.index)))
 }
 

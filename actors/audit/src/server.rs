@@ -15,6 +15,7 @@ use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
 use ractor::{ActorRef, RpcReplyPort};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 use tarpc::context::Context;
 use tokio::sync::watch;
@@ -46,13 +47,13 @@ impl Actor for Auditor {
     }
 
     async fn serve(&self, edge: Edge) {
-        let server = Server {
+        let way = Way {
             witness: Name::clip(edge.caller().name()),
             writer: self.writer.clone(),
             entries: self.entries.clone(),
             folder: self.folder.clone(),
         };
-        edge.serve(FRAME_BOUND, server.serve()).await;
+        edge.serve(FRAME_BOUND, Server(Rc::new(way)).serve()).await;
     }
 }
 
@@ -67,8 +68,12 @@ impl Auditor {
     }
 }
 
+/// The serving end of one edge: cloned for each call.
 #[derive(Clone)]
-struct Server {
+struct Server(Rc<Way>);
+
+/// What its calls need.
+struct Way {
     witness: Name,
     writer: ActorRef<Message>,
     entries: watch::Receiver<u64>,
@@ -81,7 +86,7 @@ impl Server {
         message: impl FnOnce(RpcReplyPort<Result<T, AuditError>>) -> Message,
     ) -> Result<T, AuditError> {
         let (reply, answer) = ractor::concurrency::oneshot();
-        self.writer.cast(message(reply.into())).map_err(|_| AuditError::NotDurable)?;
+        self.0.writer.cast(message(reply.into())).map_err(|_| AuditError::NotDurable)?;
         answer.await.map_err(|_| AuditError::NotDurable)?
     }
 
@@ -101,26 +106,28 @@ impl Server {
 
 impl Audit for Server {
     async fn append(self, _: Context, serial: Serial, event: Event) -> Result<Receipt, AuditError> {
-        let witness = self.witness.clone();
+        let witness = self.0.witness.clone();
         self.ask(|reply| Message::Append(witness, serial, Box::new(event), reply)).await
     }
 
     async fn tail(
-        mut self,
+        self,
         _: Context,
         from: u64,
         max: u16,
         wait_ms: u32,
     ) -> Result<List<Record, TAIL>, AuditError> {
         let wait = Duration::from_millis(wait_ms.min(WAIT).into());
+        let mut entries = self.0.entries.clone();
         // That none came in time is an empty answer.
-        let _ = tokio::time::timeout(wait, self.entries.wait_for(|entries| *entries > from)).await;
+        let _ = tokio::time::timeout(wait, entries.wait_for(|entries| *entries > from)).await;
         self.with(move |log| log.read(from, usize::from(max))).await
     }
 
     async fn verify(self, _: Context) -> Result<Report, AuditError> {
-        let mut check = match Check::begin(&self.folder, None, None) {
-            Ok(check) => check,
+        // On the heap: every call of every method has room for the largest of their futures.
+        let mut check = match Check::begin(&self.0.folder, None, None) {
+            Ok(check) => Box::new(check),
             Err(fault) => return Ok(broken(0, [0; 32], &fault.message)),
         };
         while check.step() {
@@ -186,7 +193,6 @@ mod tests {
     use ipc_proto::audit::{Action, AuditClient, Result3, method};
     use kit::Link;
     use std::path::Path;
-    use std::rc::Rc;
     use tokio::net::UnixStream;
 
     /// A link to audit over the log of this folder, as control's: it may call every method.

@@ -60,12 +60,13 @@ impl Tiles {
         self.leaves().len() as u64 >= WIDTH
     }
 
-    /// Writes the full tile of leaves, and those above that it fills; nothing in memory changes.
+    /// Writes the full tile of leaves, and those above that it fills; nothing in memory changes, and what is lost of
+    /// them is made again from what is below.
     pub(crate) fn write_full(&self) -> io::Result<()> {
         let mut filled = self.leaves().to_vec();
         for level in 0..LEVELS {
             let index = self.closed >> (8 * level);
-            self.folder.write(&tile::path(level, index), &tile::encode(&filled), true)?;
+            self.folder.write(&tile::path(level, index), &tile::encode(&filled), false)?;
             let above = self.edge.get(level + 1).map_or(&[][..], Vec::as_slice);
             if above.len() as u64 + 1 < WIDTH {
                 break;

@@ -127,7 +127,7 @@ impl State {
             return false;
         };
         let first = self.waiting.is_empty();
-        let known = log.known(&witness, serial, &self.batch);
+        let known = log.known(&witness, serial, &event, &self.batch);
         let add = || log.add(&mut self.batch, kit::now_ms(), witness, serial, event);
         match known.map_or_else(add, Ok) {
             Ok(index) => self.waiting.push((index, reply)),

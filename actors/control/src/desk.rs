@@ -3,6 +3,7 @@
 
 mod agentd;
 mod board;
+pub(crate) mod disk;
 mod refusals;
 
 use agentd::Agentd;

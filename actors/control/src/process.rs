@@ -1,12 +1,12 @@
 //! The process: what it is configured with, and what agentd tells it. It opens no file before the seal; it must
 //! not take anybody in before it knows every process's state.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, disk};
 use crate::door;
 use ipc_proto::config;
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
-use manifest::command::{Frame, Kind};
+use manifest::command::{Frame, Kind, Room};
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -44,6 +44,7 @@ impl Actor for Controller {
             },
             Kind::ProcessState | Kind::HostState => self.desk.board.borrow_mut().take(&frame),
             Kind::Done => self.desk.agentd.done(&frame),
+            Kind::Disk => disk::hear(&self.desk, Room::of(&frame).unwrap_or_default()),
             _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
         }
     }

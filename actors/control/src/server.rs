@@ -119,8 +119,8 @@ impl Control for Caller {
         self.pause_queue(session, paused).await
     }
 
-    async fn stop(self, _: Context, session: Option<SessionName>) -> Answer<Stopped> {
-        self.stop_turns(session).await
+    async fn stop(self, _: Context, session: Option<SessionName>, again: bool) -> Answer<Stopped> {
+        self.stop_turns(session, again).await
     }
 
     async fn queue(self, _: Context) -> Answer<QueueInfo> {

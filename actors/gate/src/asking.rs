@@ -219,6 +219,9 @@ async fn approved(
         let note = "the policies changed after this was asked; ask for it again";
         return refuse(shared, active, settling, question, State::Approved, note).await;
     }
+    if let Err(refusal) = decide::has_room(shared, &released.call.tool) {
+        return refuse(shared, active, settling, question, State::Approved, &refusal.to_string()).await;
+    }
     let context = &mut active.context;
     let same = args_of(&released.call).is_some_and(|args| {
         let verdict = decide::by_policy(shared, context, &released.call.tool, &args, Class::Public);

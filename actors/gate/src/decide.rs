@@ -8,6 +8,7 @@ use crate::host::Shared;
 use crate::scan;
 use ipc_proto::approval::Question;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::capability::Effect;
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::label::{Class, Label};
 use ipc_proto::router::{CallVerdict, Released, Why};
@@ -15,6 +16,7 @@ use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Name, Text};
+use manifest::command::Room;
 use policy::{Call, Decision, Passage, Verdict};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -38,6 +40,8 @@ pub(crate) enum Refusal {
     Policy { reason: String, policies: String },
     #[error("a person must be asked, and the action is too long to be shown")]
     Unshowable,
+    #[error("disk: {free_mib} MiB free, {kept_mib} are kept; nothing new takes effect until there is room")]
+    NoRoom { free_mib: u32, kept_mib: u32 },
 }
 
 impl Refusal {
@@ -52,6 +56,7 @@ impl Refusal {
             Self::HeldSecret => "a secret of the host in the arguments",
             Self::Policy { .. } => "policy",
             Self::Unshowable => "too long to be shown to a person",
+            Self::NoRoom { .. } => "disk low",
         }
     }
 }
@@ -78,7 +83,8 @@ pub(crate) async fn decide(
     call: ToolCall,
 ) -> Result<Decided, GateError> {
     context.asked += 1;
-    let judged = match by_rules(context, &call) {
+    let rules = by_rules(context, &call).and_then(|args| has_room(shared, &call.tool).map(|()| args));
+    let judged = match rules {
         Err(refusal) => refused(shared, context, refusal),
         Ok(args) => judge(shared, context, &call, &args).await?,
     };
@@ -115,6 +121,14 @@ fn by_rules(context: &TurnContext, call: &ToolCall) -> Result<Map<String, Value>
         Value::Object(args) => Ok(args),
         _ => Err(Refusal::Schema("the arguments are not an object".to_owned())),
     }
+}
+
+/// What only reads goes on while the disk is low; whatever else a tool does does not begin. What was begun has the
+/// room that is kept.
+pub(crate) fn has_room(shared: &Shared, tool: &str) -> Result<(), Refusal> {
+    let Room { low, free_mib, kept_mib } = shared.disk();
+    let reads = shared.catalogue.get(tool).is_some_and(|capability| capability.effect == Effect::Read);
+    if low && !reads { Err(Refusal::NoRoom { free_mib, kept_mib }) } else { Ok(()) }
 }
 
 /// The scanner's word and policy's.

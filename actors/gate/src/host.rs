@@ -13,6 +13,7 @@ use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::web::WebClient;
 use kit::{Link, Recorder};
+use manifest::command::Room;
 use policy::{Catalogue, Engine};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     /// What decides: a decision never waits for a change.
     engine: Arc<RwLock<Arc<Engine>>>,
     pub(crate) quotas: Arc<Mutex<Quotas>>,
+    /// The room on the disk, as agentd told it last.
+    disk: Arc<RwLock<Room>>,
     /// The runner of each turn: who takes a turn up replaces the one before.
     runners: Arc<Mutex<HashMap<TurnId, watch::Sender<bool>>>>,
 }
@@ -70,6 +73,7 @@ impl Shared {
             engine: Arc::new(RwLock::new(opened.policies.engine())),
             policies: Arc::new(tokio::sync::Mutex::new(opened.policies)),
             quotas: Arc::default(),
+            disk: Arc::default(),
             runners: Arc::default(),
         }
     }
@@ -101,6 +105,16 @@ impl Shared {
     /// Lets another engine decide from now on.
     pub(crate) fn swap(&self, engine: Arc<Engine>) {
         *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
+    }
+
+    /// agentd says how much room the disk has.
+    pub(crate) fn hear_of_disk(&self, room: Room) {
+        *self.disk.write().unwrap_or_else(PoisonError::into_inner) = room;
+    }
+
+    /// The room on the disk.
+    pub(crate) fn disk(&self) -> Room {
+        *self.disk.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts an event on the record; without it, nothing may happen.

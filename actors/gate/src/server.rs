@@ -13,8 +13,10 @@ use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use kit::{Edge, Host, OpenFault, Place};
 use manifest::Process;
+use manifest::command::{Frame, Room};
 use policy::Catalogue;
 use ractor::{Actor, ActorRef, RpcReplyPort};
+use std::os::fd::OwnedFd;
 use tarpc::context::Context;
 
 /// The process.
@@ -50,6 +52,12 @@ impl kit::Actor for Gate {
             tokio::task::spawn_local(operators::record_broken(shared.clone()));
         }
         Self { shared }
+    }
+
+    fn notice(&self, frame: Frame, _: Vec<OwnedFd>) {
+        if let Some(room) = Room::of(&frame) {
+            self.shared.hear_of_disk(room);
+        }
     }
 
     async fn serve(&self, edge: Edge) {

@@ -7,10 +7,10 @@ use crate::serving::serve_calls;
 use ipc_proto::Fault;
 use manifest::Process;
 use serde::{Serialize, de::DeserializeOwned};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::rc::Rc;
 use tarpc::server::Serve;
-use tarpc::{ChannelError, RequestName, ServerError, context::Context};
+use tarpc::{RequestName, ServerError, context::Context};
 use tokio::net::UnixStream;
 
 /// Calls of one connection that are served at once; more wait in its socket, which is the back-pressure.
@@ -64,8 +64,9 @@ impl Edge {
             }
         };
         let checked = Checked { handler, me: self.me, caller, counters: Rc::clone(&self.counters) };
-        let ended = serve_calls(transport, AT_ONCE, |request| request.execute(checked.clone())).await;
-        match ended.as_ref().err().map(kind) {
+        let serve = |context, request| checked.clone().serve(context, request);
+        let ended = serve_calls(transport, AT_ONCE, serve).await;
+        match ended.err().map(|error| error.kind()) {
             Some(ErrorKind::InvalidData | ErrorKind::TimedOut) => {
                 self.counters.refuse();
                 tracing::warn!(caller = caller.name(), "connection ended: not a message of the interface");
@@ -79,13 +80,6 @@ impl Edge {
             // The caller went away.
             _ => {}
         }
-    }
-}
-
-fn kind(fault: &ChannelError<io::Error>) -> ErrorKind {
-    match fault {
-        ChannelError::Read(cause) | ChannelError::Ready(cause) => cause.kind(),
-        ChannelError::Write(cause) | ChannelError::Flush(cause) | ChannelError::Close(cause) => cause.kind(),
     }
 }
 
@@ -108,7 +102,7 @@ impl<S: Serve> Serve for Checked<S> {
         if !manifest::allowed(self.caller, self.me, method) {
             self.counters.refuse();
             tracing::warn!(caller = self.caller.name(), method, reason = "not-allowed", "refused");
-            return Err(ServerError::new(io::ErrorKind::PermissionDenied, String::new()));
+            return Err(ServerError::new(ErrorKind::PermissionDenied, String::new()));
         }
         self.counters.time(self.handler.serve(context, request)).await
     }

@@ -6,6 +6,7 @@
 mod actor;
 #[doc(hidden)]
 pub mod bench;
+mod clock;
 mod counters;
 mod descriptors;
 mod edge;
@@ -21,6 +22,7 @@ mod stubs;
 mod supervisor;
 
 pub use actor::{Actor, Host, OpenFault, Place};
+pub use clock::now_ms;
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;
 pub use lines::answer_lines;
@@ -30,12 +32,3 @@ pub use run::run;
 pub use serving::serve_calls;
 pub use stubs::Stub;
 pub use supervisor::Supervisor;
-
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The wall clock, unix ms.
-#[must_use]
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}

@@ -28,15 +28,21 @@ type Raise = Box<dyn Fn(UnixStream, u64)>;
 /// A typed link to one callee.
 pub struct Link<C> {
     up: watch::Receiver<Up<C>>,
+    /// What a call is sent with but for its deadline; there are no spans that it could tell of.
+    context: tarpc::context::Context,
 }
 
 impl<C> Clone for Link<C> {
     fn clone(&self) -> Self {
-        Self { up: self.up.clone() }
+        Self { up: self.up.clone(), context: self.context }
     }
 }
 
 impl<C: Stub> Link<C> {
+    fn over(up: watch::Receiver<Up<C>>) -> Self {
+        Self { up, context: tarpc::context::current() }
+    }
+
     /// Asks. `ask` may run twice, so it clones what it sends.
     ///
     /// # Errors
@@ -50,7 +56,7 @@ impl<C: Stub> Link<C> {
         let mut lost = None;
         loop {
             let (generation, client) = self.up(lost, deadline).await?;
-            let mut context = tarpc::context::current();
+            let mut context = self.context;
             context.deadline = deadline;
             match ask(client, context).await {
                 Ok(reply) => return Ok(reply),
@@ -113,7 +119,7 @@ impl Links {
         let slot = slots.entry(C::CALLEE).or_default();
         if let Some(up) = slot.receiver.as_ref().and_then(|any| any.downcast_ref::<watch::Receiver<Up<C>>>())
         {
-            return Link { up: up.clone() };
+            return Link::over(up.clone());
         }
         let (sender, up) = watch::channel(None);
         let (sender, me) = (Rc::new(sender), self.me);
@@ -125,7 +131,7 @@ impl Links {
         }
         slot.receiver = Some(Box::new(up.clone()));
         slot.raise = Some(raise);
-        Link { up }
+        Link::over(up)
     }
 
     /// Takes up a fresh edge to `callee`.

@@ -98,9 +98,10 @@ fn start_frame(control: &OwnedFd) -> Result<(Mode, Vec<u8>), StartFault> {
     let Ok(Some((bytes, descriptors))) = received else { return Err(StartFault::NoStart("nothing came")) };
     let frame = Frame::decode(&bytes).filter(|frame| frame.kind == Kind::Start);
     let frame = frame.ok_or(StartFault::NoStart("not a start frame"))?;
-    let [mode, armed, ..] = frame.words;
+    let [mode, armed, clock, ..] = frame.words;
     let mode = Mode::from_number(mode).ok_or(StartFault::NoStart("unknown mode"))?;
     crate::fault::arm(armed);
+    crate::clock::step(clock);
     let section = descriptors.into_iter().next().ok_or(StartFault::NoStart("no section"))?;
     let mut text = Vec::new();
     File::from(section)
@@ -162,6 +163,10 @@ fn take<A: Actor>(
     frame: Frame,
     descriptors: Vec<OwnedFd>,
 ) {
+    if frame.kind == Kind::Clock {
+        let [word, ..] = frame.words;
+        return crate::clock::step(word);
+    }
     if frame.kind != Kind::Edge {
         actor.notice(frame, descriptors);
         return;

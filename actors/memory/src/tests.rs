@@ -3,6 +3,7 @@
 mod disk_full;
 mod forgetting;
 mod isolation;
+mod migrating;
 mod opening;
 mod storing;
 

@@ -30,8 +30,12 @@ pub(crate) struct Approvals {
     expiring: HashSet<ApprovalId>,
     /// When the next one ends by itself, unix ms.
     next_ms: Option<u64>,
-    /// Not before then: the record or the disk was away.
+    /// Every end by time is on the record, as far as is known.
+    all_recorded: bool,
+    /// Not before then: the record was asked just now, or is away.
     not_before: Option<Instant>,
+    /// Not before then: the disk was away.
+    stuck_until: Option<Instant>,
 }
 
 impl Desk {
@@ -125,22 +129,48 @@ impl Desk {
     }
 
     /// Ends what nobody answered in time, and what was approved and not used in time. It is a no from that moment
-    /// on; that it is on the record and in its row follows.
+    /// on, whatever the clock says later; that it is on the record follows.
     pub(crate) fn expire_approvals(&mut self) {
+        let stuck = self.approvals.stuck_until.is_some_and(|at| at > self.now.at);
+        let over = self.approvals.next_ms.is_some_and(|next| next <= self.now.ms);
+        if over
+            && !stuck
+            && let Err(fault) = self.lapse()
+        {
+            tracing::error!(%fault, "questions that ended could not be stored");
+            self.approvals.stuck_until = Some(self.now.at + PAUSE);
+        }
         let early = self.approvals.not_before.is_some_and(|at| at > self.now.at);
-        if early || self.approvals.next_ms.is_none_or(|next| next > self.now.ms) {
+        if early || self.approvals.all_recorded {
             return;
         }
         self.approvals.not_before = Some(self.now.at + PAUSE);
-        match self.store.overdue_approvals(self.now.ms) {
-            Ok(overdue) => overdue.into_iter().for_each(|asked| self.expire(asked)),
+        match self.store.lapsed_approvals() {
+            Ok(lapsed) => {
+                self.approvals.all_recorded = lapsed.is_empty();
+                lapsed.into_iter().for_each(|asked| self.expire(asked));
+            }
             Err(fault) => tracing::error!(%fault, "the questions cannot be read"),
         }
     }
 
-    fn expire(&mut self, asked: Asked) {
+    /// Makes durable what is over by now: a clock that is stepped back does not open it again.
+    fn lapse(&mut self) -> Result<(), StoreFault> {
+        let mut over = self.store.overdue_approvals(self.now.ms)?;
         // An answer that came in time is on its way to the record.
-        if self.approvals.answering.contains_key(&asked.id) || !self.approvals.expiring.insert(asked.id) {
+        over.retain(|asked| !self.approvals.answering.contains_key(&asked.id));
+        if over.is_empty() {
+            return Ok(());
+        }
+        self.store.commit(|tx| over.iter().try_for_each(|asked| tx.lapse(asked.id)))?;
+        kit::fault_point!("router.approval.lapsed");
+        (self.approvals.all_recorded, self.approvals.not_before) = (false, None);
+        self.look_ahead();
+        Ok(())
+    }
+
+    fn expire(&mut self, asked: Asked) {
+        if !self.approvals.expiring.insert(asked.id) {
             return;
         }
         self.wake_asker(asked.id);

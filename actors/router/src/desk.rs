@@ -18,6 +18,7 @@ use ipc_proto::audit::Event;
 use ipc_proto::config;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{MessageState, RouterError};
+use manifest::command::Room;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -98,6 +99,10 @@ pub(crate) struct Desk {
     pub(crate) approvals: Approvals,
     pub(crate) pauses: Pauses,
     pub(crate) events: Events,
+    /// The room on the disk, as agentd told it last.
+    pub(crate) disk: Room,
+    /// Ends that were decided, and not done, when this process died before: a stop that is asked again counts them.
+    pub(crate) found_ending: Vec<(Head, String)>,
     /// When the leases were looked at last.
     pub(crate) looked: Instant,
     /// What is to be done outside, in order.
@@ -126,6 +131,8 @@ impl Desk {
             approvals: Approvals::default(),
             pauses,
             events: Events::default(),
+            disk: Room::default(),
+            found_ending: Vec::new(),
             looked: now.at,
             errands: Vec::new(),
             live: BTreeMap::new(),
@@ -185,6 +192,12 @@ impl Desk {
         Arc::clone(&self.depth)
     }
 
+    /// Time has gone on, or was stepped: what is over by it is so before anybody asks.
+    pub(crate) fn at(&mut self, now: Moment) {
+        self.now = now;
+        self.expire_approvals();
+    }
+
     /// Does what is due, and begins what can begin.
     pub(crate) fn tick(&mut self) {
         let now = self.now.at;
@@ -200,7 +213,6 @@ impl Desk {
         for seq in due {
             self.go_on(seq);
         }
-        self.expire_approvals();
         self.repeat_kills();
         self.look_at_leases();
         self.audience_tick();

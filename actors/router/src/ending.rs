@@ -1,11 +1,10 @@
 //! How a turn ends: what it came to goes on the record, then its last state and the outbox row become durable in
 //! one change, and only then is anybody told. A turn ends once; whoever comes second is told so.
 //!
-//! An end that is this process's own word is decided durably before all that: after a death in between it is gone on
-//! with, and no other end can come of it. One that is the gate's word is said again by the gate.
+//! An end is decided durably before all that: after a death in between it is gone on with, and no other end can come of
+//! it. What is put on the record again then is one entry with what is there.
 
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
-use crate::events::About;
 use crate::queue::Port;
 use crate::state;
 use crate::store::{Decided, Pass, StoreFault};
@@ -32,8 +31,8 @@ pub(crate) struct Closing {
     pub(crate) finished: Finished,
     /// Why, for the trace.
     note: String,
-    /// It is this process's own word, and not durable yet: it is not put on the record before it is, or a death in
-    /// between could lead to another end of the same turn.
+    /// It is not durable yet: it is not put on the record before it is, or a death in between could lead to another
+    /// end of the same turn.
     undecided: bool,
     /// It is on the record.
     recorded: bool,
@@ -41,6 +40,11 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
+    /// Whether a stop with this note has decided it.
+    pub(crate) fn is_stop(&self, note: &str) -> bool {
+        self.finished.end == End::Cancelled && self.note == note
+    }
+
     /// One more is to be told.
     pub(crate) fn wait(&mut self, told: Told) {
         self.waiting.push(told);
@@ -59,9 +63,9 @@ impl Desk {
         match &mut live.phase {
             Phase::Ending(closing) if is_same(&closing.finished, &finished) => closing.wait(told(port)),
             // Once more, for a runner that died while its answer was under way.
-            Phase::Running(_) | Phase::Fallen(_) => self.end(seq, finished, "", false, Some(told(port))),
+            Phase::Running(_) | Phase::Fallen(_) => self.end(seq, finished, "", true, Some(told(port))),
             Phase::Queued | Phase::Starting if live.head.attempts > 0 => {
-                self.end(seq, finished, "", false, Some(told(port)));
+                self.end(seq, finished, "", true, Some(told(port)));
             }
             _ => drop(port.send(Self::no_turn())),
         }
@@ -120,7 +124,14 @@ impl Desk {
     /// Goes on with what was decided before this process died.
     pub(crate) fn go_on_with_ends(&mut self) -> Result<(), StoreFault> {
         for Decided { seq, end, note } in self.store.decided_ends()? {
+            if end == End::Cancelled {
+                let found = self.live(seq).map(|live| (live.head.clone(), note.clone()));
+                self.found_ending.extend(found);
+            }
             self.end_as_decided(seq, end, &note, true, None);
+        }
+        for (seq, finished, note) in self.store.decided_answers()? {
+            self.end(seq, finished, &note, false, None);
         }
         Ok(())
     }
@@ -153,10 +164,12 @@ impl Desk {
             return self.commit_end(seq);
         }
         if closing.undecided {
-            let (end, note) = (closing.finished.end.clone(), closing.note.clone());
-            if !self.decide(&[Decided { seq, end, note }]) {
+            let (finished, note) = (closing.finished.clone(), closing.note.clone());
+            if let Err(fault) = self.store.commit(|tx| tx.decide_answer(seq, &finished, &note)) {
+                tracing::error!(%fault, "an end could not be decided durably; it waits");
                 return self.end_waits(seq);
             }
+            kit::fault_point!("router.finish.decided");
         }
         let Some(Live { head, phase: Phase::Ending(closing), .. }) = self.live(seq) else { return };
         closing.undecided = false;
@@ -203,15 +216,10 @@ impl Desk {
         });
         self.admission.leave(seq);
         self.lanes.leave(head.session, seq);
-        if to == MessageState::Answered {
-            let about = About {
-                session: Some(head.session),
-                turn: Some(head.turn),
-                message: Some(head.id),
-                subject: Some(&head.channel),
-                detail: None,
-            };
-            self.tell(EventName::MessageSent, &about);
+        match to {
+            MessageState::Answered => self.tell_where(&head, EventName::MessageSent, None),
+            MessageState::Recalled => self.tell_where(&head, EventName::MessageRecalled, None),
+            failed => self.tell_where(&head, EventName::MessageFailed, Some(failed.name())),
         }
         self.voided(&open);
         self.ring_ends(head.turn, finished);

@@ -1,4 +1,4 @@
-//! The seeds' eight named events: a bounded ring in memory that whoever observes the host reads. It is no record
+//! The named events, the seeds' eight among them: a bounded ring in memory that whoever observes the host reads. It is no record
 //! and no part of a turn: what is lost with the process is lost here, never in the queue.
 
 use ipc_proto::List;

@@ -10,7 +10,7 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{End, MessageState, TurnEvent};
+use ipc_proto::router::{End, EventName, MessageState, TurnEvent};
 use manifest::Process;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
 use std::collections::{HashMap, HashSet};
@@ -110,7 +110,7 @@ fn follows(how: Option<Ended>, code: u64) -> Follows {
 impl Desk {
     /// Starts turns while there are lanes with something to start.
     pub(crate) fn start_next(&mut self) {
-        if !self.runners.known {
+        if !self.runners.known || self.disk_has_room().is_err() {
             return;
         }
         while let Some(seq) = self.next() {
@@ -189,6 +189,7 @@ impl Desk {
             tx.pass(&pass)
         })?;
         kit::fault_point!("router.start.committed");
+        self.tell_where(&head, EventName::MessageProcessing, None);
         let (now, due) = (self.now.at, self.overdue_at(&head));
         self.ring_begins(head.turn, head.attempts);
         self.errands.push(Errand::Launch(Launch {

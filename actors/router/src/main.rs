@@ -7,6 +7,7 @@ mod audience;
 mod calls;
 mod clock;
 mod desk;
+mod disk;
 mod ending;
 mod errands;
 mod events;

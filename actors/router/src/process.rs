@@ -10,7 +10,7 @@ use ipc_proto::ids::TurnId;
 use ipc_proto::router::{FRAME_BOUND, Router as _};
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
-use manifest::command::{Ended, Frame, Kind};
+use manifest::command::{Ended, Frame, Kind, Room};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +60,10 @@ impl Actor for Router {
                 queue.tell(move |desk| desk.runner_ended(turn, Ended::from_number(how), code))
             }
             Kind::Plumbed => queue.tell(Desk::runners_known),
+            Kind::Disk => {
+                let room = Room::of(&frame).unwrap_or_default();
+                queue.tell(move |desk| desk.hear_of_disk(room));
+            }
             _ => {}
         }
     }

@@ -44,7 +44,7 @@ impl Actor for Keeper {
         task: Task,
         (desk, errands): &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        desk.now = Moment::now();
+        desk.at(Moment::now());
         match task {
             Task::Do(work) => work(desk),
             Task::Tick => desk.tick(),

@@ -10,7 +10,7 @@ use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
 use ipc_proto::ids::SessionId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::router::{End, MessageState, Task};
+use ipc_proto::router::{End, EventName, MessageState, Task};
 use ipc_proto::scanner::{Crossing, Judgement, Profile, Subject, Verdict};
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -164,6 +164,7 @@ impl Desk {
             live.head.state = MessageState::Queued;
             live.phase = Phase::Queued;
         }
+        self.tell_where(&head, EventName::MessageQueued, None);
         self.lanes.clear(head.session, seq);
         Ok(())
     }

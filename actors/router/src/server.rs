@@ -200,8 +200,9 @@ impl Router for RouterServer {
         user: Option<UserId>,
         by: Name,
         session: Option<SessionName>,
+        again: bool,
     ) -> Reply<Stopped> {
-        self.when_recorded(move |desk, port| desk.stop(user, &by, session, port)).await
+        self.when_recorded(move |desk, port| desk.stop((user, &by), session, again, port)).await
     }
 
     async fn queue(self, _: Context, user: Option<UserId>) -> Reply<QueueInfo> {

@@ -12,6 +12,7 @@ use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{MessageId, TurnId, UserId};
 use ipc_proto::router::{End, MessageState, RouterError, SessionName, Stopped};
 use ipc_proto::{Name, Text};
+use std::collections::BTreeMap;
 
 /// What was said in a message that is taken back.
 pub(crate) type SaidPort = Port<Result<Text<TEXT_BOUND>, RouterError>>;
@@ -93,12 +94,13 @@ impl Desk {
         head.ok_or(RouterError::NoMessage)
     }
 
-    /// Ends everything of a session, of a user or of everybody, now.
+    /// Ends everything of a session, of a user or of everybody, now. Asked `again`, it also counts what is ending
+    /// because of the first time, which this process may have died of.
     pub(crate) fn stop(
         &mut self,
-        user: Option<UserId>,
-        by: &Name,
+        (user, by): (Option<UserId>, &Name),
         session: Option<SessionName>,
+        again: bool,
         port: Port<Result<Stopped, RouterError>>,
     ) {
         let session = match session.map(|name| self.find_session(user, &name)).transpose() {
@@ -109,13 +111,14 @@ impl Desk {
             user.is_none_or(|user| user == head.user)
                 && session.as_ref().is_none_or(|session| session.id == head.session)
         };
+        let note = format!("stopped, by {by}");
+        let before = if again { self.stopped_before(&note, meant) } else { Stopped::default() };
         let all = self.live_where(|live| meant(&live.head) && !matches!(live.phase, Phase::Ending(_)));
         all.iter().for_each(|seq| self.end_runner(*seq));
-        let note = format!("stopped, by {by}");
         let ends = all.iter().map(|seq| Decided { seq: *seq, end: End::Cancelled, note: note.clone() });
         let durable = self.decide(&ends.collect::<Vec<_>>());
         kit::fault_point!("router.stop.committed");
-        let stopped = self.counted(&all);
+        let stopped = self.counted(&all, before);
         self.record(stop_event(session.as_ref(), by), move |_, recorded| {
             drop(port.send(if recorded && durable { Ok(stopped) } else { Err(RouterError::NotDurable) }));
         });
@@ -124,17 +127,34 @@ impl Desk {
         }
     }
 
-    fn counted(&mut self, all: &[i64]) -> Stopped {
-        let mut stopped = Stopped::default();
-        for seq in all {
-            match self.live(*seq) {
-                Some(live) if live.head.attempts > 0 => stopped.running += 1,
-                Some(_) => stopped.waiting += 1,
-                None => {}
-            }
-        }
-        stopped
+    fn counted(&mut self, all: &[i64], before: Stopped) -> Stopped {
+        let heads = all.iter().filter_map(|seq| self.live(*seq).map(|live| live.head.clone()));
+        let heads: Vec<Head> = heads.collect();
+        heads.iter().fold(before, counting)
     }
+
+    /// What a stop with this note has decided to end, in this life and by the end of the one before.
+    fn stopped_before(&mut self, note: &str, meant: impl Fn(&Head) -> bool) -> Stopped {
+        let found = self.found_ending.iter().filter(|(head, by)| by == note && meant(head));
+        let mut heads: BTreeMap<i64, Head> = found.map(|(head, _)| (head.seq, head.clone())).collect();
+        let ending = self.live_where(|live| match &live.phase {
+            Phase::Ending(closing) => closing.is_stop(note) && meant(&live.head),
+            _ => false,
+        });
+        for seq in ending {
+            heads.extend(self.live(seq).map(|live| (seq, live.head.clone())));
+        }
+        heads.values().fold(Stopped::default(), counting)
+    }
+}
+
+const fn counting(mut stopped: Stopped, head: &Head) -> Stopped {
+    if head.attempts > 0 {
+        stopped.running += 1;
+    } else {
+        stopped.waiting += 1;
+    }
+    stopped
 }
 
 fn stop_event(session: Option<&Session>, by: &Name) -> Event {

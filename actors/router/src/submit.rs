@@ -90,6 +90,18 @@ impl Desk {
         self.tell(EventName::MessageReceived, &about);
     }
 
+    /// Tells where a message has come to.
+    pub(crate) fn tell_where(&mut self, head: &Head, name: EventName, detail: Option<&str>) {
+        let about = About {
+            session: Some(head.session),
+            turn: Some(head.turn),
+            message: Some(head.id),
+            subject: Some(&head.channel),
+            detail,
+        };
+        self.tell(name, &about);
+    }
+
     /// The session a message belongs to, and what has to be made for it.
     fn place(
         &self,
@@ -166,6 +178,7 @@ impl Desk {
 
     /// Whether one more message may wait.
     pub(crate) fn room(&self, session: SessionId) -> Result<(), RouterError> {
+        self.disk_has_room()?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
         if here >= self.config.queue_per_session {

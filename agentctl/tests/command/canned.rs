@@ -105,6 +105,7 @@ impl Control for Canned {
             version: Name::clip("0.1.0"),
             pid: std::process::id(),
             uptime_ms: 90_000_000,
+            reason: Text::clip("disk: 3 MiB free, 64 are kept"),
             state_dir: Text::clip(&self.get(|state| state.state_dir.clone())),
             processes: List::clip(some.into_iter().map(|(name, pid)| process(name, pid, generation))),
         })
@@ -279,7 +280,7 @@ impl Control for Canned {
         Ok(())
     }
 
-    async fn stop(self, _: Context, session: Option<SessionName>) -> Answer<Stopped> {
+    async fn stop(self, _: Context, session: Option<SessionName>, _: bool) -> Answer<Stopped> {
         self.guard()?;
         self.set(|state| state.stops.push(session.map(|name| name.to_string())));
         Ok(Stopped { running: 1, waiting: 2 })
@@ -431,15 +432,19 @@ impl Control for Canned {
     async fn audit_stats(self, _: Context) -> Answer<Stats> {
         self.guard()?;
         let count = Count { action: Action::ToolDecided, result: Result3::Success, total: 7, today: 2 };
-        Ok(Stats { entries: 7, signed: 7, origin: Name::clip("cordon/canned"), counts: List::clip([count]) })
+        let entries = self.get(|state| state.records).max(7);
+        Ok(Stats { entries, signed: 7, origin: Name::clip("cordon/canned"), counts: List::clip([count]) })
     }
 
     async fn audit_query(self, _: Context, from: u64, filter: Filter) -> Answer<Page> {
         self.guard()?;
-        self.set(|state| state.queries += 1);
-        let records = self.get(|state| state.records);
+        self.set(|state| {
+            state.queries += 1;
+            state.least_asked = Some(state.least_asked.map_or(from, |least| least.min(from)));
+        });
+        let (records, page) = self.get(|state| (state.records, state.page.unwrap_or(2)));
         let found =
-            (from..records).map(record).filter(|record| filter.admits(record)).take(2).collect::<Vec<_>>();
+            (from..records).map(record).filter(|record| filter.admits(record)).take(page).collect::<Vec<_>>();
         let next = found.last().map(|record| record.index + 1).filter(|next| *next < records);
         Ok(Page { records: List::clip(found), next })
     }

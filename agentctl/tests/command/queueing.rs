@@ -140,6 +140,19 @@ fn statistics_of_a_session_are_the_owners_and_nobody_else_asks_the_record_for_th
 }
 
 #[test]
+fn a_session_is_counted_from_the_end_of_the_record_and_how_far_that_went_is_said() {
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| (state.records, state.page) = (1_000_000, Some(4096)));
+    let shown = host.json(&["session", "show", "s1"]);
+    let least = host.canned.get(|state| state.least_asked).unwrap();
+    assert!(least > 800_000, "it read on to entry {least}");
+    assert_eq!(at(&shown, "/statistics/since_entry"), &json!(least), "{shown}");
+    assert!(stdout(&host.run(&["session", "show", "s1"])).contains(&format!("since entry {least}")));
+    host.canned.set(|state| state.records = 3);
+    assert_eq!(at(&host.json(&["session", "show", "s1"]), "/statistics/since_entry"), &Value::Null);
+}
+
+#[test]
 fn a_difference_that_the_host_does_not_record_is_said_and_changes_nothing_else() {
     #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
     let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();

@@ -105,7 +105,7 @@ fn status_has_exactly_the_fields_that_are_promised() {
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(names(&document), set(&["degraded", "host", "ok", "processes"]));
-    let host_fields = ["mode", "pid", "state", "state_dir", "uptime_ms", "version"];
+    let host_fields = ["mode", "pid", "reason", "state", "state_dir", "uptime_ms", "version"];
     assert_eq!(names(at(&document, "/host")), set(&host_fields));
     let promised = [
         "name",
@@ -126,6 +126,7 @@ fn status_has_exactly_the_fields_that_are_promised() {
     ];
     assert_eq!(names(at(&document, "/processes/0")), set(&promised));
     assert_eq!(at(&document, "/degraded"), &json!([{ "name": "gate", "state": "held" }]));
+    assert_eq!(at(&document, "/host/reason"), &json!("disk: 3 MiB free, 64 are kept"));
 }
 
 #[test]

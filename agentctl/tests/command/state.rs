@@ -57,4 +57,8 @@ pub(crate) struct State {
     pub(crate) pauses: Vec<(Option<String>, bool)>,
     pub(crate) stops: Vec<Option<String>>,
     pub(crate) queries: usize,
+    /// The first entry that such a query began with.
+    pub(crate) least_asked: Option<u64>,
+    /// Entries of one answer to it; 2 unless said.
+    pub(crate) page: Option<usize>,
 }

@@ -15,7 +15,8 @@ pub const WORDS: usize = 14;
 #[repr(u16)]
 pub enum Kind {
     // From agentd.
-    /// Start-up facts: words = [mode, pid namespace depth, 0...]; descriptors: the configuration section.
+    /// Start-up facts: words[0] [`Mode`], words[1] the fault point to arm, words[2] as in [`Kind::Clock`]; the last two
+    /// are 0 but in debug builds. Descriptors: the configuration section.
     Start = 1,
     /// One end of an edge: peer, generation; `role` says whose server this end is. Descriptors: the end, and
     /// the end of its descriptor channel where the edge has one. For a runner: words[0..2] the turn id.
@@ -47,7 +48,7 @@ pub enum Kind {
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
     /// From control: use this directory as a workspace. words[0..2] workspace id, words[2] uid of the caller.
-    /// Descriptors: the directory.
+    /// Descriptors: the directory, and the mount namespace that it was opened in, where who opened it gave one.
     Attach = 36,
     /// From control: restart the process `peer`.
     Restart = 37,
@@ -67,6 +68,12 @@ pub enum Kind {
     Freeze = 43,
     /// From control: let them go on. The answer says whether they have stood still until now.
     Thaw = 44,
+    /// From agentd to control, router and gate: the room on the state directory's file system, as [`Room`] reads it.
+    /// words[0] 1 below what is kept, else 0; words[1] MiB that are free; words[2] MiB that are kept.
+    Disk = 47,
+    /// From agentd, in debug builds alone: how far every process's wall clock is to be off the machine's.
+    /// words[0] ms, as the bits of an `i64`.
+    Clock = 48,
 }
 
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
@@ -176,7 +183,7 @@ macro_rules! from_number {
     };
 }
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw);
+    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
@@ -289,6 +296,35 @@ impl Frame {
     }
 }
 
+/// Room on the file system that holds the state directory, as agentd tells it with [`Kind::Disk`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Less is free than is kept: nothing new is begun.
+    pub low: bool,
+    /// MiB that are free.
+    pub free_mib: u32,
+    /// MiB that are kept.
+    pub kept_mib: u32,
+}
+
+impl Room {
+    /// What such a frame says; `None` for one of another kind.
+    #[must_use]
+    pub fn of(frame: &Frame) -> Option<Self> {
+        let [low, free, kept, ..] = frame.words;
+        let number = |word: u64| u32::try_from(word).unwrap_or(u32::MAX);
+        let room = Self { low: low != 0, free_mib: number(free), kept_mib: number(kept) };
+        (frame.kind == Kind::Disk).then_some(room)
+    }
+
+    /// The frame that says it.
+    #[must_use]
+    pub fn frame(self) -> Frame {
+        let words = [u64::from(self.low), self.free_mib.into(), self.kept_mib.into()];
+        Frame::new(Kind::Disk, Process::Agentd).with(&words)
+    }
+}
+
 /// Splits a 16-byte id into the two words that carry it.
 #[must_use]
 pub fn id_words(id: [u8; 16]) -> [u64; 2] {
@@ -311,6 +347,13 @@ mod tests {
         let back = Frame::decode(&frame.encode()).unwrap();
         assert_eq!(back, frame);
         assert_eq!(back.id(0), id);
+    }
+
+    #[test]
+    fn room_comes_back_as_it_was_told_and_no_other_frame_is_taken_for_it() {
+        let room = Room { low: true, free_mib: 12, kept_mib: 64 };
+        assert_eq!(Room::of(&Frame::decode(&room.frame().encode()).unwrap()), Some(room));
+        assert_eq!(Room::of(&Frame::new(Kind::HostState, Process::Agentd)), None);
     }
 
     #[test]

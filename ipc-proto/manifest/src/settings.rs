@@ -8,9 +8,9 @@ use crate::process::Process;
 use std::fmt;
 
 /// The first bytes of a document.
-pub const MAGIC: [u8; 8] = *b"CRDNCFG1";
+pub const MAGIC: [u8; 8] = *b"CRDNCFG2";
 /// Bytes before the first section.
-pub const HEAD: usize = 120;
+pub const HEAD: usize = 124;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
@@ -27,6 +27,8 @@ pub const MAX_SLOTS: u16 = 192;
 pub const WALL_MS: (u32, u32) = (1000, 3_600_000);
 /// Least and most bytes of a log file before it is rotated.
 pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
+/// Most MiB that are kept free on the disk of the state directory.
+pub const DISK_RESERVE: u32 = 1 << 24;
 
 /// Processes that configuration can take away. The host without any other one could not work.
 pub const OPTIONAL: [Process; 4] = [Process::Dialer, Process::Credproxy, Process::Memory, Process::Web];
@@ -48,6 +50,8 @@ pub struct Settings {
     pub wall_ms: u32,
     /// Bytes of a log file before it is rotated, within [`ROTATE_BYTES`].
     pub rotate_bytes: u32,
+    /// MiB that are kept free on the disk of the state directory, at most [`DISK_RESERVE`]; 0 to keep none.
+    pub disk_reserve: u32,
     /// Uid in system mode of the process of number n + 1.
     pub uids: [u32; PROCESSES],
     /// Gid in system mode of the process of number n + 1.
@@ -109,6 +113,7 @@ impl Settings {
         range((1..=MAX_SLOTS).contains(&self.runner_slots), "runner slots")?;
         range((WALL_MS.0..=WALL_MS.1).contains(&self.wall_ms), "wall clock")?;
         range((ROTATE_BYTES.0..=ROTATE_BYTES.1).contains(&self.rotate_bytes), "log rotation")?;
+        range(self.disk_reserve <= DISK_RESERVE, "disk reserve")?;
         range(mask_holds(self.enabled), "list of processes")?;
         let end =
             self.slot_base.checked_add(u32::from(self.runner_slots)).ok_or(Refused::Field("slot base"))?;
@@ -170,7 +175,8 @@ pub fn encode(settings: &Settings, sections: &[(Process, Vec<u8>)]) -> Result<Ve
     let mut out = MAGIC.to_vec();
     out.extend([settings.mode.map_or(0, mode_number), u8::from(settings.log_json)]);
     out.extend(settings.runner_slots.to_le_bytes());
-    let words = [settings.enabled, settings.slot_base, settings.wall_ms, settings.rotate_bytes];
+    let Settings { enabled, slot_base, wall_ms, rotate_bytes, disk_reserve, .. } = *settings;
+    let words = [enabled, slot_base, wall_ms, rotate_bytes, disk_reserve];
     for word in words.into_iter().chain(settings.uids).chain(settings.gids) {
         out.extend(word.to_le_bytes());
     }
@@ -217,6 +223,7 @@ fn read_settings(from: &mut Reader<'_>) -> Result<Settings, Refused> {
         slot_base: from.word()?,
         wall_ms: from.word()?,
         rotate_bytes: from.word()?,
+        disk_reserve: from.word()?,
         uids: [0; PROCESSES],
         gids: [0; PROCESSES],
     };
@@ -300,6 +307,7 @@ mod tests {
             slot_base: 780_064,
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
+            disk_reserve: 64,
             uids: ids(780_001),
             gids: ids(900),
         }
@@ -335,10 +343,10 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..12], *b"CRDNCFG1\x03\x01\x40\x00");
+        assert_eq!(bytes[..12], *b"CRDNCFG2\x03\x01\x40\x00");
         assert_eq!([12, 16, 20, 24].map(word), [0b1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([28, 68, 72, 112].map(word), [780_001, 780_011, 900, 910]);
-        assert_eq!(word(116), 10);
+        assert_eq!([28, 32, 72, 76, 116].map(word), [64, 780_001, 780_011, 900, 910]);
+        assert_eq!(word(120), 10);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -372,6 +380,7 @@ mod tests {
             Settings { wall_ms: 999, ..good },
             Settings { wall_ms: 3_600_001, ..good },
             Settings { rotate_bytes: 1, ..good },
+            Settings { disk_reserve: DISK_RESERVE + 1, ..good },
             Settings { gids: [0; PROCESSES], ..good },
             with_uid(0),
             with_uid(65_534),

@@ -63,7 +63,40 @@ fn deadline_is_sane(frame: &[u8]) -> bool {
 /// # Errors
 /// `InvalidInput` if it is over `bound`.
 pub fn encode<T: serde::Serialize>(value: &T, bound: usize) -> io::Result<Vec<u8>> {
-    options(bound).serialize(value).map_err(|_| over_the_bound())
+    let mut bytes = Vec::new();
+    put(value, &mut bytes, bound)?;
+    Ok(bytes)
+}
+
+/// Puts a value behind `bytes`, in one pass: with a limit of its own, bincode would first go through it to count.
+fn put<T: serde::Serialize>(value: &T, bytes: &mut Vec<u8>, bound: usize) -> io::Result<()> {
+    let options = bincode::DefaultOptions::new().with_fixint_encoding().with_no_limit();
+    let room = Room { bytes, left: bound };
+    options.serialize_into(room, value).map_err(|_| over_the_bound())
+}
+
+/// Takes so many bytes and no more.
+struct Room<'a> {
+    bytes: &'a mut Vec<u8>,
+    left: usize,
+}
+
+impl io::Write for Room<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or_else(over_the_bound)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes).map(drop)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn over_the_bound() -> io::Error {
@@ -148,7 +181,7 @@ impl<In, Out: serde::Serialize, S: AsyncWrite + Unpin> Sink<Out> for Messages<In
     }
     fn start_send(mut self: Pin<&mut Self>, item: Out) -> io::Result<()> {
         let bound = self.bound;
-        self.outbox.put(|bytes| options(bound).serialize_into(bytes, &item).map_err(|_| over_the_bound()))
+        self.outbox.put(|bytes| put(&item, bytes, bound))
     }
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let me = &mut *self;

@@ -56,5 +56,6 @@ fn alerts(view: &View<'_>) -> Alerts {
         network_refusals: rule("network_refusals"),
         attest_drift: rule("attest_drift"),
         quarantined: rule("quarantined"),
+        disk_low: rule("disk_low"),
     }
 }

@@ -15,6 +15,8 @@ pub struct Host {
     pub base: u32,
     /// Runner slots.
     pub slots: u16,
+    /// MiB that are kept free on the state directory's disk.
+    pub disk_reserve: u32,
     /// Whether the processes' users are installed.
     pub installed: bool,
     /// Whether processes will run under ids of their own.
@@ -50,7 +52,8 @@ impl Host {
             problems.add(view.line("uid_base"), &view.key(""), what, valid);
         }
         let slots = u16::try_from(view.number("runner_slots")).unwrap_or(1);
-        Self { mode, base, slots, installed: installed.is_some(), own_ids, ids }
+        let disk_reserve = view.number("disk_reserve");
+        Self { mode, base, slots, disk_reserve, installed: installed.is_some(), own_ids, ids }
     }
 
     /// Uid and gid of the first runner slot.

@@ -6,6 +6,8 @@ use agentd_config::args::{Args, Task, USAGE};
 use agentd_config::plan::{Machine, Plan};
 use agentd_config::summary::Summary;
 use agentd_config::{Source, accounts::Accounts, read, reference};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use nix::unistd::Uid;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -38,7 +40,11 @@ fn output(args: &Args) -> Result<Vec<u8>, String> {
             document(&plan)?;
             Ok(Summary { name: &name, plan: &plan }.to_string().into_bytes())
         }
-        Task::Write => document(&plan(args)?.1),
+        Task::Write => {
+            // Nobody else waits for it: with agentd killed it must not stay, even where something has stopped it.
+            let _ = set_pdeathsig(Signal::SIGKILL);
+            document(&plan(args)?.1)
+        }
     }
 }
 

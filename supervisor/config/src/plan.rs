@@ -141,6 +141,7 @@ impl Plan {
             slot_base: self.host.slot_base(),
             wall_ms: longest.saturating_mul(1000).clamp(WALL_MS.0, WALL_MS.1),
             rotate_bytes: self.rotate_bytes,
+            disk_reserve: self.host.disk_reserve,
             uids: self.host.ids.map(|(uid, _)| uid),
             gids: self.host.ids.map(|(_, gid)| gid),
         }

@@ -1,9 +1,10 @@
 //! User namespaces, and mounts that carry an id mapping.
 
+use crate::passing;
 use crate::sys::{self, Forked};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, getgid, getuid};
 use std::fs;
 use std::io;
@@ -49,15 +50,50 @@ pub fn plain_tree(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 /// The same, on which files of `owner` on disk are files of `slot` as this jail sees them, and back: a runner's
-/// uid owns nothing on disk, and what it makes belongs to the workspace's owner.
+/// uid owns nothing on disk, and what it makes belongs to the workspace's owner. `there` is the mount namespace that
+/// the directory was opened in, where it is not this process's own.
 ///
 /// # Errors
 /// What the kernel says; EINVAL where the file system has no id-mapped mounts.
-pub fn id_mapped_tree(directory: BorrowedFd<'_>, owner: (u32, u32), slot: (u32, u32)) -> io::Result<OwnedFd> {
-    let tree = sys::open_tree(directory)?;
+pub fn id_mapped_tree(
+    directory: BorrowedFd<'_>,
+    there: Option<BorrowedFd<'_>>,
+    owner: (u32, u32),
+    slot: (u32, u32),
+) -> io::Result<OwnedFd> {
+    let tree = match there {
+        Some(there) => copied_there(directory, there)?,
+        None => sys::open_tree(directory)?,
+    };
     let namespace = mapping(owner, slot)?;
     sys::mount_setattr(tree.as_raw_fd(), c"", false, NOSUID | NODEV | IDMAP, Some(namespace.as_fd()))?;
     Ok(tree)
+}
+
+/// A detached copy of a mount of the mount namespace `there`, in which alone the kernel copies it. A child goes there
+/// and looks up no path: whoever gave the namespace decides what is mounted in it.
+fn copied_there(directory: BorrowedFd<'_>, there: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let (ours, theirs) = passing::frame_pair()?;
+    match sys::clone(0)? {
+        Forked::Child => {
+            let copied = setns(there, CloneFlags::CLONE_NEWNS)
+                .map_err(io::Error::from)
+                .and_then(|()| sys::open_tree(directory))
+                .and_then(|tree| passing::send(theirs.as_fd(), &[0], &[tree.as_fd()]));
+            sys::end(copied.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO)))
+        }
+        Forked::Parent(pid, _pidfd) => {
+            drop(theirs);
+            let status = waitpid(Pid::from_raw(pid), None)?;
+            if let WaitStatus::Exited(_, errno) = status
+                && errno != 0
+            {
+                return Err(io::Error::from_raw_os_error(errno));
+            }
+            let handed = passing::receive::<1>(ours.as_fd())?;
+            handed.and_then(|(_, trees)| trees.into_iter().next()).ok_or(io::ErrorKind::NotFound.into())
+        }
+    }
 }
 
 /// A user namespace that maps `owner` to `slot`, kept by its descriptor alone: the child that made it is gone.

@@ -99,18 +99,20 @@ pub fn send_plain(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives one message of exactly `N` bytes with its descriptors; `None` at the end or for another size.
+/// Receives one message of exactly `N` bytes with its descriptors; `None` at the end or for a shorter one.
 ///
 /// # Errors
-/// `WouldBlock` when there is none and the socket does not block; else what the kernel says.
+/// `WouldBlock` when there is none and the socket does not block; `EMSGSIZE` for a longer one, of which the kernel
+/// gives the beginning and drops the rest: that is no message, whatever it begins with. Else what the kernel says.
 pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8; N], Vec<OwnedFd>)>> {
     let mut bytes = [0; N];
     let mut room = nix::cmsg_space!([RawFd; MOST]);
-    let (length, descriptors, cut) = {
+    let (length, descriptors, cut, long) = {
         let mut parts = [IoSliceMut::new(&mut bytes)];
         let flags = MsgFlags::MSG_CMSG_CLOEXEC;
         let message = recvmsg::<()>(socket.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
         let cut = message.flags.contains(MsgFlags::MSG_CTRUNC);
+        let long = message.flags.contains(MsgFlags::MSG_TRUNC);
         let mut descriptors = Vec::new();
         if !cut {
             for control in message.cmsgs()? {
@@ -120,11 +122,14 @@ pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8
                 }
             }
         }
-        (message.bytes, descriptors, cut)
+        (message.bytes, descriptors, cut, long)
     };
     if cut {
         close_installed(&room);
         return Err(nix::errno::Errno::ENOBUFS.into());
+    }
+    if long {
+        return Err(nix::errno::Errno::EMSGSIZE.into());
     }
     Ok((length == N).then_some((bytes, descriptors)))
 }
@@ -190,6 +195,24 @@ mod tests {
         assert!(receive::<10>(b.as_fd()).unwrap().is_none());
         drop(a);
         assert!(receive::<8>(b.as_fd()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_longer_message_is_refused_though_its_beginning_would_do_and_its_descriptors_are_closed() {
+        let (a, b) = frame_pair().unwrap();
+        let (reader, writer) = pipe().unwrap();
+        send(a.as_fd(), &[7; 9], &[writer.as_fd()]).unwrap();
+        drop(writer);
+        let refused = receive::<8>(b.as_fd()).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EMSGSIZE));
+        let mut end = Vec::new();
+        assert_eq!(
+            std::io::Read::read_to_end(&mut File::from(reader), &mut end).unwrap(),
+            0,
+            "nobody holds it"
+        );
+        send(a.as_fd(), &[8; 8], &[]).unwrap();
+        assert_eq!(receive::<8>(b.as_fd()).unwrap().unwrap().0, [8; 8], "the next one is whole");
     }
 
     #[test]

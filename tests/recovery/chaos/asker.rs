@@ -104,7 +104,7 @@ fn passes(error: &ControlError) -> bool {
     match error {
         ControlError::Down(_) | ControlError::Audit(_) => true,
         ControlError::Router(error) => {
-            matches!(error, RouterError::NotDurable | RouterError::Busy { .. })
+            matches!(error, RouterError::NotDurable | RouterError::NoRoom { .. } | RouterError::Busy { .. })
         }
         ControlError::Memory(error) => {
             matches!(error, MemoryError::ScannerDown | MemoryError::NotRecorded | MemoryError::Storage)

@@ -3,7 +3,7 @@
 use crate::asker::Asker;
 use crate::dice::Dice;
 use crate::settle;
-use crate::stand::Stand;
+use crate::stand::{STEPS, Stand};
 use ipc_proto::Name;
 use ipc_proto::control::method;
 use nix::sys::signal::Signal;
@@ -16,6 +16,8 @@ use tests::{kill, signal};
 const PAUSE_MS: u64 = 400;
 /// The longest that a process stands still, and that a disk is full or held up.
 const STILL_MS: u64 = 2000;
+/// The longest steps of the clock, of which one in two is short: what debug entries of the record are kept for is longer.
+const STEP_MS: [u64; 2] = [20_000, 5 * 86_400_000];
 /// Faults that are told of when a law was broken.
 const TOLD: usize = 25;
 /// How long an operator waits for an answer: who stands still is to go on meanwhile.
@@ -48,6 +50,8 @@ enum Fault {
     Full,
     /// No write to the disk comes to an end, and a kill in the middle of it.
     Stall,
+    /// The wall clock of every process is stepped, forth or back.
+    Clock,
 }
 
 /// What falls how often. Ends of the whole host also begin its processes' histories of short lives anew.
@@ -63,6 +67,7 @@ const WEIGHTS: &[(u32, Fault)] = &[
     (3, Fault::Standstill),
     (5, Fault::Full),
     (5, Fault::Stall),
+    (6, Fault::Clock),
 ];
 
 /// The faults of one run.
@@ -100,6 +105,7 @@ impl Storm {
             .filter(|(_, fault)| match fault {
                 Fault::Full => stand.disk.fills(),
                 Fault::Stall => stand.disk.stalls(),
+                Fault::Clock => STEPS,
                 _ => true,
             })
             .collect();
@@ -121,6 +127,7 @@ impl Storm {
             Fault::Standstill => self.standstill(),
             Fault::Full => self.full(stand)?,
             Fault::Stall => self.stall(stand)?,
+            Fault::Clock => self.step(stand)?,
         }
         Ok(())
     }
@@ -149,6 +156,7 @@ impl Storm {
         for (_, pid) in self.still.drain(..) {
             signal(pid, Signal::SIGCONT);
         }
+        stand.step(0)?;
         stand.disk.empty()
     }
 
@@ -254,6 +262,14 @@ impl Storm {
         self.pass(stand, Duration::from_millis(ms / 2))?;
         self.note("the disk has room again");
         stand.disk.empty()
+    }
+
+    fn step(&mut self, stand: &Stand) -> io::Result<()> {
+        let most = self.dice.one(&STEP_MS).copied().unwrap_or(0);
+        let far = i64::try_from(self.dice.below(most)).unwrap_or(0);
+        let off = if self.dice.below(2) == 0 { far } else { -far };
+        self.tell("step of the clock", &format!("the clock is {off} ms off"));
+        stand.step(off)
     }
 
     /// Nothing here touches the disk until it is let go: this process would stand still with the host.

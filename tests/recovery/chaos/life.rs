@@ -7,7 +7,7 @@ use crate::faults::Storm;
 use crate::laws::{self, Broken, Tally};
 use crate::people::{Person, Shared};
 use crate::settle;
-use crate::stand::Stand;
+use crate::stand::{STEPS, Stand};
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -165,6 +165,9 @@ fn report(stand: &Stand, storm: &Storm, tally: &Tally, took: Duration) -> String
         tally.entries,
         stand.starts,
     );
+    if !STEPS {
+        report.push_str("\n  LEFT OUT: steps of the clock, which a release build does not know");
+    }
     if !stand.disk.fills() {
         report.push_str("\n  LEFT OUT: a full disk and a stalled one, which need root");
     } else if !stand.disk.stalls() {

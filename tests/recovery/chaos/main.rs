@@ -3,7 +3,7 @@
 //! Everything that is left to chance comes from the seed: who asks for what, and which fault falls after which pause.
 //! When within a turn a fault falls is the machine's, so a seed that broke a law breaks it again soon rather than at
 //! once. It touches its own temporary directory, the processes that it started, and, as root, a small disk of its
-//! own. It never touches a clock.
+//! own. It steps the host's own clock, where its build lets it, and never the machine's.
 #![expect(clippy::disallowed_methods, reason = "it starts the real programs")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 

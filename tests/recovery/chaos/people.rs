@@ -222,7 +222,7 @@ impl Person {
     fn stop(&mut self) {
         let session = Text::clip(&format!("s{}", self.dice.below(SESSIONS)));
         drop(self.asker.once(&method::stop, async |control, context| {
-            control.stop(context, Some(session.clone())).await
+            control.stop(context, Some(session.clone()), false).await
         }));
     }
 

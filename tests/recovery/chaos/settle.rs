@@ -49,7 +49,7 @@ pub(crate) fn release(status: &HostStatus, asker: &mut Asker) {
 fn described(status: &HostStatus) -> String {
     let away = status.processes.iter().filter(|process| process.state.as_str() != "ready");
     let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
-    format!("the host is {}: {}", status.state, away.join(", "))
+    format!("the host is {}: {} {}", status.state, away.join(", "), status.reason)
 }
 
 /// Lets paused sessions go on, and asks again for what nobody knows to have been accepted.

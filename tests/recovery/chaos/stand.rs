@@ -16,6 +16,8 @@ use tests::signal;
 
 /// What a killed agentd leaves must be gone by then; the kernel takes it down with its descriptors and death signals.
 const BURIED: Duration = Duration::from_secs(10);
+/// Whether the clock of a host of this build can be stepped: that of a release is the machine's.
+pub(crate) const STEPS: bool = cfg!(debug_assertions);
 /// From the end of a host to its next start.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -98,11 +100,26 @@ impl Stand {
         self.dir.path()
     }
 
+    /// Where the host looks for how far its clock is off the machine's.
+    fn clock(&self) -> PathBuf {
+        self.dir.path().join("clock")
+    }
+
+    /// Has its clock be so many ms off the machine's.
+    pub(crate) fn step(&self, ms: i64) -> io::Result<()> {
+        let fresh = self.dir.path().join("clock.new");
+        fs::write(&fresh, format!("{ms}\n"))?;
+        fs::rename(fresh, self.clock())
+    }
+
     fn launch(&mut self) -> io::Result<()> {
         let log = File::options().create(true).append(true).open(self.dir.path().join("log"))?;
         let mut command = Command::new(self.programs.join("agentd"));
         command.arg("run").arg("--config").arg(self.dir.path().join("cordon.toml"));
         command.arg("--state-dir").arg(self.state()).arg("--runtime-dir").arg(self.runtime());
+        if STEPS {
+            command.arg("--clock-offset").arg(self.clock());
+        }
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         self.agentd = Some(command.spawn()?);
         self.starts += 1;

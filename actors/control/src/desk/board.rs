@@ -1,10 +1,11 @@
 //! What agentd told of the host and its processes, and `status` made of it. Numbers only come from agentd; a
 //! number that has no word is shown as such, never guessed at.
 
+use super::disk::words;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
-use manifest::command::{Frame, HostState, Kind, Mode, ProcessState, WORDS, state_words};
+use manifest::command::{Frame, HostState, Kind, Mode, ProcessState, Room, WORDS, state_words};
 use std::collections::BTreeMap;
 
 /// Words of a frame that are not known.
@@ -14,6 +15,8 @@ const UNKNOWN: &str = "unknown";
 #[derive(Default)]
 pub(crate) struct Board {
     host: [u64; WORDS],
+    /// The room on the disk.
+    pub(super) room: Room,
     processes: BTreeMap<Process, [u64; WORDS]>,
 }
 
@@ -50,6 +53,7 @@ impl Board {
             version: Name::clip(env!("CARGO_PKG_VERSION")),
             pid: narrow(pid),
             uptime_ms: now_ms.saturating_sub(began_ms),
+            reason: Text::clip(&if self.room.low { words(self.room) } else { String::new() }),
             state_dir: Text::clip(state_dir),
             processes: List::clip(processes),
         }
@@ -135,6 +139,7 @@ mod tests {
 
         let status = board.status("/var/lib/cordon", 10_000);
         assert_eq!((status.state.as_str(), status.mode.as_str()), ("degraded", "user"));
+        assert_eq!(status.reason.as_str(), "");
         assert_eq!((status.pid, status.uptime_ms, status.state_dir.as_str()), (42, 9_000, "/var/lib/cordon"));
         let audit = ProcessStatus {
             name: Name::clip("audit"),
@@ -170,6 +175,15 @@ mod tests {
         );
         let model = &status.processes[0];
         assert_eq!((model.state.as_str(), model.uptime_ms, model.uid), ("unknown", 0, u32::MAX));
+    }
+
+    #[test]
+    fn a_disk_that_is_low_is_a_reason_and_one_that_is_not_is_none() {
+        let mut board = Board::default();
+        for (low, reason) in [(true, "disk: 3 MiB free, 64 are kept"), (false, "")] {
+            board.room = Room { low, free_mib: 3, kept_mib: 64 };
+            assert_eq!(board.status("", 0).reason.as_str(), reason);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ipc_proto::ids::WorkspaceId;
 use manifest::Process;
 use manifest::command::{Answer, Frame, Kind, id_words};
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,9 +24,9 @@ const LEAST: Option<UserRole> = Some(UserRole::User);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one attach. Without an answer the connection just ends, which says: ask again.
-pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, directory: Option<OwnedFd>) {
-    let id = directory.as_ref().and_then(identity_of).unwrap_or_else(WorkspaceId::random);
-    let attached = identity.desk().host.served(attach(identity, id, directory)).await;
+pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, handed: Vec<OwnedFd>) {
+    let id = handed.first().and_then(identity_of).unwrap_or_else(WorkspaceId::random);
+    let attached = identity.desk().host.served(attach(identity, id, handed)).await;
     if let Some(answer) = attached {
         let bytes = encode(answer, id);
         drop(tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await);
@@ -41,21 +41,24 @@ fn identity_of(directory: &OwnedFd) -> Option<WorkspaceId> {
     Some(WorkspaceId::from_bytes(number.to_le_bytes()))
 }
 
-async fn attach(identity: &Identity, id: WorkspaceId, directory: Option<OwnedFd>) -> Option<Answer> {
+async fn attach(identity: &Identity, id: WorkspaceId, handed: Vec<OwnedFd>) -> Option<Answer> {
     let (desk, uid) = (Rc::clone(identity.desk()), identity.uid());
     let caller = identity.caller().await.ok()?;
     if !caller.is_some_and(|caller| guard::reaches(caller.role(), LEAST)) {
         desk.refuse(uid, "attach", guard::word(LEAST)).await;
         return Some(Answer::NotYours);
     }
-    let Some(directory) = directory else { return Some(Answer::NotADirectory) };
+    if handed.is_empty() {
+        return Some(Answer::NotADirectory);
+    }
     let event = Event::new(Action::WorkspaceAttached, Result3::Success).about(&id.to_string());
     let event = event.because(&format!("by uid {uid}"));
     let [first, second] = id_words(id.bytes());
     let frame = Frame::new(Kind::Attach, Process::Agentd).with(&[first, second, uid.into()]);
     let attached = to_the_end(async move {
         desk.record(event).await?;
-        desk.agentd.ask(frame, &[directory.as_fd()]).await
+        let descriptors: Vec<BorrowedFd<'_>> = handed.iter().map(AsFd::as_fd).collect();
+        desk.agentd.ask(frame, &descriptors).await
     });
     attached.await.ok()
 }

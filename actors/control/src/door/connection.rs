@@ -10,7 +10,7 @@ use manifest::Process;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
-use tarpc::ChannelError;
+use tarpc::server::Serve;
 use tokio::net::UnixStream;
 use wire::hello::Hello;
 
@@ -24,7 +24,7 @@ pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream) {
     let identity = Rc::new(Identity::new(Rc::clone(&door.desk), uid));
     match hello::receive(&stream, hello::PATIENCE).await {
         Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello).await,
-        Ok(Greeting::Attach(directory)) => attach::serve(&identity, stream, directory).await,
+        Ok(Greeting::Attach(handed)) => attach::serve(&identity, stream, handed).await,
         Err(fault) => door.turn_away(Some(uid), &fault.to_string()),
     }
 }
@@ -39,13 +39,14 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
     };
     // Before the first frame is read, since who is nobody has no room for a large one.
     account.known.set(identity.is_somebody().await);
-    let ended = kit::serve_calls(transport, AT_ONCE, |request| {
-        let lease = account.room(bound(&request.get().message));
+    let ended = kit::serve_calls(transport, AT_ONCE, |context, request| {
+        let lease = account.room(bound(&request));
         let guard = Guard { identity: Rc::clone(&identity), room: lease.is_some() };
         let account = Rc::clone(&account);
         async move {
-            request.execute(guard).await;
+            let answer = guard.serve(context, request).await;
             account.answered(lease);
+            answer
         }
     });
     if let Some(reason) = ended.await.as_ref().err().and_then(misdeed) {
@@ -54,11 +55,7 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
 }
 
 /// What the peer did for its connection to end so; `None` if it only left.
-fn misdeed(fault: &ChannelError<io::Error>) -> Option<String> {
-    let cause = match fault {
-        ChannelError::Read(cause) | ChannelError::Ready(cause) => cause,
-        ChannelError::Write(cause) | ChannelError::Flush(cause) | ChannelError::Close(cause) => cause,
-    };
+fn misdeed(cause: &io::Error) -> Option<String> {
     let left = matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
     (!left).then(|| cause.to_string())
 }

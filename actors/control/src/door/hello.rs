@@ -13,13 +13,16 @@ use wire::hello::{HELLO, Hello, Purpose};
 /// How long a hello is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Descriptors of an attach: a directory and a mount namespace.
+const MOST: usize = 2;
+
 /// What a connection is for.
 #[derive(Debug)]
 pub(crate) enum Greeting {
     /// Calls.
     Calls(Hello),
-    /// Handing a directory over; `None` if the hello carried none.
-    Attach(Option<OwnedFd>),
+    /// Handing a directory over, and the mount namespace that it was opened in; empty if the hello carried none.
+    Attach(Vec<OwnedFd>),
 }
 
 /// Why there is no hello.
@@ -65,15 +68,13 @@ pub(crate) async fn receive(stream: &UnixStream, patience: Duration) -> Result<G
 fn sort(bytes: [u8; HELLO], descriptors: Vec<OwnedFd>) -> Result<Greeting, NoHello> {
     let hello = Hello::decode(bytes).ok_or(NoHello::Garbage)?;
     let ours = Hello::new(Process::Control, hello.purpose);
-    let most = usize::from(hello.purpose == Purpose::Attach);
+    let most = if hello.purpose == Purpose::Attach { MOST } else { 0 };
     if descriptors.len() > most {
         return Err(NoHello::Descriptors);
     }
     match hello.purpose {
         Purpose::Calls => Ok(Greeting::Calls(hello)),
-        Purpose::Attach if hello.version == ours.version => {
-            Ok(Greeting::Attach(descriptors.into_iter().next()))
-        }
+        Purpose::Attach if hello.version == ours.version => Ok(Greeting::Attach(descriptors)),
         Purpose::Attach => Err(NoHello::Version),
     }
 }
@@ -116,10 +117,14 @@ mod tests {
     #[test]
     fn a_hello_says_what_the_connection_is_for_and_hands_its_directory_over() {
         assert!(matches!(sending(&calls(), 0), Ok(Greeting::Calls(_))));
-        assert!(matches!(sending(&attach(), 0), Ok(Greeting::Attach(None))));
-        let Ok(Greeting::Attach(Some(directory))) = sending(&attach(), 1) else { panic!("no directory") };
         let root = std::fs::metadata("/").unwrap();
-        assert_eq!(File::from(directory).metadata().unwrap().ino(), root.ino());
+        for count in 0..=MOST {
+            let Ok(Greeting::Attach(handed)) = sending(&attach(), count) else { panic!("no attach") };
+            assert_eq!(handed.len(), count);
+            for descriptor in handed {
+                assert_eq!(File::from(descriptor).metadata().unwrap().ino(), root.ino());
+            }
+        }
     }
 
     #[test]
@@ -135,7 +140,7 @@ mod tests {
     #[test]
     fn descriptors_that_belong_to_nothing_end_the_connection() {
         assert!(matches!(sending(&calls(), 1), Err(NoHello::Descriptors)));
-        assert!(matches!(sending(&attach(), 2), Err(NoHello::Descriptors)));
+        assert!(matches!(sending(&attach(), MOST + 1), Err(NoHello::Descriptors)));
         assert!(matches!(sending(&[7; HELLO], 1), Err(NoHello::Garbage)));
         assert!(matches!(sending(&attach()[..7], 1), Err(NoHello::Short)));
     }

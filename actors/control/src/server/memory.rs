@@ -19,6 +19,7 @@ impl Caller {
         content: Text<100_000>,
         tags: List<Name, 16>,
     ) -> Answer<MemoryId> {
+        self.desk.disk_has_room()?;
         let label = Label::of(Trust::User, Class::Internal, "control");
         let entry = Entry { id, content, tags, label, session: None };
         self.memory(area, &method::write, |memory, context, scope| {

@@ -7,6 +7,7 @@ use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::Answer;
 use ipc_proto::ids::MessageId;
 use ipc_proto::router::{Accepted, MessageView, QueueInfo, SessionName, Stopped, method};
+use std::cell::Cell;
 
 impl Caller {
     /// One message in full.
@@ -51,11 +52,13 @@ impl Caller {
     }
 
     /// Ends every turn of a session, or of all that are in the caller's scope, and what waits behind them.
-    pub(crate) async fn stop_turns(&self, session: Option<SessionName>) -> Answer<Stopped> {
+    /// A router that died before it could answer is asked `again`.
+    pub(crate) async fn stop_turns(&self, session: Option<SessionName>, again: bool) -> Answer<Stopped> {
         let (scope, by) = (self.scope(), self.user().await?.name);
+        let asked = Cell::new(again);
         self.router(&method::stop, |router, context| {
-            let (by, session) = (by.clone(), session.clone());
-            async move { router.stop(context, scope, by, session).await }
+            let (by, session, again) = (by.clone(), session.clone(), asked.replace(true));
+            async move { router.stop(context, scope, by, session, again).await }
         })
         .await
     }

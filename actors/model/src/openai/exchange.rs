@@ -68,9 +68,7 @@ const fn lost(fault: Fault) -> ModelError {
     match fault {
         Fault::PeerRestarted | Fault::Unreachable => ModelError::Credentials(CredError::NoReply),
         Fault::Deadline => ModelError::Timeout,
-        Fault::NotAllowed | Fault::TooBig | Fault::WrongVersion => {
-            ModelError::Credentials(CredError::Upstream)
-        }
+        Fault::NotAllowed | Fault::WrongVersion => ModelError::Credentials(CredError::Upstream),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Asked {
     pub(crate) reason: Text<512>,
     pub(crate) asked_ms: u64,
     pub(crate) expires_ms: u64,
-    /// When it ends by itself in the state it is in.
+    /// When it ends by itself in the state it is in; 0 once it has, whatever the clock says then.
     pub(crate) ends_ms: u64,
     pub(crate) answered_by: Option<Name>,
 }
@@ -111,15 +111,20 @@ impl Store {
         self.all(select!("WHERE a.turn = ? AND a.state IN ('pending', 'approved')"), [turn.bytes()], asked)
     }
 
-    /// Questions whose time has run out and that are not written down as settled.
+    /// Questions whose time has run out and of which that is not written down.
     pub(crate) fn overdue_approvals(&self, now_ms: u64) -> Result<Vec<Asked>, StoreFault> {
-        let sql = select!("WHERE a.state IN ('pending', 'approved') AND a.ends_ms <= ? LIMIT 64");
+        let sql = select!("WHERE a.state IN ('pending', 'approved') AND a.ends_ms BETWEEN 1 AND ? LIMIT 64");
         self.all(sql, [to_sql_ms(now_ms)], asked)
+    }
+
+    /// Questions of which it is written down that their time has run out, and that are not settled yet.
+    pub(crate) fn lapsed_approvals(&self) -> Result<Vec<Asked>, StoreFault> {
+        self.all(select!("WHERE a.state IN ('pending', 'approved') AND a.ends_ms = 0 LIMIT 64"), [], asked)
     }
 
     /// When the next question ends by itself.
     pub(crate) fn next_expiry(&self) -> Result<Option<u64>, StoreFault> {
-        let sql = "SELECT min(ends_ms) FROM approvals WHERE state IN ('pending', 'approved')";
+        let sql = "SELECT min(ends_ms) FROM approvals WHERE state IN ('pending', 'approved') AND ends_ms > 0";
         let ends = self.one(sql, [], |row| Ok(row.get::<_, Option<i64>>(0)?.map(from_sql_ms)))?;
         Ok(ends.flatten())
     }
@@ -183,6 +188,12 @@ impl Tx<'_> {
         Ok(self.run(sql, row)? == 1)
     }
 
+    /// The time of a question has run out, for good.
+    pub(crate) fn lapse(&self, id: ApprovalId) -> Result<(), StoreFault> {
+        let sql = "UPDATE approvals SET ends_ms = 0 WHERE id = ? AND state IN ('pending', 'approved')";
+        self.run(sql, [id.bytes()]).map(drop)
+    }
+
     /// Uses up what a person has approved, if it is this turn's and this call's and in time; `false` if not.
     pub(crate) fn claim(
         &self,
@@ -198,8 +209,7 @@ impl Tx<'_> {
 
     /// What is asked or approved for this call comes to nothing.
     pub(crate) fn void_approval(&self, id: ApprovalId, turn: TurnId, now_ms: u64) -> Result<(), StoreFault> {
-        let sql =
-            "UPDATE approvals SET state = iif(state = 'pending' AND expires_ms <= ?1, 'expired', 'void'),
+        let sql = "UPDATE approvals SET state = iif(state = 'pending' AND ends_ms <= ?1, 'expired', 'void'),
                    settled_ms = coalesce(settled_ms, ?1)
                    WHERE id = ?2 AND turn = ?3 AND state IN ('pending', 'approved')";
         self.run(sql, params![to_sql_ms(now_ms), id.bytes(), turn.bytes()]).map(drop)
@@ -207,8 +217,7 @@ impl Tx<'_> {
 
     /// The same for everything that a turn has open.
     pub(crate) fn void_approvals(&self, turn: TurnId, now_ms: u64) -> Result<(), StoreFault> {
-        let sql =
-            "UPDATE approvals SET state = iif(state = 'pending' AND expires_ms <= ?1, 'expired', 'void'),
+        let sql = "UPDATE approvals SET state = iif(state = 'pending' AND ends_ms <= ?1, 'expired', 'void'),
                    settled_ms = coalesce(settled_ms, ?1)
                    WHERE turn = ?2 AND state IN ('pending', 'approved')";
         self.run(sql, params![to_sql_ms(now_ms), turn.bytes()]).map(drop)

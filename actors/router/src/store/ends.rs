@@ -1,10 +1,12 @@
-//! Ends that this process has decided on, kept before anything is done about them: a message that was stopped, taken
-//! back or given up does not go on after a death in between. The row goes in the change that ends the message.
+//! Ends that are decided on, kept before anything is done about them: a message that was stopped, taken back or given
+//! up does not go on after a death in between, and an answer is not cancelled. The row goes in the change that ends the
+//! message.
 
 use super::{Store, StoreFault, Tx, from_json, to_json};
 use ipc_proto::Text;
-use ipc_proto::router::End;
+use ipc_proto::router::{End, Finished};
 use rusqlite::params;
+use serde::Deserialize;
 
 /// How a message is to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,15 +17,38 @@ pub(crate) struct Decided {
     pub(crate) note: String,
 }
 
+/// What stands in the row.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum How {
+    /// This process's own word.
+    Own(End),
+    /// All that the gate said.
+    Answer(Box<Finished>),
+}
+
 impl Store {
-    /// Every end that is decided on and not done.
+    /// Every end of this process's own that is decided on and not done.
     pub(crate) fn decided_ends(&self) -> Result<Vec<Decided>, StoreFault> {
+        let own = self.decided()?.into_iter().filter_map(|(seq, how, note)| match how {
+            How::Own(end) => Some(Decided { seq, end, note }),
+            How::Answer(_) => None,
+        });
+        Ok(own.collect())
+    }
+
+    /// Every end that the gate has said and that is not done.
+    pub(crate) fn decided_answers(&self) -> Result<Vec<(i64, Finished, String)>, StoreFault> {
+        let answers = self.decided()?.into_iter().filter_map(|(seq, how, note)| match how {
+            How::Own(_) => None,
+            How::Answer(finished) => Some((seq, *finished, note)),
+        });
+        Ok(answers.collect())
+    }
+
+    fn decided(&self) -> Result<Vec<(i64, How, String)>, StoreFault> {
         self.all("SELECT message, how, note FROM ends ORDER BY message", [], |row| {
-            Ok(Decided {
-                seq: row.get(0)?,
-                end: from_json("end", &row.get::<_, String>(1)?)?,
-                note: row.get(2)?,
-            })
+            Ok((row.get(0)?, from_json("end", &row.get::<_, String>(1)?)?, row.get(2)?))
         })
     }
 }
@@ -33,6 +58,13 @@ impl Tx<'_> {
     pub(crate) fn decide_end(&self, seq: i64, end: &End, note: &str) -> Result<(), StoreFault> {
         let note = Text::<256>::clip(note);
         let row = params![seq, to_json("end", end)?, note.as_str()];
+        self.run("INSERT INTO ends VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row).map(drop)
+    }
+
+    /// Decides that a message ends as the gate says; one decision stands.
+    pub(crate) fn decide_answer(&self, seq: i64, finished: &Finished, note: &str) -> Result<(), StoreFault> {
+        let note = Text::<256>::clip(note);
+        let row = params![seq, to_json("end", finished)?, note.as_str()];
         self.run("INSERT INTO ends VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row).map(drop)
     }
 

@@ -149,7 +149,7 @@ fn tools_that_begin_and_end_are_named_events_and_refused_ones_are_not() {
         |n: u8, outcome| TurnEvent::ToolEnd { call: CallId::from_bytes([n; 16]), outcome, duration_ms: 1 };
     let events = [start(1, None), end(1, Outcome::Success), start(2, Some("no")), end(2, Outcome::Blocked)];
     emit(&mut world, turn, 0, &events);
-    let told = world.act(|desk| desk.events.after(2));
+    let told = world.act(|desk| desk.events.after(4));
     let names: Vec<_> =
         told.iter().map(|it| (it.name, it.subject.as_deref(), it.detail.as_deref())).collect();
     let expected = [

@@ -252,15 +252,27 @@ fn what_a_person_puts_and_attaches_comes_back_as_it_was() {
 fn whoever_observes_hears_of_sessions_messages_and_tools_in_order() {
     let mut world = World::new();
     let turn = world.say("s", "hello").turn;
+    let waits = world.say("s", "again").message;
+    world.recall(None, waits).unwrap().unwrap();
     world.finish(turn, answer("hi"));
-    world.say("s", "again");
-    let names: Vec<EventName> =
-        world.act(|desk| desk.events.after(0)).iter().map(|event| event.name).collect();
+    let turn = world.say("s", "and again").turn;
+    world.ask(|desk, port| desk.cancel(None, turn, port)).unwrap().unwrap();
+    let events = world.act(|desk| desk.events.after(0));
+    let told: Vec<(EventName, Option<&str>)> =
+        events.iter().map(|event| (event.name, event.detail.as_deref())).collect();
     let expected = [
-        EventName::SessionStarted,
-        EventName::MessageReceived,
-        EventName::MessageSent,
-        EventName::MessageReceived,
+        (EventName::SessionStarted, None),
+        (EventName::MessageReceived, None),
+        (EventName::MessageQueued, None),
+        (EventName::MessageProcessing, None),
+        (EventName::MessageReceived, None),
+        (EventName::MessageQueued, None),
+        (EventName::MessageRecalled, None),
+        (EventName::MessageSent, None),
+        (EventName::MessageReceived, None),
+        (EventName::MessageQueued, None),
+        (EventName::MessageProcessing, None),
+        (EventName::MessageFailed, Some("cancelled")),
     ];
-    assert_eq!(names, expected);
+    assert_eq!(told, expected);
 }

@@ -15,6 +15,7 @@ mod pausing;
 mod refusals;
 mod runners;
 mod sessions;
+mod stepping;
 mod stopping;
 mod world;
 

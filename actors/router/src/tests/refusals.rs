@@ -5,8 +5,9 @@ use super::{answer, config, said};
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Trust;
-use ipc_proto::router::{RouterError, Submission};
+use ipc_proto::router::{MessageState, RouterError, Submission};
 use ipc_proto::{Name, Text, config as conf};
+use manifest::command::Room;
 
 fn counted(world: &mut World) -> (usize, usize) {
     let messages = world.act(|desk| desk.messages(None, 256, false)).unwrap().len();
@@ -127,8 +128,27 @@ fn an_agent_that_is_configured_no_longer_fails_what_waits_for_it_and_takes_no_mo
     world.audit = true;
     world.config.agents.remove("other");
     world.restart();
-    assert_eq!(world.state(accepted.message), ipc_proto::router::MessageState::Failed);
+    assert_eq!(world.state(accepted.message), MessageState::Failed);
     assert_eq!(world.submit(&said(ann, "s", "2", "x")), Err(RouterError::NoAgent(Text::clip("default"))));
+}
+
+#[test]
+fn on_a_disk_that_is_low_nothing_is_accepted_or_begun_and_what_was_accepted_goes_on_once_there_is_room() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let (running, waiting) = (world.say("s", "one"), world.say("s", "two"));
+    let room = Room { low: true, free_mib: 12, kept_mib: 64 };
+    world.act(|desk| desk.hear_of_disk(room));
+    let refused = Err(RouterError::NoRoom { free_mib: 12, kept_mib: 64 });
+    assert_eq!(world.submit(&said(ann, "s", "k", "hello")), refused);
+    assert_eq!(world.submit(&said(ann, "s", "s/two", "two")), Ok(waiting), "what is known was accepted");
+    assert_eq!(counted(&mut world), (2, 1));
+    assert_eq!(world.finish(running.turn, answer("done")), Some(Ok(())), "what runs comes to its end");
+    world.pass(5000);
+    assert_eq!((world.state(waiting.message), world.launched.len()), (MessageState::Queued, 1));
+    world.act(|desk| desk.hear_of_disk(Room { low: false, ..room }));
+    assert_eq!(world.state(waiting.message), MessageState::Running);
+    assert!(world.submit(&said(ann, "s", "k", "hello")).is_ok());
 }
 
 #[test]

@@ -82,6 +82,30 @@ fn a_stop_ends_what_runs_and_what_waits_in_a_session_at_once_and_nothing_elsewhe
 }
 
 #[test]
+fn a_stop_that_is_asked_again_because_the_router_died_says_what_was_stopped_and_a_new_one_does_not() {
+    // The router dies before the record is asked, or after it is made and before it hears so.
+    for heard in [false, true] {
+        let mut world = World::new();
+        let guy = world.id(1002);
+        for text in ["one", "two", "three"] {
+            world.say("s", text);
+        }
+        world.say("t", "elsewhere");
+        (world.deaf, world.errands_left) = (heard, (!heard).then_some(0));
+        assert_eq!(world.stop(None, Some("s")), None, "nobody answers");
+        (world.deaf, world.errands_left) = (false, None);
+        world.restart();
+        let before = Some(Ok(Stopped { running: 1, waiting: 2 }));
+        assert_eq!(world.stop_again(None, Some("s")), before);
+        world.pass(2000);
+        assert_eq!(world.stop_again(None, Some("s")), before, "also once they are over");
+        assert_eq!(world.stop(None, Some("s")), Some(Ok(Stopped::default())));
+        assert_eq!(world.stop_again(Some(guy), None), Some(Ok(Stopped::default())), "nothing of theirs");
+        assert_eq!(world.stop_again(None, None), Some(Ok(Stopped { running: 2, waiting: 2 })));
+    }
+}
+
+#[test]
 fn a_stop_reaches_as_far_as_whoever_gives_it_may() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));

@@ -32,6 +32,8 @@ pub(crate) struct World {
     desk: Option<Desk>,
     began: Instant,
     pub(crate) ms: u64,
+    /// How far the wall clock is off the one that never steps.
+    pub(crate) off: i64,
     pub(crate) audit: bool,
     pub(crate) scanner: Option<Judgement>,
     /// agentd launches what it is asked to.
@@ -69,6 +71,7 @@ impl World {
             desk: None,
             began: Instant::now(),
             ms: 1_000_000,
+            off: 0,
             audit: true,
             scanner: Some(Judgement::Pass),
             agentd: true,
@@ -104,14 +107,15 @@ impl World {
     }
 
     fn now(&self) -> Moment {
-        Moment { at: self.began + Duration::from_millis(self.ms - 1_000_000), ms: self.ms }
+        let at = self.began + Duration::from_millis(self.ms - 1_000_000);
+        Moment { at, ms: self.ms.saturating_add_signed(self.off) }
     }
 
     /// Has the desk do something, and does what follows from it.
     pub(crate) fn act<T>(&mut self, work: impl FnOnce(&mut Desk) -> T) -> T {
         let now = self.now();
         let desk = self.desk.as_mut().unwrap();
-        desk.now = now;
+        desk.at(now);
         let done = work(desk);
         self.settle();
         done
@@ -258,8 +262,26 @@ impl World {
         user: Option<UserId>,
         session: Option<&str>,
     ) -> Option<Result<Stopped, RouterError>> {
+        self.stop_as(user, session, false)
+    }
+
+    /// The same, asked once more because nobody answered.
+    pub(crate) fn stop_again(
+        &mut self,
+        user: Option<UserId>,
+        session: Option<&str>,
+    ) -> Option<Result<Stopped, RouterError>> {
+        self.stop_as(user, session, true)
+    }
+
+    fn stop_as(
+        &mut self,
+        user: Option<UserId>,
+        session: Option<&str>,
+        again: bool,
+    ) -> Option<Result<Stopped, RouterError>> {
         let session = session.map(Text::clip);
-        self.ask(|desk, port| desk.stop(user, &Name::clip("mia"), session, port))
+        self.ask(|desk, port| desk.stop((user, &Name::clip("mia")), session, again, port))
     }
 
     /// A person pauses a session, or everything, or takes that back.

@@ -98,4 +98,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("audit.alerts.quarantined.minutes", SPAN, ALERTS.quarantined.minutes, SPAN_MEANS),
     key("audit.alerts.quarantined.quiet_minutes", QUIET, ALERTS.quarantined.quiet_minutes, QUIET_MEANS),
+    key(
+        "audit.alerts.disk_low.number",
+        EVENTS,
+        ALERTS.disk_low.number,
+        "Times that less than `host.disk_reserve` is free, that raise an alert.",
+    ),
+    key("audit.alerts.disk_low.minutes", SPAN, ALERTS.disk_low.minutes, SPAN_MEANS),
+    key("audit.alerts.disk_low.quiet_minutes", QUIET, ALERTS.disk_low.quiet_minutes, QUIET_MEANS),
 ];

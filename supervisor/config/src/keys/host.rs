@@ -41,6 +41,15 @@ pub(super) const KEYS: &[Key] = &[
         means: "How many runners there can be at once; in mode `system` each has a uid that no other has.",
     },
     Key {
+        path: "host.disk_reserve",
+        kind: Kind::Number { min: 0, max: settings::DISK_RESERVE },
+        preset: Preset::Number(64),
+        seen_by: &[Agentd],
+        means: "MiB that are kept free on the disk of the state directory. With less, new messages, effects and jails are \
+                refused with that reason and the host is degraded; what was accepted is kept and brought to its end. It \
+                heals by itself, once an eighth more is free. `0` keeps none.",
+    },
+    Key {
         path: "log.format",
         kind: Kind::Word(&["text", "json"]),
         preset: Preset::Text("text"),

@@ -17,6 +17,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let document = check("").unwrap().document().unwrap();
     let (settings, sections) = decode(&document).unwrap();
     assert_eq!((settings.mode, settings.runner_slots, settings.wall_ms), (None, 64, 120_000));
+    assert_eq!(settings.disk_reserve, 64);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
         (0b1111_1111_1110, false, 8 << 20)
@@ -243,6 +244,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("host.mode", "host.mode = 'flat'"),
         ("host.uid_base", "host.uid_base = 900000"),
         ("host.runner_slots", "host.runner_slots = 9"),
+        ("host.disk_reserve", "host.disk_reserve = 65"),
         ("log.format", "log.format = 'json'"),
         ("log.level", "log.level = 'debug'"),
         ("log.rotate_bytes", "log.rotate_bytes = 65536"),
@@ -313,6 +315,9 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("audit.alerts.quarantined.number", "audit.alerts.quarantined.number = 7"),
         ("audit.alerts.quarantined.minutes", "audit.alerts.quarantined.minutes = 7"),
         ("audit.alerts.quarantined.quiet_minutes", "audit.alerts.quarantined.quiet_minutes = 7"),
+        ("audit.alerts.disk_low.number", "audit.alerts.disk_low.number = 7"),
+        ("audit.alerts.disk_low.minutes", "audit.alerts.disk_low.minutes = 7"),
+        ("audit.alerts.disk_low.quiet_minutes", "audit.alerts.disk_low.quiet_minutes = 7"),
         ("tool.TOOL.effect", "tool.t.effect = 'pay'"),
         ("tool.TOOL.relevant_args", "tool.t.relevant_args = ['to']"),
         ("tool.TOOL.record_args", "tool.t = { relevant_args = ['to'], record_args = ['to'] }"),

@@ -24,7 +24,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
     all(&[
         (
             "[host]\nmoed = 'auto'",
-            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots",
+            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve",
         ),
         (
             "\n[gateway]\nlisten = '127.0.0.1:1'",
@@ -525,7 +525,7 @@ fn a_record_that_would_keep_graver_entries_for_less_long_or_never_alert_is_refus
         ),
         (
             "[audit.alerts.auth_failure]\nnumber = 1",
-            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, attest_drift, quarantined",
+            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, attest_drift, quarantined, disk_low",
         ),
         (
             "[audit.checkpoint]\nentries = 0\nms = 1",

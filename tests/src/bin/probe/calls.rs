@@ -201,7 +201,7 @@ async fn router(me: Process, stream: UnixStream) -> String {
         recall(nobody, MessageId::random());
         requeue(nobody, name(), MessageId::random(), None);
         pause(nobody, name(), None, true);
-        stop(nobody, name(), None);
+        stop(nobody, name(), None, false);
         queue(nobody);
         trace(nobody, MessageId::random());
         users();

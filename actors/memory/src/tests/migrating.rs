@@ -1,0 +1,87 @@
+//! Databases of every released version: they are opened, and everything in them is there as it was. What a further
+//! step does to one is seen here before there is such a step: the copy beside it is what an older program goes on with.
+
+use super::*;
+use crate::migrate::STEPS;
+use crate::store::{Doomed, FILE};
+use migration::migrate;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// By version.
+const FIXTURES: [&str; 1] = [include_str!("fixtures/v1.sql")];
+/// A step as a later version might have it.
+const FURTHER: &str = "ALTER TABLE entry ADD COLUMN used_ms INTEGER; UPDATE entry SET used_ms = created_ms;";
+
+/// A folder with a database as an earlier release made it.
+fn found(fixture: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    Connection::open(folder.path().join(FILE)).unwrap().execute_batch(fixture).unwrap();
+    folder
+}
+
+fn version(file: &Path) -> usize {
+    let db = Connection::open(file).unwrap();
+    let version: u32 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    usize::try_from(version).unwrap()
+}
+
+/// All that the fixtures keep is found by who may see it, and by nobody else.
+fn is_all_there(held: &mut Held) {
+    let harbour = "the harbour office opens at 07:40";
+    assert_eq!(held.found(&user(1), "harbour"), [harbour]);
+    assert_eq!(held.found(&user(2), "harbour"), ["the harbour office of another owner"]);
+    let rows = held.store.list(&user(1), 10, 0).unwrap();
+    let ids: Vec<MemoryId> = rows.iter().map(|row| row.entry.id).collect();
+    assert_eq!(ids, [id(0x12), id(0x11)]);
+    let tags: Vec<&str> = rows[1].entry.tags.iter().map(|tag| tag.as_str()).collect();
+    assert_eq!((tags, rows[1].created_ms), (vec!["town", "hours"], 1000));
+    assert_eq!(rows[0].entry.label, Label::of(Trust::User, Class::Sensitive, "control"));
+    let ferry = held.store.list(&scope(1, Area::Agent(Text::clip("default"))), 10, 0).unwrap();
+    assert_eq!(ferry[0].entry.label.trust, Trust::Untrusted);
+    assert_eq!(held.store.doomed(&user(1), id(0x19)).unwrap(), Doomed::Gone);
+    assert_eq!(held.write(&user(1), entry(0x19, "what was deleted does not come back")), Admission::Taken);
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_before() {
+    assert_eq!(FIXTURES.len(), STEPS.len(), "a version without its fixture");
+    for fixture in FIXTURES {
+        let folder = found(fixture);
+        let mut held = Held { store: Store::open(folder.path()).unwrap(), folder };
+        is_all_there(&mut held);
+        assert_eq!(
+            held.write(&user(1), entry(0x21, "the harbour office is closed on Mondays")),
+            Admission::New
+        );
+        held.store.delete(&user(1), id(0x11), 9000).unwrap();
+        assert_eq!(held.found(&user(1), "harbour"), ["the harbour office is closed on Mondays"]);
+        holds_together(&held.store);
+        let held = held.reopened();
+        assert_eq!(held.store.list(&user(1), 10, 0).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_with() {
+    for (at, fixture) in (1_usize..).zip(FIXTURES) {
+        let folder = found(fixture);
+        let file = folder.path().join(FILE);
+        drop(Store::open(folder.path()).unwrap());
+        let steps: Vec<&str> = STEPS.iter().copied().chain([FURTHER]).collect();
+        let mut db = Connection::open(&file).unwrap();
+        migrate(&mut db, &file, &steps).unwrap();
+        let sum: i64 = db.query_row("SELECT sum(used_ms) FROM entry", [], |row| row.get(0)).unwrap();
+        drop(db);
+        assert_eq!((version(&file), sum), (STEPS.len() + 1, 10_000), "from version {at}");
+        assert!(Store::open(folder.path()).is_err(), "a newer one is not guessed at");
+        let copy = folder.path().join(format!("{FILE}.v{}", STEPS.len()));
+        assert_eq!(version(&copy), STEPS.len());
+        for name in [FILE.to_owned(), format!("{FILE}-wal"), format!("{FILE}-shm")] {
+            drop(std::fs::remove_file(folder.path().join(name)));
+        }
+        std::fs::rename(copy, &file).unwrap();
+        is_all_there(&mut Held { store: Store::open(folder.path()).unwrap(), folder });
+    }
+}

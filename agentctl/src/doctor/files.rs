@@ -1,0 +1,172 @@
+//! Whose the host's folders are, and who may read or write what lies in them. With `--fix`, the folders are made as
+//! agentd itself would make them at its next start; what lies in a database or a workspace is left alone.
+
+use super::mend::{self, Wanted};
+use super::{Row, Scene, Status};
+use manifest::{Process, TABLE, is_actor};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Files of secrets below the state directory: nobody but their owner may read them.
+const KEYS: [&str; 3] = ["audit/key", "credproxy/vault", "credproxy/vault.key"];
+/// Folders of agentd's own, and their modes.
+const OWN: [(&str, u32); 2] = [("stage", 0o700), ("runner", 0o711)];
+
+/// The rows of permissions.
+pub(super) fn rows(scene: &Scene) -> Vec<Row> {
+    vec![state(scene), folders(scene), keys(scene), config(scene)]
+}
+
+fn state(scene: &Scene) -> Row {
+    let wanted = Wanted { path: scene.state.clone(), mode: 0o711, owner: Some((scene.uid, None)) };
+    let mut row = Row::new("permissions.state", "state directory", Status::Pass, String::new());
+    if wanted.path.symlink_metadata().is_err() {
+        row.message = format!("{} is not there yet: a start makes it", wanted.path.display());
+        row.mended.extend(scene.fix.then(|| wanted.mend().ok()).flatten());
+        return row;
+    }
+    judge(&mut row, scene, &[wanted]);
+    row
+}
+
+fn folders(scene: &Scene) -> Row {
+    let mut row = Row::new("permissions.folders", "folders of the processes", Status::Pass, String::new());
+    if !scene.state.exists() {
+        row.message = "there are none yet: a start makes them".to_owned();
+        return row;
+    }
+    let own = Some((scene.uid, None)).filter(|_| scene.has_own_uids());
+    let of_processes = TABLE.iter().filter(|row| is_actor(row.process)).map(|row| Wanted {
+        path: scene.state.join(row.process.name()),
+        mode: if row.shows.is_some() { 0o711 } else { 0o700 },
+        owner: owner(scene, row.process),
+    });
+    let logs = Wanted { path: scene.state.join("logs"), mode: 0o700, owner: owner(scene, Process::Control) };
+    let of_agentd =
+        OWN.iter().map(|(name, mode)| Wanted { path: scene.state.join(name), mode: *mode, owner: own });
+    let wanted: Vec<Wanted> = of_processes.chain([logs]).chain(of_agentd).collect();
+    judge(&mut row, scene, &wanted);
+    row
+}
+
+/// Who owns a process's folder: who it runs as, by the running host or by the users that are installed. Where neither
+/// says, owners are left as they are.
+fn owner(scene: &Scene, process: Process) -> Option<(u32, Option<u32>)> {
+    if !scene.has_own_uids() {
+        return Some((scene.uid, None));
+    }
+    let running = scene.host.as_ref().and_then(|host| {
+        host.processes.iter().find(|it| it.name.as_str() == process.name() && it.pid != 0).map(|it| it.uid)
+    });
+    if let Some(uid) = running {
+        return Some((uid, None));
+    }
+    // All or none: with one missing, agentd numbers them all.
+    let installed = |name| nix::unistd::User::from_name(name).ok().flatten();
+    let all = TABLE.iter().all(|row| installed(row.user).is_some());
+    let user = manifest::row(process).and_then(|row| installed(row.user)).filter(|_| all)?;
+    Some((user.uid.as_raw(), Some(user.gid.as_raw())))
+}
+
+/// Compares each folder with what it should be, mends it if that was asked for, and says what is left.
+fn judge(row: &mut Row, scene: &Scene, wanted: &[Wanted]) {
+    let mut wrong = Vec::new();
+    let mut unseen = 0_usize;
+    for folder in wanted {
+        let fault = match folder.fault() {
+            Ok(None) => continue,
+            Ok(Some(fault)) => fault,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                unseen += 1;
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        match scene.fix.then(|| folder.mend()) {
+            Some(Ok(what)) => row.mended.push(what),
+            Some(Err(error)) => wrong.push(format!("{}: {fault}; mending: {error}", folder.path.display())),
+            None => wrong.push(format!("{}: {fault}", folder.path.display())),
+        }
+    }
+    (row.status, row.message) = if !wrong.is_empty() {
+        (Status::Fail, format!("{}; --fix mends it", wrong.join("; ")))
+    } else if unseen > 0 {
+        (
+            Status::Warn,
+            format!("{unseen} of {} may not be looked at; ask as their owner or as root", wanted.len()),
+        )
+    } else {
+        (Status::Pass, format!("{} with their owners and modes", wanted.len()))
+    };
+}
+
+/// Keys that others can read are taken for known to them: the mode is mended, and the row still fails once.
+fn keys(scene: &Scene) -> Row {
+    let mut row = Row::new("permissions.keys", "keys", Status::Pass, "nobody else can read them");
+    let mut wrong = Vec::new();
+    for path in KEYS.map(|name| scene.state.join(name)) {
+        let Ok(about) = path.symlink_metadata() else { continue };
+        if about.mode() & 0o077 == 0 && about.is_file() {
+            continue;
+        }
+        wrong.push(format!("{} has mode {:04o}", path.display(), about.mode() & 0o7777));
+        if scene.fix && about.is_file() {
+            match mend::only_owner(&path) {
+                Ok(what) => row.mended.push(what),
+                Err(error) => wrong.push(format!("mending: {error}")),
+            }
+        }
+    }
+    if !wrong.is_empty() {
+        row.status = Status::Fail;
+        row.message = format!(
+            "{}: others could read it; --fix takes that away, and then give new keys",
+            wrong.join("; ")
+        );
+    }
+    row
+}
+
+fn config(scene: &Scene) -> Row {
+    let mut row = Row::new("permissions.config", "configuration file", Status::Pass, String::new());
+    let Some(path) = &scene.config else {
+        row.message = "there is none at the usual place; the defaults hold".to_owned();
+        return row;
+    };
+    let faults: Vec<String> = above(path).into_iter().filter_map(|it| writable(&it, scene.uid)).collect();
+    if faults.is_empty() {
+        row.message = format!("{}: only its owner can change it", path.display());
+        return row;
+    }
+    row.message = faults.join("; ");
+    if scene.fix
+        && let Ok(what) = mend::not_writable_by_others(path)
+        && writable(path, scene.uid).is_none()
+    {
+        row.mended.push(what);
+    }
+    let left: Vec<String> = above(path).into_iter().filter_map(|it| writable(&it, scene.uid)).collect();
+    if !left.is_empty() {
+        row.status = Status::Fail;
+        row.message = left.join("; ");
+    }
+    row
+}
+
+/// The file and its folder: whoever can write a folder can put another file there.
+fn above(path: &Path) -> Vec<PathBuf> {
+    std::iter::once(path).chain(path.parent()).map(Path::to_owned).collect()
+}
+
+/// Why others than root and `uid` can write it; the sticky bit keeps a folder's files their owners'.
+pub(super) fn writable(path: &Path, uid: u32) -> Option<String> {
+    let about = path.metadata().ok()?;
+    if about.uid() != 0 && about.uid() != uid {
+        return Some(format!("{} belongs to uid {}", path.display(), about.uid()));
+    }
+    let sticky = about.is_dir() && about.mode() & 0o1000 != 0;
+    let by_others = about.mode() & 0o022 != 0 && !sticky;
+    by_others
+        .then(|| format!("{} can be written by others (mode {:04o})", path.display(), about.mode() & 0o7777))
+}

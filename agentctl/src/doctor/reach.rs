@@ -1,0 +1,113 @@
+//! Who can reach the host: its one socket, and that nothing of it listens at any other place.
+
+use super::{Row, Scene, Status, mend};
+use crate::kernel;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+
+/// The state of a TCP socket that listens, as `/proc/net/tcp` writes it.
+const LISTENING: &str = "0A";
+
+/// The rows of sockets.
+pub(super) fn rows(scene: &Scene) -> Vec<Row> {
+    vec![control(scene), exposure(scene)]
+}
+
+fn control(scene: &Scene) -> Row {
+    let path = scene.socket.display();
+    let of = |status, message: String| Row::new("sockets.control", "control socket", status, message);
+    let Ok(about) = scene.socket.symlink_metadata() else {
+        return of(Status::Warn, format!("no host runs: there is no {path}; start one"));
+    };
+    if !about.file_type().is_socket() {
+        return of(Status::Fail, format!("{path} is no socket; move it away"));
+    }
+    if scene.host.is_some() {
+        let (mode, who) = if scene.has_own_uids() { (0o666, "everybody") } else { (0o600, "its user") };
+        let found = about.permissions().mode() & 0o777;
+        return if found == mode {
+            of(Status::Pass, format!("{path} answers; {who} may connect, and is known by the kernel's word"))
+        } else {
+            of(Status::Fail, format!("{path} has mode {found:04o} instead of {mode:04o}; restart the host"))
+        };
+    }
+    match UnixStream::connect(&scene.socket) {
+        Ok(_) => {
+            of(Status::Fail, format!("{path} is listened at and does not answer; look at the host's log"))
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            of(Status::Warn, format!("{path} may not be opened by this user"))
+        }
+        Err(_) => stale(scene),
+    }
+}
+
+/// A socket that the next start would replace; until then whoever connects is told that nobody listens.
+fn stale(scene: &Scene) -> Row {
+    let message = format!("{} is left of a host that is gone", scene.socket.display());
+    let mut row = Row::new("sockets.control", "control socket", Status::Warn, message);
+    if scene.fix {
+        match mend::stale(&scene.socket) {
+            Ok(what) => row.mended.push(what),
+            Err(error) => row.message.push_str(&format!("; mending: {error}")),
+        }
+    }
+    row
+}
+
+/// A TCP socket that listens.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listener {
+    pub(super) at: String,
+    pub(super) uid: u32,
+    pub(super) inode: String,
+}
+
+/// The listeners that `/proc/net/tcp` or `tcp6` names.
+pub(super) fn listeners(text: &str) -> Vec<Listener> {
+    let lines = text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let of = |fields: Vec<&str>| {
+        let [at, state, uid, inode] = [1, 3, 7, 9].map(|number: usize| fields.get(number).copied());
+        (state? == LISTENING).then_some(())?;
+        Some(Listener { at: at?.to_owned(), uid: uid?.parse().ok()?, inode: format!("socket:[{}]", inode?) })
+    };
+    lines.filter_map(of).collect()
+}
+
+fn exposure(scene: &Scene) -> Row {
+    let of = |status, message: String| Row::new("exposure.tcp", "open ports", status, message);
+    let Some(host) = &scene.host else {
+        return of(Status::Pass, "no host runs, so nothing of it listens".to_owned());
+    };
+    let text = |name: &str| fs::read_to_string(format!("/proc/net/{name}")).unwrap_or_default();
+    let found: Vec<Listener> = ["tcp", "tcp6"].iter().flat_map(|name| listeners(&text(name))).collect();
+    let running = host.processes.iter().filter(|process| process.pid != 0);
+    let mut held = BTreeSet::new();
+    let mut unread = 0_usize;
+    for pid in running.clone().map(|process| process.pid).chain([host.pid]) {
+        match kernel::word(pid).map(|word| word.descriptors) {
+            Some(Ok(descriptors)) => held.extend(descriptors),
+            Some(Err(_)) => unread += 1,
+            None => {}
+        }
+    }
+    let uids: BTreeSet<u32> = running.map(|process| process.uid).filter(|_| scene.has_own_uids()).collect();
+    let ours: Vec<&str> = found
+        .iter()
+        .filter(|it| held.contains(&it.inode) || uids.contains(&it.uid))
+        .map(|it| it.at.as_str())
+        .collect();
+    if !ours.is_empty() {
+        return of(
+            Status::Fail,
+            format!("a process of the host listens at {}; stop it and ask why", ours.join(", ")),
+        );
+    }
+    if unread > 0 && uids.is_empty() {
+        return of(Status::Warn, format!("{unread} processes show no descriptors to this user; ask as root"));
+    }
+    of(Status::Pass, format!("no process of the host listens; {} others' do", found.len()))
+}

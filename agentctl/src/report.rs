@@ -1,0 +1,168 @@
+//! `agentctl report`: what a bug report needs in one file, and nothing of anybody's in it. Versions, the doctor's rows, the
+//! table, what the host says of itself, the configuration's keys without their values, and log lines that the scanner
+//! finds nothing in.
+//!
+//! It works with no host running. It must never hold a message, a name that a person gave, a value of the configuration
+//! or a secret, and never overwrite a file.
+
+mod log;
+mod redact;
+
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::{attest, doctor, queue, rows, status, text};
+use ipc_proto::PROTOCOL_VERSION;
+use nix::sys::utsname::uname;
+use serde_json::{Value, json};
+use std::io;
+use std::path::{Path, PathBuf};
+use tar::{Builder, EntryType, Header};
+use tempfile::NamedTempFile;
+
+/// What the bundle says of itself, before the list of its members.
+const ABOUT: &str = "A report about a Cordon host, made by `agentctl report` for whoever looks into a fault.\n\
+    Left out: messages, sessions, memories, workspaces, the record, secrets, values of the configuration, and log lines\n\
+    in which the scanner found anything. Paths beneath the home directory begin with ~.\n\
+    Read it before you hand it on.\n\n";
+
+/// `report`.
+#[derive(clap::Args)]
+pub(crate) struct Report {
+    /// The file to be made, a tar archive; one that is there is never overwritten. Without it one in this directory
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The configuration file; without it the usual one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// A member of the bundle: its name, what it is, and its text.
+struct Member {
+    name: String,
+    is: &'static str,
+    text: String,
+}
+
+impl Member {
+    fn new(name: impl Into<String>, is: &'static str, text: impl Into<String>) -> Self {
+        Self { name: name.into(), is, text: text.into() }
+    }
+
+    fn json(name: &str, is: &'static str, value: &Value) -> Self {
+        Self::new(name, is, format!("{value:#}\n"))
+    }
+
+    /// What was asked of the host, or why there is no answer.
+    fn answer(name: &str, is: &'static str, answer: Result<Value, Failure>) -> Self {
+        let value = answer.unwrap_or_else(|failure| json!({ "none": failure.kind() }));
+        Self::json(name, is, &value)
+    }
+}
+
+/// Makes a report.
+pub(crate) async fn report(app: &App, report: &Report) -> Outcome {
+    let usual = || PathBuf::from(format!("cordon-report-{}.tar", text::now_ms()));
+    let file = report.out.clone().unwrap_or_else(usual);
+    if file.symlink_metadata().is_ok() {
+        return Err(Failure::File { path: file, cause: io::ErrorKind::AlreadyExists.into() });
+    }
+    let members = collect(app, report).await;
+    let written = write(&file, &members);
+    written.map_err(|cause| Failure::File { path: file.clone(), cause })?;
+    let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+    let sentence = format!("{} holds {}; read it before you hand it on", file.display(), names.join(", "));
+    Ok(app.out.done(json!({ "file": file, "members": names }), &sentence)?)
+}
+
+async fn collect(app: &App, report: &Report) -> Vec<Member> {
+    let status = status::read(app).await;
+    let config = report.config.clone().or_else(doctor::config);
+    let mut members = vec![
+        Member::json("versions.json", "versions of the programs, the kernel and the system", &versions()),
+        Member::json("doctor.json", "what `agentctl doctor` finds", &doctor::rows(app).await),
+        Member::json("manifest.json", "the table of privilege", &manifest()),
+        Member::answer(
+            "status.json",
+            "the host and its processes",
+            status.as_ref().map(status::document).map_err(none),
+        ),
+        Member::answer("attest.json", "the kernel's word beside the table's", attest::compared(app).await),
+        Member::answer("queue.json", "what waits and what runs, in numbers", numbers(app).await),
+        Member::new("config.txt", "keys of the configuration, without values", keys(config.as_deref())),
+    ];
+    members.extend(log::members(app, status.ok().as_ref()).await);
+    for member in &mut members {
+        member.text = redact::home(&member.text);
+    }
+    let list: String = members.iter().map(|it| format!("{:<20} {}\n", it.name, it.is)).collect();
+    members.insert(0, Member::new("README", "this list", format!("{ABOUT}{list}")));
+    members
+}
+
+/// The failure again, for a second reader: only its kind is written.
+fn none(failure: &Failure) -> Failure {
+    Failure::Turn { kind: failure.kind(), message: String::new() }
+}
+
+fn versions() -> Value {
+    let system = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let of = |key: &str| {
+        let value = system.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.map(|value| value.trim_matches('"').to_owned())
+    };
+    // Not its host name, which is a person's word.
+    let kernel = uname().ok().map(|name| {
+        [name.sysname(), name.release(), name.version(), name.machine()]
+            .map(|part| part.to_string_lossy().into_owned())
+            .join(" ")
+    });
+    json!({
+        "agentctl": env!("CARGO_PKG_VERSION"),
+        "protocol": PROTOCOL_VERSION,
+        "kernel": kernel,
+        "system": of("PRETTY_NAME"),
+        "systemd": Path::new("/run/systemd/system").exists(),
+    })
+}
+
+fn manifest() -> Value {
+    json!({ "processes": manifest::TABLE.iter().map(rows::row).collect::<Vec<_>>() })
+}
+
+async fn numbers(app: &App) -> Result<Value, Failure> {
+    let queue = queue::read(app).await?;
+    let paused_sessions = queue.paused_sessions.len();
+    Ok(json!({
+        "waiting": queue.waiting,
+        "running": queue.running,
+        "dead": queue.dead,
+        "paused": queue.paused,
+        "paused_sessions": paused_sessions,
+    }))
+}
+
+fn keys(config: Option<&Path>) -> String {
+    match config.map(std::fs::read_to_string) {
+        None => "there is none at the usual place; the defaults hold\n".to_owned(),
+        Some(Ok(text)) => redact::keys(&text),
+        Some(Err(error)) => format!("it cannot be read: {}\n", error.kind()),
+    }
+}
+
+/// There whole or not at all, and nobody else's to read.
+fn write(file: &Path, members: &[Member]) -> io::Result<()> {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut archive = Builder::new(NamedTempFile::new_in(parent)?);
+    for member in members {
+        let mut head = Header::new_gnu();
+        head.set_entry_type(EntryType::Regular);
+        head.set_mode(0o600);
+        head.set_mtime(text::now_ms() / 1000);
+        head.set_size(member.text.len() as u64);
+        archive.append_data(&mut head, &member.name, member.text.as_bytes())?;
+    }
+    let new = archive.into_inner()?;
+    new.as_file().sync_all()?;
+    new.persist_noclobber(file).map_err(|error| error.error)?;
+    Ok(())
+}

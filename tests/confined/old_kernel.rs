@@ -1,0 +1,34 @@
+//! A kernel without landlock, in user-mode Linux: no mode starts there, and each says which layer is missing and what to
+//! do. Its control groups are real, so what the unit leaves of them is seen here as well.
+
+use crate::machine::{Found, Kernel, Machine};
+use std::sync::LazyLock;
+
+static BOOT: LazyLock<Found> = LazyLock::new(|| {
+    let machine = Machine::new();
+    machine.package("1.0");
+    machine.boot(Kernel::UserMode, include_str!("old_kernel.sh"))
+});
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn without_landlock_every_mode_refuses_to_start_and_names_layer_and_remedy() {
+    for mode in ["system", "user", "flat"] {
+        BOOT.says(mode, &["exit 78", "layer landlock", &format!("mode {mode} needs"), "newer kernel"]);
+    }
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn the_unit_refuses_once_and_the_journal_and_the_doctor_say_why() {
+    BOOT.is("unit", "0 78 failed ");
+    BOOT.says("said", &["layer landlock"]);
+    BOOT.says("doctor", &["exit 1", "\"kernel.layers\""]);
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn the_unit_leaves_its_own_control_groups_to_be_made_and_limited_and_no_other() {
+    BOOT.is("kind", "cgroup2fs");
+    BOOT.is("groups", "own limits ");
+}
