@@ -4,7 +4,7 @@ use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
     approvals, attest, audit, backup, chat, config, cred, events, inspect, listings, logs, memory, message,
-    policy, queue, restart, rows, sandbox, scan, session, status, user, web, workspace,
+    policy, queue, redteam, restart, rows, sandbox, scan, session, status, user, web, workspace,
 };
 use config::Config;
 use cred::Cred;
@@ -21,7 +21,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
     match command {
         Command::Status => status::status(app).await,
         Command::Inspect { name } => inspect::inspect(app, name).await,
-        Command::Attest { all } => attest::attest(app, all).await,
+        Command::Attest { all, probe } => attest::attest(app, all, probe).await,
+        Command::Redteam(arguments) => redteam::run(app, arguments).await,
         Command::Manifest { dot } => rows::manifest(app, dot),
         Command::Events { follow } => events::events(app, follow).await,
         Command::Logs { name, follow } => logs::logs(app, name, follow).await,

@@ -31,6 +31,7 @@ mod out;
 mod policy;
 mod prompt;
 mod queue;
+mod redteam;
 mod restart;
 mod rows;
 mod sandbox;

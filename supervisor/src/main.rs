@@ -5,24 +5,36 @@
 //! code. It must never read what the processes exchange.
 
 mod args;
+mod cgroups;
 mod check;
 mod configure;
 mod edges;
 mod exit;
+mod flat;
 mod frames;
 mod freeze;
 mod host;
+mod limits;
 mod logs;
 mod notify;
+mod orphans;
 mod places;
 mod process;
+mod proof;
+#[cfg(debug_assertions)]
+mod recording;
 mod restart;
 mod runners;
 mod start;
 mod stop;
 mod tasks;
 mod tell;
+mod twins;
+mod usage;
+mod violations;
 mod wait;
+mod warm;
+mod watch;
 mod workspaces;
 
 use args::Command;

@@ -9,3 +9,4 @@ mod fault_points;
 mod halting;
 mod kill_each;
 mod poison;
+mod warm;

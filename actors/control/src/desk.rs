@@ -3,7 +3,9 @@
 
 mod agentd;
 mod board;
+mod probes;
 mod refusals;
+pub(crate) mod violations;
 
 use agentd::Agentd;
 use board::Board;
@@ -17,6 +19,7 @@ use ipc_proto::{Method, Name, config};
 use kit::{Host, Link, NotRecorded, Stub};
 use manifest::Process;
 use refusals::Refusals;
+use violations::Violations;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -42,6 +45,7 @@ pub(crate) struct Desk {
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     refusals: RefCell<Refusals>,
+    violations: Violations,
     /// Until when every other process stands still, for a copy of the state.
     still_until: Cell<Option<Instant>>,
 }
@@ -59,6 +63,7 @@ impl Desk {
             router: host.link(),
             gate: host.link(),
             refusals: RefCell::default(),
+            violations: Violations::default(),
             still_until: Cell::default(),
             host,
         }

@@ -15,6 +15,8 @@ pub struct Host {
     pub base: u32,
     /// Runner slots.
     pub slots: u16,
+    /// Runners that wait for work.
+    pub warm: u16,
     /// Whether the processes' users are installed.
     pub installed: bool,
     /// Whether processes will run under ids of their own.
@@ -50,7 +52,8 @@ impl Host {
             problems.add(view.line("uid_base"), &view.key(""), what, valid);
         }
         let slots = u16::try_from(view.number("runner_slots")).unwrap_or(1);
-        Self { mode, base, slots, installed: installed.is_some(), own_ids, ids }
+        let warm = u16::try_from(view.number("warm_runners")).unwrap_or(0);
+        Self { mode, base, slots, warm, installed: installed.is_some(), own_ids, ids }
     }
 
     /// Uid and gid of the first runner slot.

@@ -41,6 +41,14 @@ pub(super) const KEYS: &[Key] = &[
         means: "How many runners there can be at once; in mode `system` each has a uid that no other has.",
     },
     Key {
+        path: "host.warm_runners",
+        kind: Kind::Number { min: 0, max: settings::MAX_WARM as u32 },
+        preset: Preset::Number(8),
+        seen_by: &[Agentd],
+        means: "How many runners are launched and sealed ahead of need; a turn that finds one begins sooner. Each waits \
+                in a slot of its own, and none is used for a second turn. Mode `flat` has none.",
+    },
+    Key {
         path: "log.format",
         kind: Kind::Word(&["text", "json"]),
         preset: Preset::Text("text"),
