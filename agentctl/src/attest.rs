@@ -5,6 +5,7 @@
 
 mod descriptors;
 mod drift;
+mod holding;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -13,12 +14,13 @@ use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::kernel::{self, Word};
 use crate::link::Peer;
+use crate::redteam::{self, Tried};
 use crate::status;
 use drift::Drift;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use judge::{Finding, Scene, Verdict};
 use manifest::{Process, Row};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +39,7 @@ struct Seen {
 }
 
 /// Compares, and fails on any difference.
-pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
+pub(crate) async fn attest(app: &App, all: bool, probe: bool) -> Outcome {
     let mut findings = look(app).await?;
     if findings.iter().any(|finding| finding.verdict == Verdict::Different) {
         tokio::time::sleep(SETTLE).await;
@@ -45,13 +47,56 @@ pub(crate) async fn attest(app: &App, all: bool) -> Outcome {
     }
     let different = count(&findings, Verdict::Different);
     let drift = drift::report(app, &drift::differing(&findings)).await;
+    let tried = if probe { Some(redteam::every_act(app, |_, _| true).await?) } else { None };
     if app.out.json {
-        app.out.json_line(&document(&findings, &drift))?;
+        let mut document = document(&findings, &drift);
+        if let (Some(tried), Some(map)) = (&tried, document.as_object_mut()) {
+            add_probes(map, tried);
+        }
+        app.out.json_line(&document)?;
     } else {
         print(app, &findings, all)?;
         drift.print(app)?;
+        tried.iter().try_for_each(|tried| print_probes(app, tried))?;
     }
-    Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let probed = tried.is_none_or(|tried| tried.surprises().next().is_none());
+    Ok(if different == 0 && probed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Adds what the jails answered; a surprise there makes the whole document one of failure.
+fn add_probes(map: &mut Map<String, Value>, tried: &Tried) {
+    let probes = tried.document();
+    let error = probes.get("error").cloned();
+    if let Some(error) = error {
+        map.insert("ok".to_owned(), Value::Bool(false));
+        map.entry("error").or_insert(error);
+    }
+    map.insert("probes".to_owned(), probes);
+}
+
+/// How many acts each jail was tried by, and those that came out as they must not.
+fn print_probes(app: &App, tried: &Tried) -> std::io::Result<()> {
+    let mut processes: Vec<(&str, [usize; 2])> = Vec::new();
+    for finding in &tried.findings {
+        let name = finding.row.process.name();
+        if processes.last().is_none_or(|(last, _)| *last != name) {
+            processes.push((name, [0; 2]));
+        }
+        if let Some((_, [all, surprises])) = processes.last_mut() {
+            *all += 1;
+            *surprises += usize::from(finding.surprises());
+        }
+    }
+    let rows = processes.iter().map(|(name, counts)| {
+        std::iter::once((*name).to_owned()).chain(counts.iter().map(ToString::to_string)).collect()
+    });
+    app.out.line("")?;
+    app.out.table(&["PROFILE", "PROBES", "SURPRISES"], rows.collect())?;
+    if tried.surprises().next().is_some() {
+        app.out.line("")?;
+        redteam::table(app, tried.surprises())?;
+    }
+    app.out.line(&format!("\n{}", tried.sentence()))
 }
 
 /// The comparison as a document, for a report. Nobody is told of a difference: that is what `attest` is for.
@@ -67,6 +112,7 @@ async fn look(app: &App) -> Result<Vec<Finding>, Failure> {
     let (host, seen) = see(app).await?;
     let scene = scene(&host, app.link.peer()?, &seen);
     let mut findings = judge::agentd(&scene, host.pid);
+    findings.extend(holding::judge(&host.limits, &holding::read(scene.agentd_pid)));
     for process in &seen {
         findings.extend(judge::process(process.row, process.pid, &process.word, &scene));
     }

@@ -3,8 +3,8 @@
 use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
-    approvals, audit, backup, chat, config, cred, doctor, listings, memory, message, policy, queue, report,
-    sandbox, scan, session, user, web, workspace,
+    approvals, audit, backup, chat, config, cred, doctor, listings, memory, message, policy, queue, redteam,
+    report, sandbox, scan, session, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -45,18 +45,23 @@ pub(crate) enum Command {
         /// Show every property, not only those that differ or cannot be read
         #[arg(long)]
         all: bool,
+        /// Try every jail from inside as well
+        #[arg(long)]
+        probe: bool,
     },
     /// Check this machine and what is installed on it, with or without a host
     Doctor(doctor::Doctor),
     /// Put what a bug report needs into one file, with nothing of anybody's in it
     Report(report::Report),
+    /// Try every jail from inside: what must be refused, and is it
+    Redteam(redteam::Redteam),
     /// Show the table of privilege
     Manifest {
         /// Draw it as a Graphviz graph
         #[arg(long)]
         dot: bool,
     },
-    /// Show what happened: named events, and processes that started or stopped
+    /// Show what happened: named events, processes that started or stopped, and what they tried and may not
     Events {
         /// Go on with events as they happen
         #[arg(long, short)]
@@ -249,6 +254,10 @@ mod tests {
             "chat --workspace-trust user -m x",
             "chat --workspace d --workspace-trust system -m x",
             "sandbox run",
+            "redteam --row nobody",
+            "redteam --act nothing",
+            "redteam --probes f --row gate",
+            "redteam --list --act shadow",
             "completions csh",
         ] {
             assert!(!accepts(line), "{line}");

@@ -4,7 +4,8 @@ use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
     approvals, attest, audit, backup, chat, config, cred, doctor, events, inspect, listings, logs, memory,
-    message, policy, queue, report, restart, rows, sandbox, scan, session, status, user, web, workspace,
+    message, policy, queue, redteam, report, restart, rows, sandbox, scan, session, status, user, web,
+    workspace,
 };
 use config::Config;
 use cred::Cred;
@@ -21,7 +22,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
     match command {
         Command::Status => status::status(app).await,
         Command::Inspect { name } => inspect::inspect(app, name).await,
-        Command::Attest { all } => attest::attest(app, all).await,
+        Command::Attest { all, probe } => attest::attest(app, all, probe).await,
+        Command::Redteam(arguments) => redteam::run(app, arguments).await,
         Command::Doctor(arguments) => doctor::doctor(app, arguments).await,
         Command::Report(arguments) => report::report(app, &arguments).await,
         Command::Manifest { dot } => rows::manifest(app, dot),

@@ -1,4 +1,4 @@
-//! `agentctl events`: the eight named events of the router, and what happens to processes.
+//! `agentctl events`: the eight named events of the router, what happens to processes, and what they tried and may not.
 //!
 //! Process events are what two looks at the state differ by: a process that was restarted between two looks is
 //! seen by its count of starts.
@@ -7,11 +7,13 @@ use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{status, text, view};
 use ipc_proto::Name;
-use ipc_proto::control::{HostStatus, ProcessStatus, method};
+use ipc_proto::audit::{Action, Event, Filter, Record};
+use ipc_proto::control::{ControlClient, HostStatus, ProcessStatus, method};
 use ipc_proto::router::NamedEvent;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use tarpc::context::Context;
 
 /// How long one look waits for a named event, ms.
 const LOOK_MS: u32 = 1000;
@@ -35,13 +37,15 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
     let mut after = 0;
     let named = all(app, &mut after).await?;
     let changes = changes(&host, &mut seen, true);
+    let mut from = 0;
+    let tried = violations(app, &mut from).await;
     if app.out.json && !follow {
-        let events = in_order(&named, &changes);
+        let events = in_order(&named, &changes, &tried);
         app.out
             .document(json!({ "events": events.iter().map(|(_, event, _)| event).collect::<Vec<_>>() }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(app, &named, &changes)?;
+    print(app, &named, &changes, &tried)?;
     if !follow {
         return Ok(ExitCode::SUCCESS);
     }
@@ -54,7 +58,7 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
             // A new router counts from 1 again.
             after = 0;
         }
-        print(app, &named, &changed)?;
+        print(app, &named, &changed, &violations(app, &mut from).await)?;
     }
 }
 
@@ -69,6 +73,38 @@ async fn all(app: &App, after: &mut u64) -> Result<Vec<NamedEvent>, Failure> {
         *after = last;
         named.extend(more);
     }
+}
+
+/// Violations on the record from this entry on. While the record cannot be asked there are none; they come later.
+async fn violations(app: &App, from: &mut u64) -> Vec<Record> {
+    let mut tried = Vec::new();
+    for action in [Action::ProcessViolation, Action::SandboxViolation] {
+        let filter = Filter { action: Some(action), ..Filter::default() };
+        let mut next = Some(*from);
+        while let Some(index) = next {
+            let ask = async |c: ControlClient, cx: Context| c.audit_query(cx, index, filter.clone()).await;
+            let Ok(Ok(page)) = app.link.once(&method::audit_query, &ask).await else { break };
+            next = page.next;
+            tried.extend(page.records);
+        }
+    }
+    *from = tried.iter().map(|record| record.index + 1).max().unwrap_or(*from);
+    tried
+}
+
+/// One of them, as JSON and as cells.
+fn violation(record: &Record) -> (u64, Value, Vec<String>) {
+    let Event { action, subject, reason, turn, .. } = &record.event;
+    let name = if *action == Action::ProcessViolation { "process.violation" } else { "sandbox.violation" };
+    let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string).unwrap_or_default();
+    let value = json!({
+        "at_ms": record.time_ms, "name": name, "process": subject, "reason": reason,
+        "turn": turn.map(|id| id.to_string()),
+        "record": record.index,
+    });
+    let turn = turn.map(|id| format!("turn {id}")).unwrap_or_default();
+    let cells = vec![text::utc(record.time_ms), name.to_owned(), text(subject), text(reason), turn];
+    (record.time_ms, value, cells)
 }
 
 async fn since(app: &App, after: u64, wait_ms: u32) -> Result<Vec<NamedEvent>, Failure> {
@@ -104,8 +140,8 @@ fn change(process: &ProcessStatus, at_ms: u64) -> Change {
     }
 }
 
-/// Both kinds by time, as JSON and as cells.
-fn in_order(named: &[NamedEvent], changes: &[Change]) -> Vec<(u64, Value, Vec<String>)> {
+/// All kinds by time, as JSON and as cells.
+fn in_order(named: &[NamedEvent], changes: &[Change], tried: &[Record]) -> Vec<(u64, Value, Vec<String>)> {
     let named = named.iter().map(|event| (event.at_ms, view::event(event), cells(event)));
     let changes = changes.iter().map(|change| {
         let name = format!("process.{}", change.state);
@@ -122,7 +158,7 @@ fn in_order(named: &[NamedEvent], changes: &[Change]) -> Vec<(u64, Value, Vec<St
         });
         (change.at_ms, value, cells)
     });
-    let mut events: Vec<_> = named.chain(changes).collect();
+    let mut events: Vec<_> = named.chain(changes).chain(tried.iter().map(violation)).collect();
     events.sort_by_key(|(at_ms, ..)| *at_ms);
     events
 }
@@ -140,8 +176,8 @@ fn cells(event: &NamedEvent) -> Vec<String> {
     ]
 }
 
-fn print(app: &App, named: &[NamedEvent], changes: &[Change]) -> std::io::Result<()> {
-    let events = in_order(named, changes);
+fn print(app: &App, named: &[NamedEvent], changes: &[Change], tried: &[Record]) -> std::io::Result<()> {
+    let events = in_order(named, changes, tried);
     if app.out.json {
         return events.iter().try_for_each(|(_, event, _)| app.out.json_line(event));
     }
@@ -174,6 +210,8 @@ mod tests {
         HostStatus {
             state: Text::clip("ready"),
             mode: Text::clip("user"),
+            limits: Text::clip("watch"),
+            self_check: Text::clip("pending"),
             version: Text::clip("0"),
             pid: 1,
             uptime_ms: 1,

@@ -129,6 +129,16 @@ pub(crate) enum Failure {
     /// No process of that name; the valid names are listed.
     #[error("no such process; there are: {0}")]
     NoProcess(&'static str),
+    /// A line of a file of probes is wrong.
+    #[error("{}, line {line}: {why}; nothing was run", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A turn did not do what was asked of it.
     #[error("{message}")]
     Turn {
@@ -174,6 +184,7 @@ impl Failure {
             Self::Editor { .. } => "editor",
             Self::NoAgent(_) => "no_agent",
             Self::NoProcess(_) => "no_process",
+            Self::Malformed { .. } => "malformed",
             Self::Turn { kind, .. } => kind,
             Self::Backup(broken) => broken.fault.kind(),
             Self::Interrupted => "interrupted",
@@ -218,6 +229,7 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Audit(AuditError::NoDigest) => "no_digest",
         ControlError::Workspace(_) => "workspace",
         ControlError::NoModel(_) => "no_model",
+        ControlError::NoAct(_) => "no_act",
         ControlError::Frozen => "frozen",
         ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),

@@ -47,7 +47,7 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
         let names: Vec<_> = found.iter().map(|agent| agent.name.as_str()).collect();
         return Err(Failure::NoAgent(names.join(", ")));
     };
-    let (tool_calls, tool_failures, seconds, output_tokens, model_calls) = agent.limits;
+    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls) = agent.limits;
     let facts = [
         ("agent", agent.name.to_string()),
         ("model", agent.model.to_string()),
@@ -56,6 +56,7 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
         ("tool calls a turn", tool_calls.to_string()),
         ("failures in a row", tool_failures.to_string()),
         ("seconds a turn", seconds.to_string()),
+        ("CPU seconds a turn", cpu_seconds.to_string()),
         ("tokens an answer", output_tokens.to_string()),
         ("model calls an hour", model_calls.to_string()),
     ];

@@ -32,6 +32,7 @@ mod out;
 mod policy;
 mod prompt;
 mod queue;
+mod redteam;
 mod report;
 mod restart;
 mod rows;

@@ -2,7 +2,7 @@
 //! It needs no host.
 
 use crate::app::{App, Outcome};
-use manifest::syscalls::{Call, Is};
+use manifest::syscalls::{Call, Is, When};
 use manifest::{Access, Network, Open, Place, Row, TABLE};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -142,15 +142,21 @@ pub(crate) const fn network(network: Network) -> &'static str {
 }
 
 fn call(call: &Call) -> String {
-    let conditions = call.when.iter().map(|when| match when.is {
-        Is::Equal(value) => format!("argument {} = {value:#x}", when.argument),
-        Is::Without(bits) => format!("argument {} without {bits:#x}", when.argument),
-    });
-    let conditions: Vec<String> = conditions.collect();
-    if conditions.is_empty() {
-        call.name.to_owned()
-    } else {
-        format!("{} if {}", call.name, conditions.join(" or "))
+    if call.when.is_empty() {
+        return call.name.to_owned();
+    }
+    let alternatives: Vec<String> =
+        call.when.iter().map(|all| all.iter().map(condition).collect::<Vec<_>>().join(" and ")).collect();
+    format!("{} if {}", call.name, alternatives.join(" or "))
+}
+
+fn condition(when: &When) -> String {
+    let argument = when.argument;
+    match when.is {
+        Is::Equal(value) => format!("argument {argument} = {value:#x}"),
+        Is::Without(bits) => format!("argument {argument} without {bits:#x}"),
+        Is::Bits(of, set) => format!("argument {argument} & {of:#x} = {set:#x}"),
+        Is::OwnPid => format!("argument {argument} = its own pid"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `agentctl sandbox run`: any command in a runner's jail. Its output passes through as it is, and its exit
-//! status becomes ours; 124 if it ran out of time, 125 if Cordon refused it.
+//! status becomes ours; 124 if it ran out of time, 125 if Cordon refused it, and if its jail went over a limit what a
+//! shell says of a command that the kernel ended for that.
 
 use crate::app::{App, Outcome};
 use crate::attach::Directory;
@@ -7,7 +8,7 @@ use crate::failure::{Failure, UNREACHABLE};
 use crate::turn::{self, Ended};
 use crate::view;
 use ipc_proto::control::method;
-use ipc_proto::router::{End, SessionName, Task, TurnEvent};
+use ipc_proto::router::{End, Limit, SessionName, Task, TurnEvent};
 use ipc_proto::{List, Text};
 use serde_json::json;
 use std::process::ExitCode;
@@ -18,6 +19,10 @@ const TIMED_OUT: u8 = 124;
 const REFUSED: u8 = 125;
 /// The person stopped it.
 const CANCELLED: u8 = 130;
+/// Its jail went over its memory or its processes: 128 and SIGKILL.
+const ENDED: u8 = 137;
+/// Its jail used up its CPU time: 128 and SIGXCPU.
+const NO_CPU: u8 = 152;
 
 /// The commands of `sandbox`.
 #[derive(clap::Subcommand)]
@@ -84,7 +89,7 @@ async fn attempt(app: &App, run: Run) -> Outcome {
 
 /// A session that nobody named cannot be found again: it is ended, and its own folder removed. A directory of
 /// the person's own is left alone.
-async fn forget(app: &App, session: &SessionName, own_folder: bool) {
+pub(crate) async fn forget(app: &App, session: &SessionName, own_folder: bool) {
     let name = || session.clone();
     let view = app.link.ask(&method::session, async |c, cx| c.session(cx, name()).await).await;
     // A guest may not end sessions, and a host that is away has none: both leave a session behind, no more.
@@ -102,6 +107,8 @@ const fn status(end: &End) -> u8 {
         End::TimedOut => TIMED_OUT,
         End::Cancelled | End::Recalled => CANCELLED,
         End::Blocked | End::Failed(_) | End::Quarantined(_) => REFUSED,
+        End::OverLimit(Limit::Memory | Limit::Processes) => ENDED,
+        End::OverLimit(Limit::Cpu) => NO_CPU,
     }
 }
 
@@ -150,6 +157,9 @@ mod tests {
             (End::Failed(Text::default()), 125),
             (End::Blocked, 125),
             (End::Quarantined(Text::default()), 125),
+            (End::OverLimit(Limit::Memory), 137),
+            (End::OverLimit(Limit::Processes), 137),
+            (End::OverLimit(Limit::Cpu), 152),
             (End::Cancelled, 130),
             (End::Recalled, 130),
         ] {

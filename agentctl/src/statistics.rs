@@ -49,6 +49,13 @@ pub(crate) struct Statistics {
     since: Option<u64>,
 }
 
+impl Statistics {
+    /// Whether the record has nothing of it.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.span.is_none()
+    }
+}
+
 /// Counts a session's entries.
 ///
 /// # Errors

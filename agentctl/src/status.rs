@@ -29,6 +29,8 @@ pub(crate) fn document(host: &HostStatus) -> Value {
         "host": {
             "state": host.state,
             "mode": host.mode,
+            "limits": host.limits,
+            "self_check": host.self_check,
             "version": host.version,
             "pid": host.pid,
             "uptime_ms": host.uptime_ms,
@@ -48,6 +50,8 @@ fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
     app.out.pairs(&[
         ("state", host.state.to_string()),
         ("mode", host.mode.to_string()),
+        ("limits by", host.limits.to_string()),
+        ("self-check", host.self_check.to_string()),
         ("version", host.version.to_string()),
         ("pid", host.pid.to_string()),
         ("up", text::span(host.uptime_ms)),

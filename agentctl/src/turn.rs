@@ -14,7 +14,7 @@ use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, method};
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{Accepted, End, Finished, Followed, SessionName, Task, TurnEvent};
+use ipc_proto::router::{Accepted, End, Finished, Followed, Limit, SessionName, Task, TurnEvent};
 use ipc_proto::{Name, bounded::TooLong};
 use std::time::Instant;
 
@@ -158,6 +158,9 @@ pub(crate) const fn word(end: &End) -> &'static str {
         End::Failed(_) => "failed",
         End::Recalled => "recalled",
         End::Quarantined(_) => "quarantined",
+        End::OverLimit(Limit::Memory) => "memory_limit",
+        End::OverLimit(Limit::Cpu) => "cpu_limit",
+        End::OverLimit(Limit::Processes) => "process_limit",
     }
 }
 
@@ -174,5 +177,6 @@ pub(crate) fn sentence(end: &End) -> String {
         End::Quarantined(reason) => {
             format!("given up, and kept among the dead letters (agentctl message list --dead): {reason}")
         }
+        End::OverLimit(limit) => limit.sentence(),
     }
 }

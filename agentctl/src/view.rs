@@ -134,7 +134,7 @@ pub(crate) fn user(user: &UserInfo) -> Value {
 
 /// An agent.
 pub(crate) fn agent(agent: &AgentInfo) -> Value {
-    let (tool_calls, tool_failures, seconds, output_tokens, model_calls_per_hour) = agent.limits;
+    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls_per_hour) = agent.limits;
     json!({
         "name": agent.name,
         "model": agent.model,
@@ -144,6 +144,7 @@ pub(crate) fn agent(agent: &AgentInfo) -> Value {
             "tool_calls": tool_calls,
             "tool_failures": tool_failures,
             "seconds": seconds,
+            "cpu_seconds": cpu_seconds,
             "output_tokens": output_tokens,
             "model_calls_per_hour": model_calls_per_hour,
         },

@@ -32,6 +32,14 @@ pub enum Action {
     StateFrozen,
     /// The kernel's word and the table of privilege differ; the subject is the process.
     AttestDrift,
+    /// The jails were tried; `bytes` is the number of acts, and an error says that some came out as they must not.
+    HostProbed,
+    /// An act tried in a jail came out as it must not; the subject is the process, the reason names the act.
+    ProbeSurprise,
+    /// A process of the host tried what its row does not allow, and was killed; the subject is the process.
+    ProcessViolation,
+    /// A program in a jail tried what no jail allows, and was killed or refused.
+    SandboxViolation,
     /// A model call was decided on; the effect follows.
     ModelDecided,
     /// A model call ended.
@@ -183,7 +191,13 @@ impl Action {
             | Self::RecordSealed
             | Self::KeyRotated
             | Self::CheckpointWitnessed => Category::Config,
-            Self::WorkspaceAttached | Self::WorkspaceRemoved | Self::AttestDrift => Category::Sandbox,
+            Self::WorkspaceAttached
+            | Self::WorkspaceRemoved
+            | Self::HostProbed
+            | Self::ProbeSurprise
+            | Self::AttestDrift
+            | Self::ProcessViolation
+            | Self::SandboxViolation => Category::Sandbox,
         }
     }
 
@@ -197,6 +211,8 @@ impl Action {
                 | Self::Declassified
                 | Self::Alert
                 | Self::AttestDrift
+                | Self::ProbeSurprise
+                | Self::ProcessViolation
                 | Self::RecordRepaired
                 | Self::RecordSealed
                 | Self::KeyRotated,

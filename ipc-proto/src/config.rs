@@ -307,6 +307,8 @@ pub struct AgentLimits {
     pub tool_failures: u32,
     /// Wall clock of a turn, seconds.
     pub seconds: u32,
+    /// CPU time of everything in a turn's jail together, seconds.
+    pub cpu_seconds: u32,
     /// Tokens of one answer.
     pub output_tokens: u32,
     /// Model calls of one session an hour.

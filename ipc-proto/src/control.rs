@@ -19,6 +19,8 @@ use crate::router::{
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
+use manifest::acts::Seen;
+use manifest::command::Ended;
 use serde::{Deserialize, Serialize};
 
 /// One process as `status` shows it.
@@ -63,6 +65,11 @@ pub struct HostStatus {
     pub state: Name,
     /// `system`, `user` or `flat`.
     pub mode: Name,
+    /// What holds the limits of a jail as a whole: `cgroup` or `watch`.
+    pub limits: Name,
+    /// How the check came out that the host makes of itself before it serves a runner: `pending`, `passed` and in what
+    /// time, or `failed` and by what.
+    pub self_check: Text<256>,
     /// Cordon's version.
     pub version: Name,
     /// Pid of agentd.
@@ -75,6 +82,23 @@ pub struct HostStatus {
     pub state_dir: Text<4096>,
     /// Every process.
     pub processes: List<ProcessStatus, 32>,
+}
+
+/// What became of an act that a twin tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// How its process ended: the number of an [`Ended`].
+    pub ended: u64,
+    /// The code of that.
+    pub code: u64,
+}
+
+impl Probed {
+    /// What it comes to.
+    #[must_use]
+    pub fn seen(self) -> Seen {
+        Seen::of(Ended::from_number(self.ended).unwrap_or(Ended::NotLaunched), self.code)
+    }
 }
 
 /// A chat message, command, put or get from `agentctl`.
@@ -138,6 +162,9 @@ pub enum ControlError {
     /// No model of this name; the valid names are listed.
     #[error("no such model; there are: {0}")]
     NoModel(Text<512>),
+    /// No such act, or not in this jail.
+    #[error("{0}; `agentctl redteam --list` names the acts")]
+    NoAct(Text<256>),
     /// Every process stands still for another copy of the state.
     #[error("every process stands still for another copy of the state; try again when that is made")]
     Frozen,
@@ -180,6 +207,12 @@ service! {
         /// Puts on the record that the kernel's word on this process differs from the table in so many properties.
         [idempotent, 4, 15]
         async fn drift(name: Name, properties: u16) -> Answer<()>;
+        /// Has a twin of this process try this act in its jail. What comes out as it must not is on the record.
+        [idempotent, 4, 60]
+        async fn probe(name: Name, act: Name) -> Answer<Probed>;
+        /// Puts on the record that the jails were tried by so many acts, of which so many came out as they must not.
+        [idempotent, 4, 15]
+        async fn probed(acts: u32, surprises: u32) -> Answer<()>;
         /// What a process wrote, from byte `from` of its log on; waits up to `wait_ms` (20,000 at most).
         [idempotent, 128, 30]
         async fn logs(name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk>;
@@ -345,11 +378,11 @@ pub fn least_role(method: &str) -> Option<UserRole> {
         "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
         | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace" | "memory_add"
         | "memory_search" | "memory_show" | "memory_list" | "memory_delete" => User,
-        "freeze" | "thaw" | "drift" | "restart" | "hold" | "release" | "shutdown" | "logs" | "events"
-        | "users" | "add_user" | "remove_user" | "audit_tail" | "audit_verify" | "audit_prove"
-        | "audit_consistency" | "audit_checkpoint" | "audit_stats" | "audit_query" | "audit_digest"
-        | "audit_rotate_key" | "audit_witness" | "cred_set" | "cred_list" | "cred_remove" | "policies"
-        | "set_policy" | "remove_policy" => Owner,
+        "freeze" | "thaw" | "drift" | "probe" | "probed" | "restart" | "hold" | "release" | "shutdown"
+        | "logs" | "events" | "users" | "add_user" | "remove_user" | "audit_tail" | "audit_verify"
+        | "audit_prove" | "audit_consistency" | "audit_checkpoint" | "audit_stats" | "audit_query"
+        | "audit_digest" | "audit_rotate_key" | "audit_witness" | "cred_set" | "cred_list"
+        | "cred_remove" | "policies" | "set_policy" | "remove_policy" => Owner,
         _ => return None,
     })
 }

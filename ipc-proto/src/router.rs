@@ -332,6 +332,33 @@ pub enum End {
     Recalled,
     /// It was given up after its last attempt; the reason is in the host's words.
     Quarantined(Text<512>),
+    /// Its jail was ended because everything in it together went over this limit.
+    OverLimit(Limit),
+}
+
+/// A limit of a jail as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limit {
+    /// Memory.
+    Memory,
+    /// CPU time.
+    Cpu,
+    /// Processes at once, where the kernel does not refuse one more.
+    Processes,
+}
+
+impl Limit {
+    /// What happened, in a sentence without a stop.
+    #[must_use]
+    pub fn sentence(self) -> String {
+        let row = manifest::row(manifest::Process::Runner).map(|row| row.limits);
+        let (memory, processes) = row.map_or((0, 0), |row| (row.memory_mib, row.processes));
+        match self {
+            Self::Memory => format!("the jail was ended: it used more than its {memory} MiB of memory"),
+            Self::Cpu => "the jail was ended: it used up its CPU time, half of the turn's wall clock".into(),
+            Self::Processes => format!("the jail was ended: more than its {processes} processes ran in it"),
+        }
+    }
 }
 
 /// A piece of a turn's events.
@@ -572,7 +599,7 @@ pub struct AgentInfo {
     /// Its tools.
     pub tools: List<Name, 64>,
     /// Its limits, as they stand in the configuration reference.
-    pub limits: (u32, u32, u32, u32, u32),
+    pub limits: (u32, u32, u32, u32, u32, u32),
 }
 
 /// A workspace, listed.

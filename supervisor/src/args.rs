@@ -43,6 +43,23 @@ pub(crate) struct Options {
     pub(crate) weaken: Option<Process>,
     /// Debug builds: a file that says how far every process's wall clock is to be off the machine's, ms.
     pub(crate) clock: Option<PathBuf>,
+    /// Debug builds: where every call that a rule of the table allows is noted.
+    pub(crate) record: Option<PathBuf>,
+}
+
+impl Options {
+    /// The same without the paths, of which everything has been made by then.
+    pub(crate) fn kept(&self) -> Self {
+        Self {
+            config: None,
+            state: None,
+            runtime: None,
+            fault: self.fault,
+            weaken: self.weaken,
+            clock: self.clock.clone(),
+            record: None,
+        }
+    }
 }
 
 /// Reads the command line.
@@ -80,6 +97,10 @@ fn options(mut words: impl Iterator<Item = OsString>) -> Result<Options, String>
 /// Flags that only a debug build knows: they exist for the tests of recovery and of attest.
 #[cfg(debug_assertions)]
 fn test_option(options: &mut Options, name: &str, value: Option<OsString>) -> Result<(), String> {
+    if name == "--record" {
+        options.record = Some(PathBuf::from(value.ok_or("--record needs a file")?));
+        return Ok(());
+    }
     let value = value.and_then(|value| value.into_string().ok()).unwrap_or_default();
     let process = |text: &str| manifest::row_named(text).map(|row| row.process);
     match name {

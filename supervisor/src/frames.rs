@@ -2,7 +2,7 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{freeze, runners, start, stop, tell};
+use crate::{freeze, proof, start, stop, tell, twins, violations};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -37,8 +37,10 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Ready, _) => ready(host, from),
         (Kind::Beat, _) => beat(host, from, frame),
         (Kind::Failing, _) => failing(host, from, frame),
-        (Kind::Launch, Name::Router) => runners::launch(host, frame),
-        (Kind::Kill, Name::Router | Name::Gate) => host.runners.kill(frame.id(0)),
+        (Kind::Listening, _) => violations::listen(host, from, descriptors),
+        (Kind::Recorded, Name::Control) => host.violations.recorded(frame.words[0]),
+        (Kind::Launch, Name::Router) => proof::launch(host, frame),
+        (Kind::Kill, Name::Router | Name::Gate) => kill(host, frame.id(0)),
         (Kind::Wall, Name::Router) => host.runners.give(frame.id(0), frame.words[2]),
         (Kind::Attach, Name::Control) => attach(host, frame, descriptors),
         (Kind::Restart, Name::Control) => answer(host, frame, restart),
@@ -47,8 +49,15 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Shutdown, Name::Control) => host.stop_asked = true,
         (Kind::Freeze, Name::Control) => still(host, frame),
         (Kind::Thaw, Name::Control) => go_on(host),
+        (Kind::Probe, Name::Control) => twins::asked(host, frame),
         _ => stop::kill(host, from, "it said what is not its to say"),
     }
+}
+
+/// Ends the runner of a turn, or takes it back if it is not launched yet.
+fn kill(host: &mut Host, turn: [u8; 16]) {
+    host.runners.kill(turn);
+    proof::take_back(host, turn);
 }
 
 fn ready(host: &mut Host, name: Name) {

@@ -7,7 +7,7 @@
 //! them to be quiet, which the one that does not answer would decide; cgroups, which need delegation.
 
 use crate::host::Host;
-use crate::{exit, stop, tasks};
+use crate::{exit, stop, tasks, watch};
 use manifest::Process as Name;
 use manifest::command::{Answer, ProcessState};
 use nix::sys::signal::{Signal, kill};
@@ -62,7 +62,7 @@ pub(crate) fn freeze(host: &mut Host, ms: u64) -> Answer {
     }
     let actors = host.processes.iter().filter(|process| process.row.process != Name::Control);
     let actors = actors.filter_map(|process| process.life.as_ref()).map(|life| life.child.pid);
-    let roots: Vec<i32> = actors.chain(host.runners.live.iter().map(|runner| runner.child.pid)).collect();
+    let roots: Vec<i32> = actors.chain(host.runners.children().map(|child| child.pid)).collect();
     let (began, mut stopped) = (Instant::now(), Vec::new());
     let still = all_still(&roots, &mut stopped);
     host.frozen =
@@ -152,6 +152,7 @@ pub(crate) fn clocks(host: &mut Host) {
     end_overdue(host);
     if host.frozen.is_none() {
         host.runners.end_overdue();
+        watch::look(host);
         stop::end_silent(host);
     }
 }

@@ -5,18 +5,25 @@ use crate::configure::{self, Configuration};
 use crate::disk::Disk;
 use crate::exit::{self, Fault};
 use crate::freeze::Frozen;
+use crate::limits::Holding;
 use crate::logs::Logs;
 use crate::notify::Notify;
 use crate::places::{self, Places};
 use crate::process::Process;
+use crate::proof::{self, Proof};
 use crate::restart::History;
 use crate::runners::Runners;
+use crate::twins::{self, Twins};
+use crate::violations::Violations;
+use crate::warm::Pool;
+use crate::watch::Watch;
 use crate::workspaces::Workspaces;
-use crate::{clock, start, stop, wait};
+use crate::{clock, orphans, start, stop, wait};
 use confine::{Ids, probe};
 use manifest::Process as Name;
 use manifest::command::{HostState, Mode, ProcessState};
 use manifest::settings::Settings;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::fs::File;
@@ -34,6 +41,8 @@ pub(crate) struct Host {
     pub(crate) state: HostState,
     pub(crate) processes: Vec<Process>,
     pub(crate) runners: Runners,
+    pub(crate) twins: Twins,
+    pub(crate) proof: Proof,
     pub(crate) workspaces: Workspaces,
     pub(crate) logs: Logs,
     pub(crate) disk: Disk,
@@ -44,7 +53,7 @@ pub(crate) struct Host {
     pub(crate) signals: SignalFd,
     pub(crate) null: OwnedFd,
     pub(crate) runner_program: OwnedFd,
-    /// Where each runner builds its root, in its own mount namespace.
+    /// Where the tree is built that runners' roots are copies of, in a mount namespace of its own.
     pub(crate) stage: PathBuf,
     /// Owner of the workspaces that the host keeps; `None` for agentd's own uid.
     pub(crate) runner_ids: Option<Ids>,
@@ -54,6 +63,14 @@ pub(crate) struct Host {
     pub(crate) stop_asked: bool,
     /// Every process but control stands still, for a copy of the state.
     pub(crate) frozen: Option<Frozen>,
+    /// What holds the limits of jails.
+    pub(crate) limits: Holding,
+    pub(crate) watch: Watch,
+    /// A runner may have left processes behind.
+    pub(crate) orphans: bool,
+    pub(crate) violations: Violations,
+    #[cfg(debug_assertions)]
+    pub(crate) recording: crate::recording::Recording,
     /// A process that failed before it ever was ready, and why.
     pub(crate) start_failed: Option<(Name, &'static str)>,
     watchdog_fed: Instant,
@@ -89,8 +106,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
                 exit::say(FLAT);
             }
         }
+        proof::begin(&mut host);
     }
     stop::everything(&mut host);
+    host.limits.close();
     match host.start_failed {
         Some((name, why)) => {
             Err(Fault::Start { process: name.name(), cause: format!("{why}; its log says more") })
@@ -102,7 +121,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
 /// What mode flat gives up, said whenever it is used.
 const FLAT: &str = "agentd: mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
     runner's private /tmp, /proc and read-only root; killing all of a jail at once by its pid namespace; limits \
-    that count one jail alone. What is left: landlock, seccomp and the descriptor topology.";
+    that the kernel counts for one jail alone. What is left: landlock, seccomp and the descriptor topology.";
 
 pub(crate) const fn name_of(mode: Mode) -> &'static str {
     match mode {
@@ -118,6 +137,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let configuration = configure::read(options)?;
     let places = places::find(options);
     let own_uid = nix::unistd::getuid().as_raw();
+    many_descriptors().map_err(kernel("cannot be given more descriptors"))?;
     let mode = choose_mode(&configuration)?;
     if mode == Mode::User {
         confine::become_root_of_own_namespace().map_err(kernel("cannot make a user namespace"))?;
@@ -129,29 +149,25 @@ fn make(options: &Options) -> Result<Host, Fault> {
     if mode == Mode::Flat && own_uid == 0 {
         places::traversable(&places.state)?;
     }
+    orphans::adopt(mode).map_err(kernel("cannot take orphans"))?;
     let processes = processes(&configuration, &places, &ids)?;
     let stage = places.state.join("stage");
     places::folder(&stage, 0o700, None)?;
-    places::folder(&places.state.join("runner"), 0o711, None)?;
-    // What the runners of a host that was killed left there is nobody's any more; their own end would have removed it.
-    drop(std::fs::remove_dir_all(places.runtime.join("tmp")));
-    places::folder(&places.runtime.join("tmp"), 0o711, None)?;
+    let pool = Pool::new(mode, &stage)
+        .map_err(std::io::Error::other)
+        .map_err(kernel("cannot make ready for runners"))?;
+    runners_folders(&places)?;
     let log_folder = places.state.join("logs");
     places::folder(&log_folder, 0o700, ids(Name::Control))?;
     let rotate = configuration.settings.rotate_bytes.into();
     Ok(Host {
-        options: Options {
-            config: None,
-            state: None,
-            runtime: None,
-            fault: options.fault,
-            weaken: options.weaken,
-            clock: options.clock.clone(),
-        },
+        options: options.kept(),
         mode,
         state: HostState::Starting,
         processes,
-        runners: Runners::default(),
+        runners: Runners::new(pool),
+        twins: Twins::new(places::program("twin")?),
+        proof: Proof::default(),
         workspaces: Workspaces::default(),
         logs: Logs::new(log_folder, rotate, ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
@@ -167,12 +183,34 @@ fn make(options: &Options) -> Result<Host, Fault> {
         began_ms: now_ms(),
         stop_asked: false,
         frozen: None,
+        limits: Holding::find().map_err(kernel("cannot find out what holds limits"))?,
+        watch: Watch::default(),
+        orphans: false,
+        violations: Violations::default(),
+        #[cfg(debug_assertions)]
+        recording: crate::recording::Recording::new(options.record.clone()),
         start_failed: None,
         watchdog_fed: Instant::now(),
         configuration,
         places,
         _lock: lock,
     })
+}
+
+/// Where runners work.
+fn runners_folders(places: &Places) -> Result<(), Fault> {
+    places::folder(&places.state.join("runner"), 0o711, None)?;
+    // What the runners of a host that was killed left there is nobody's any more; their own end would have removed it.
+    drop(std::fs::remove_dir_all(places.runtime.join("tmp")));
+    drop(std::fs::remove_dir_all(places.state.join(twins::FOLDER)));
+    places::folder(&places.runtime.join("tmp"), 0o711, None)
+}
+
+/// As many descriptors as there may be: a slot takes three, a runner three more, an attached directory one. Every child
+/// has a limit of its own.
+fn many_descriptors() -> std::io::Result<()> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    Ok(setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?)
 }
 
 /// The mode asked for, or the strongest that this kernel holds. Flat must be asked for.
@@ -231,6 +269,18 @@ fn null() -> std::io::Result<OwnedFd> {
 }
 
 impl Host {
+    /// Whether every call is told, to find which rules are needed: debug builds, for their tests.
+    #[cfg(debug_assertions)]
+    pub(crate) const fn records(&self) -> bool {
+        self.recording.is_on()
+    }
+
+    /// Whether every call is told: never.
+    #[cfg(not(debug_assertions))]
+    pub(crate) const fn records(&self) -> bool {
+        false
+    }
+
     /// The process of this name.
     pub(crate) fn process(&self, name: Name) -> Option<&Process> {
         self.processes.iter().find(|process| process.row.process == name)

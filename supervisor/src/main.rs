@@ -5,27 +5,39 @@
 //! code. It must never read what the processes exchange.
 
 mod args;
+mod cgroups;
 mod check;
 mod clock;
 mod configure;
 mod disk;
 mod edges;
 mod exit;
+mod flat;
 mod frames;
 mod freeze;
 mod host;
 mod journal;
+mod limits;
 mod logs;
 mod notify;
+mod orphans;
 mod places;
 mod process;
+mod proof;
+#[cfg(debug_assertions)]
+mod recording;
 mod restart;
 mod runners;
 mod start;
 mod stop;
 mod tasks;
 mod tell;
+mod twins;
+mod usage;
+mod violations;
 mod wait;
+mod warm;
+mod watch;
 mod workspaces;
 
 use args::Command;

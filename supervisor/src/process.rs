@@ -2,6 +2,7 @@
 
 use crate::logs::LogPipe;
 use crate::restart::History;
+use crate::violations::Ear;
 use confine::{Child, Ids};
 use manifest::Row;
 use manifest::command::{Frame, Kind, ProcessState, WORDS, state_words};
@@ -47,6 +48,8 @@ pub(crate) struct Life {
     pub(crate) began_ms: u64,
     /// When it last said that it is alive.
     pub(crate) beat: Instant,
+    /// Where it is heard of what it may not do.
+    pub(crate) ear: Ear,
     /// It was told to end.
     pub(crate) ending: bool,
 }

@@ -1,18 +1,20 @@
-//! Runners: launched for one turn on router's word, bound to it by their descriptor, ended by their wall clock,
-//! never used again.
+//! Runners: taken from those that wait or launched on router's word, bound to one turn by their descriptor, ended by
+//! their wall clock, never used again.
 
 use crate::exit::Fault;
 use crate::host::Host;
-use crate::places;
+use crate::limits::Held;
+use crate::violations::{self, Ear};
+use crate::warm::{self, Pool, Warm};
 use crate::workspaces::Attached;
-use confine::{Child, Ids, RunnerJail, passing};
+use crate::{flat, places};
+use confine::Child;
 use manifest::Process as Name;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(2);
 /// The longest that a runner may be given at once: a day for a person to answer, and an hour for its turn.
 const LONGEST: Duration = Duration::from_secs(25 * 3600);
+/// Least and most CPU time of a jail, as configuration can give it.
+const LEAST_CPU: Duration = Duration::from_secs(1);
+const MOST_CPU: Duration = Duration::from_secs(3600);
 
 /// A live runner.
 #[derive(Debug)]
@@ -28,17 +33,52 @@ pub(crate) struct Runner {
     pub(crate) child: Child,
     slot: u16,
     deadline: Instant,
-    timed_out: bool,
+    /// CPU time that everything in its jail may use together.
+    pub(crate) cpu: Duration,
+    /// What holds the limits of its jail as a whole.
+    pub(crate) held: Held,
+    /// Why agentd ended it, if it did.
+    pub(crate) over: Option<Ended>,
+    /// Where its jail is heard of what it may not do.
+    ear: Ear,
     tmp: Option<PathBuf>,
 }
 
-/// All live runners.
-#[derive(Debug, Default)]
+/// All runners.
+#[derive(Debug)]
 pub(crate) struct Runners {
+    /// Those with a turn.
     pub(crate) live: Vec<Runner>,
+    /// Those without one yet.
+    pub(crate) pool: Pool,
 }
 
 impl Runners {
+    /// No runner yet.
+    pub(crate) const fn new(pool: Pool) -> Self {
+        Self { live: Vec::new(), pool }
+    }
+
+    /// Every runner's process, with a turn or without.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Child> {
+        let waiting = self.pool.waiting.iter().map(|runner| &runner.child);
+        self.live.iter().map(|runner| &runner.child).chain(waiting)
+    }
+
+    /// Where each jail is heard of what it may not do, by the pid of its runner.
+    pub(crate) fn ears(&self) -> impl Iterator<Item = (i32, BorrowedFd<'_>)> {
+        let waiting = self.pool.waiting.iter().map(|runner| (runner.child.pid, &runner.ear));
+        let live = self.live.iter().map(|runner| (runner.child.pid, &runner.ear));
+        live.chain(waiting).filter_map(|(pid, ear)| ear.descriptor().map(|ear| (pid, ear)))
+    }
+
+    /// The turn of a runner, all zero without one, and where its jail is heard.
+    pub(crate) fn ear(&mut self, pid: i32) -> Option<([u8; 16], &mut Ear)> {
+        let waiting = self.pool.waiting.iter_mut().map(|runner| (runner.child.pid, [0; 16], &mut runner.ear));
+        let live = self.live.iter_mut().map(|runner| (runner.child.pid, runner.turn, &mut runner.ear));
+        live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, turn, ear)| (turn, ear))
+    }
+
     /// The turns that have a live runner.
     pub(crate) fn turns(&self) -> impl Iterator<Item = [u8; 16]> {
         self.live.iter().map(|runner| runner.turn)
@@ -46,14 +86,14 @@ impl Runners {
 
     /// The earliest wall clock that runs out.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.live.iter().filter(|runner| !runner.timed_out).map(|runner| runner.deadline).min()
+        self.live.iter().filter(|runner| runner.over.is_none()).map(|runner| runner.deadline).min()
     }
 
     /// Ends those whose wall clock ran out.
     pub(crate) fn end_overdue(&mut self) {
         let now = Instant::now();
-        for runner in self.live.iter_mut().filter(|runner| !runner.timed_out && runner.deadline <= now) {
-            runner.timed_out = true;
+        for runner in self.live.iter_mut().filter(|runner| runner.over.is_none() && runner.deadline <= now) {
+            runner.over = Some(Ended::TimedOut);
             end(runner);
         }
     }
@@ -61,14 +101,14 @@ impl Runners {
     /// Gives the runner of this turn `ms` from now on, up to [`LONGEST`]; one whose time has run out stays ended.
     pub(crate) fn give(&mut self, turn: [u8; 16], ms: u64) {
         let deadline = Instant::now() + Duration::from_millis(ms).min(LONGEST) + GRACE;
-        for runner in self.live.iter_mut().filter(|runner| runner.turn == turn && !runner.timed_out) {
+        for runner in self.live.iter_mut().filter(|runner| runner.turn == turn && runner.over.is_none()) {
             runner.deadline = deadline;
         }
     }
 
     /// Gives them all back time in which they were made to stand still.
     pub(crate) fn give_back(&mut self, time: Duration) {
-        for runner in self.live.iter_mut().filter(|runner| !runner.timed_out) {
+        for runner in self.live.iter_mut().filter(|runner| runner.over.is_none()) {
             runner.deadline += time;
         }
     }
@@ -80,16 +120,22 @@ impl Runners {
 
     /// Ends them all.
     pub(crate) fn kill_all(&self) {
-        self.live.iter().for_each(end);
+        for child in self.children() {
+            let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
+        }
     }
 
-    fn free_slot(&self, slots: u16) -> Option<u16> {
-        (0..slots).find(|slot| self.live.iter().all(|runner| runner.slot != *slot))
+    /// A slot that no runner has, whether it has a turn or waits for one.
+    pub(crate) fn free_slot(&self, slots: u16) -> Option<u16> {
+        let live = self.live.iter().map(|runner| runner.slot);
+        let taken: Vec<u16> = live.chain(self.pool.waiting.iter().map(|runner| runner.slot)).collect();
+        (0..slots).find(|slot| !taken.contains(slot))
     }
 }
 
-/// It is the first process of its pid namespace, so everything in the jail ends with it.
-fn end(runner: &Runner) {
+/// It is the first process of its pid namespace, so everything in the jail ends with it; in mode flat
+/// [`crate::orphans`] ends the rest.
+pub(crate) fn end(runner: &Runner) {
     let _ = kill(Pid::from_raw(runner.child.pid), Signal::SIGKILL);
 }
 
@@ -107,43 +153,30 @@ pub(crate) fn launch(host: &mut Host, frame: &Frame) {
 
 type Refusal = (Ended, i32);
 
-fn try_launch(host: &Host, frame: &Frame) -> Result<Runner, Refusal> {
-    let errno = |error: &io::Error| (Ended::NotLaunched, error.raw_os_error().unwrap_or(nix::libc::EIO));
-    let again = (Ended::NotLaunched, nix::libc::EAGAIN);
+fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
     let [.., wall, flags] = [frame.words[4], frame.words[5]];
     let turn = frame.id(0);
-    let slot = host.runners.free_slot(host.configuration.settings.runner_slots).ok_or(again)?;
-    let gate = host.process(Name::Gate).filter(|gate| gate.is_running()).ok_or(again)?;
-    let directory = directory(host, frame.id(1), flags & LAUNCH_ATTACHED != 0)?;
-    let (workspace, ids) = prepare(host, &directory, slot).map_err(|error| errno(&error))?;
-    let tmp = temporary(host, turn, ids).map_err(|error| errno(&error))?;
-    let (theirs, gates) = passing::stream_pair().map_err(|error| errno(&error))?;
-    for end in [&theirs, &gates] {
-        passing::refuse_descriptors(end.as_fd());
+    if !host.process(Name::Gate).is_some_and(crate::process::Process::is_running) {
+        return Err((Ended::NotLaunched, nix::libc::EAGAIN));
     }
     let wall = Duration::from_millis(wall.min(host.configuration.settings.wall_ms.into()));
-    let jail = RunnerJail {
-        row: manifest::row(Name::Runner).ok_or(again)?,
-        mode: host.mode,
-        ids,
-        program: &host.runner_program,
-        null: &host.null,
-        gate: &theirs,
-        workspace: &workspace,
-        stage: &host.stage,
-        cpu_seconds: wall.as_secs().max(1),
-        tmp: tmp.as_deref(),
+    let cpu = Duration::from_millis(frame.words[6]).clamp(LEAST_CPU, MOST_CPU);
+    let directory = directory(host, frame.id(1), flags & LAUNCH_ATTACHED != 0)?;
+    let launched = match host.mode {
+        Mode::Flat => {
+            flat::launch(host, turn, &directory.directory, cpu.as_secs()).map(|(it, tmp)| (it, Some(tmp)))
+        }
+        Mode::System | Mode::User => warm::bound(host, &directory, cpu.as_secs()).map(|it| (it, None)),
     };
-    let child = confine::launch_runner(&jail).map_err(|fault| {
+    let (Warm { child, slot, gate, held, ear, .. }, tmp) = launched.map_err(|fault| {
         crate::exit::say(&format!("agentd: runner not launched: {fault}"));
-        errno(&fault.cause)
+        (Ended::NotLaunched, fault.errno())
     })?;
-    let words = id_words(turn);
-    let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, Name::Runner) }.with(&words);
-    if !gate.tell(edge, &[gates.as_fd()]) {
+    let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, Name::Runner) }.with(&id_words(turn));
+    if !host.process(Name::Gate).is_some_and(|to| to.tell(edge, &[gate.as_fd()])) {
         let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
     }
-    Ok(Runner { turn, child, slot, deadline: Instant::now() + wall + GRACE, timed_out: false, tmp })
+    Ok(Runner { turn, child, slot, deadline: Instant::now() + wall + GRACE, cpu, held, over: None, ear, tmp })
 }
 
 /// The workspace's directory: attached by its owner, or a folder of the host that is made when first needed.
@@ -179,55 +212,26 @@ fn reopened(directory: &OwnedFd) -> Option<OwnedFd> {
     ((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)).then_some(again)
 }
 
-/// The workspace as the jail will see it, and whom the runner runs as.
-fn prepare(host: &Host, attached: &Attached, slot: u16) -> io::Result<(OwnedFd, Option<Ids>)> {
-    let Attached { directory, there } = attached;
-    if host.mode == Mode::Flat {
-        return flat(host, directory);
-    }
-    let slot = host.configuration.settings.slot(slot).filter(|_| host.mode == Mode::System);
-    let Some(slot) = slot else { return Ok((confine::plain_tree(directory.as_fd())?, None)) };
-    let stat = fstat(directory.as_fd())?;
-    let (owner, ids) = ((stat.st_uid, stat.st_gid), Ids { uid: slot, gid: slot });
-    // What the runner makes belongs to the workspace's owner on disk, and the slot's uid owns nothing there.
-    let tree =
-        confine::id_mapped_tree(directory.as_fd(), there.as_ref().map(AsFd::as_fd), owner, (slot, slot))?;
-    Ok((tree, Some(ids)))
-}
-
-/// Without namespaces nothing is mapped: as root, the runner runs as the directory's owner, who is never root.
-fn flat(host: &Host, directory: &OwnedFd) -> io::Result<(OwnedFd, Option<Ids>)> {
-    let directory = directory.try_clone()?;
-    if host.runner_ids.is_none() {
-        return Ok((directory, None));
-    }
-    let stat = fstat(directory.as_fd())?;
-    if stat.st_uid == 0 {
-        return Err(io::Error::from_raw_os_error(nix::libc::EACCES));
-    }
-    Ok((directory, Some(Ids { uid: stat.st_uid, gid: stat.st_gid })))
-}
-
-/// In flat mode, a folder of the runner's own that stands for `/tmp`; gone with it.
-fn temporary(host: &Host, turn: [u8; 16], ids: Option<Ids>) -> io::Result<Option<PathBuf>> {
-    if host.mode != Mode::Flat {
-        return Ok(None);
-    }
-    let name: String = turn.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = host.places.runtime.join("tmp").join(name);
-    places::folder(&path, 0o700, ids).map_err(|_| io::Error::from(io::ErrorKind::PermissionDenied))?;
-    Ok(Some(path))
-}
-
 /// A runner has ended: tell router how, and clear up.
 pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
-    let Some(at) = host.runners.live.iter().position(|runner| runner.child.pid == pid) else { return };
+    let Some(at) = host.runners.live.iter().position(|runner| runner.child.pid == pid) else {
+        return warm::ended(host, pid, ended, code);
+    };
     let runner = host.runners.live.swap_remove(at);
+    if ended == Ended::Killed && code == nix::libc::SIGSYS {
+        violations::killed_untold(host, Name::Runner, runner.turn, pid);
+    }
+    let stated = runner.held.end();
     if let Some(tmp) = &runner.tmp {
         drop(std::fs::remove_dir_all(tmp));
     }
-    let ended = if runner.timed_out { Ended::TimedOut } else { ended };
+    let ended = runner.over.or(stated).unwrap_or(ended);
     tell_router(host, runner.turn, ended, code);
+}
+
+/// Tells router that a turn has no runner, or none any more.
+pub(crate) fn refuse(host: &Host, frame: &Frame, ended: Ended, code: i32) {
+    tell_router(host, frame.id(0), ended, code);
 }
 
 fn tell_router(host: &Host, turn: [u8; 16], ended: Ended, code: i32) {

@@ -5,6 +5,7 @@ use crate::exit::Fault;
 use crate::host::{Host, now_ms};
 use crate::logs::LogPipe;
 use crate::process::Life;
+use crate::violations::{self, Ear};
 use crate::{clock, disk, tell};
 use confine::{ActorJail, passing};
 use manifest::Process as Name;
@@ -17,16 +18,20 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     let failed = |cause: String| Fault::Start { process: name.name(), cause };
     let (life, section) = launch(host, name).map_err(|cause| failed(cause.clone()))?;
     let armed = host.options.fault.filter(|(process, _)| *process == name).map_or(0, |(_, point)| point);
-    let (mode, off) = (host.mode as u64, clock::word(host.clock_ms));
+    let (mode, off, recording) = (host.mode as u64, clock::word(host.clock_ms), u64::from(host.records()));
     let Some(process) = host.process_mut(name) else { return Ok(()) };
     process.generation += 1;
     process.state = ProcessState::Starting;
     process.due = None;
     process.life = Some(life);
     let armed = if process.generation == 1 { armed } else { 0 };
-    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off]), &[section.as_fd()]);
+    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off, recording]), &[section.as_fd()]);
     edges::plumb(host, name).map_err(|cause| failed(cause.to_string()))?;
     hand_over(host, name);
+    if name == Name::Control {
+        host.violations.begin_again();
+        violations::tell(host);
+    }
     tell::process(host, name);
     Ok(())
 }
@@ -53,7 +58,16 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
     };
     let child = confine::launch_actor(&jail).map_err(|error| text(&error))?;
     let (began, began_ms) = (Instant::now(), now_ms());
-    let life = Life { child, control, log: LogPipe::new(log), began, began_ms, beat: began, ending: false };
+    let life = Life {
+        child,
+        control,
+        log: LogPipe::new(log),
+        began,
+        began_ms,
+        beat: began,
+        ear: Ear::of_actor(),
+        ending: false,
+    };
     Ok((life, section))
 }
 

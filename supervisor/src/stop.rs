@@ -81,6 +81,7 @@ pub(crate) fn everything(host: &mut Host) {
     host.state = HostState::Stopping;
     host.notify.tell("STOPPING=1\nSTATUS=stopping");
     host.runners.kill_all();
+    host.twins.kill_all();
     let names: Vec<Name> = host.processes.iter().rev().map(|process| process.row.process).collect();
     for name in names {
         let Some(process) = host.process_mut(name) else { continue };

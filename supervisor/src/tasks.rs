@@ -49,6 +49,14 @@ fn look(pid: i32) -> io::Result<Tasks> {
     Ok(tasks)
 }
 
+/// Whom a process has started, as far as it tells just now; one that runs may start more meanwhile.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let told = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    told.flat_map(|text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// State and start time. The name before them is the process's own to choose, and may hold anything but a line's end.
 fn stat(text: &str) -> io::Result<(char, u64)> {
     let read = || {

@@ -22,6 +22,15 @@ pub(crate) fn host(host: &mut Host) {
     }
 }
 
+/// The same, and tells control in any case: the host's own check has come to an end.
+pub(crate) fn checked(host: &mut Host) {
+    let before = host.state;
+    self::host(host);
+    if host.state == before {
+        tell_host(host);
+    }
+}
+
 /// Tells control everything: after its start.
 pub(crate) fn everything(host: &Host) {
     let Some(control) = host.process(Name::Control) else { return };
@@ -33,8 +42,10 @@ pub(crate) fn everything(host: &Host) {
 
 fn tell_host(host: &Host) {
     if let Some(control) = host.process(Name::Control) {
-        let words =
-            [host.state as u64, host.mode as u64, host.began_ms, u64::from(std::process::id()), now_ms()];
+        let pid = u64::from(std::process::id());
+        let holder = host.limits.holder() as u64;
+        let words = [host.state as u64, host.mode as u64, host.began_ms, pid, now_ms(), holder];
+        let words: Vec<u64> = words.into_iter().chain(host.proof.words()).collect();
         control.tell(Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
     }
 }
@@ -46,7 +57,7 @@ fn state_of(host: &Host) -> HostState {
         // A host that begins on a disk that is low has begun: whoever waits for that is told so, and then the rest.
         HostState::Starting if all_ready => HostState::Ready,
         HostState::Starting => HostState::Starting,
-        _ if all_ready && !host.disk.room.low => HostState::Ready,
+        _ if all_ready && !host.disk.room.low && !host.proof.failed() => HostState::Ready,
         _ => HostState::Degraded,
     }
 }
@@ -60,6 +71,9 @@ fn tell_systemd(host: &Host) {
             let room = host.disk.room;
             if room.low {
                 why.push(format!("disk: {} MiB free, {} are kept", room.free_mib, room.kept_mib));
+            }
+            if host.proof.failed() {
+                why.push("self-check failed, no runner is served".to_owned());
             }
             host.notify.tell(&format!("STATUS=degraded: {}", why.join(", ")));
         }

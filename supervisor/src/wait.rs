@@ -1,7 +1,7 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
 use crate::host::Host;
-use crate::{clock, disk, frames, freeze, runners, stop};
+use crate::{clock, disk, frames, freeze, orphans, runners, stop, twins, violations, warm};
 use manifest::Process as Name;
 use manifest::command::Ended;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,18 +18,23 @@ enum Source {
     Signal,
     Control(Name),
     Log(Name),
+    Tried(Name),
+    TriedInJail(i32),
     End,
 }
 
 /// Waits once and deals with what happened.
 pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
     let ready = ready(host, at_most);
+    let idle = ready.is_empty();
     let mut some_ended = false;
     for source in ready {
         match source {
             Source::Signal => drain_signals(host),
             Source::Control(name) => frames::take(host, name),
             Source::Log(name) => pump(host, name),
+            Source::Tried(name) => violations::of_actor(host, name),
+            Source::TriedInJail(pid) => violations::of_runner(host, pid),
             Source::End => some_ended = true,
         }
     }
@@ -37,6 +42,10 @@ pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
         reap(host);
     }
     clocks(host);
+    if idle {
+        // One at a time: whoever says something meanwhile is heard before the next.
+        warm::refill(host);
+    }
 }
 
 fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
@@ -49,10 +58,15 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
             }
             polled.push((Source::Log(name), PollFd::new(life.log.descriptor(), PollFlags::POLLIN)));
             polled.push((Source::End, PollFd::new(life.child.pidfd.as_fd(), PollFlags::POLLIN)));
+            let ear = life.ear.descriptor();
+            polled.extend(ear.map(|ear| (Source::Tried(name), PollFd::new(ear, PollFlags::POLLIN))));
         }
     }
-    for runner in &host.runners.live {
-        polled.push((Source::End, PollFd::new(runner.child.pidfd.as_fd(), PollFlags::POLLIN)));
+    for (pid, ear) in host.runners.ears() {
+        polled.push((Source::TriedInJail(pid), PollFd::new(ear, PollFlags::POLLIN)));
+    }
+    for child in host.runners.children().chain(host.twins.children()) {
+        polled.push((Source::End, PollFd::new(child.pidfd.as_fd(), PollFlags::POLLIN)));
     }
     let (sources, mut descriptors): (Vec<Source>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
     let timeout = PollTimeout::try_from(patience(host, at_most)).unwrap_or(PollTimeout::ZERO);
@@ -66,7 +80,10 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
 fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
     let may_start = host.processes.iter().filter(|process| freeze::may_act(host, process.row.process));
     let runners = host.runners.next_deadline().filter(|_| host.frozen.is_none());
-    let due = may_start.filter_map(|process| process.due).chain(runners).chain(freeze::deadline(host)).min();
+    let watch = host.watch.due(host.runners.live.len()).filter(|_| host.frozen.is_none());
+    let orphans = host.orphans.then(|| Instant::now() + orphans::AGAIN);
+    let due = may_start.filter_map(|process| process.due).chain(runners).chain(freeze::deadline(host));
+    let due = due.chain(watch).chain(orphans).chain(warm::due(host)).chain(host.twins.next_deadline()).min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
 }
@@ -96,6 +113,7 @@ fn reap(host: &mut Host) {
             }
             _ => return,
         };
+        orphans::look_out(host);
         let of = |process: &&crate::process::Process| {
             process.life.as_ref().is_some_and(|life| life.child.pid == pid.as_raw())
         };
@@ -107,8 +125,12 @@ fn reap(host: &mut Host) {
                     frames::take(host, name);
                 }
                 pump(host, name);
+                if ended == Ended::Killed && code == nix::libc::SIGSYS {
+                    violations::killed_untold(host, name, [0; 16], pid.as_raw());
+                }
                 stop::ended(host, name, &how);
             }
+            None if twins::ended(host, pid.as_raw(), ended, code) => {}
             None => runners::ended(host, pid.as_raw(), ended, code),
         }
     }
@@ -118,6 +140,7 @@ fn clocks(host: &mut Host) {
     freeze::clocks(host);
     clock::look(host);
     disk::look(host);
+    orphans::end(host);
     let now = Instant::now();
     let due: Vec<Name> = host
         .processes
@@ -129,5 +152,6 @@ fn clocks(host: &mut Host) {
     for name in due {
         stop::again(host, name);
     }
+    twins::go_on(host);
     host.feed_watchdog();
 }

@@ -9,7 +9,9 @@ mod figure;
 mod floors;
 mod healing;
 mod idle;
+mod jailed;
 mod judging;
+mod launch;
 mod machine;
 mod person;
 mod provider;
@@ -17,6 +19,7 @@ mod queued;
 mod ready;
 mod record;
 mod report;
+mod rivals;
 mod role;
 mod spread;
 mod turn;
@@ -29,6 +32,8 @@ use std::process::ExitCode;
 type Set = (&'static str, fn() -> std::io::Result<Vec<Figure>>);
 
 const SETS: &[Set] = &[
+    // First, while this process has one thread.
+    ("launch", launch::measure),
     ("call", call::measure),
     ("ready", ready::measure),
     ("idle", idle::measure),

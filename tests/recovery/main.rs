@@ -10,3 +10,4 @@ mod fault_points;
 mod halting;
 mod kill_each;
 mod poison;
+mod warm;

@@ -5,6 +5,7 @@ use crate::probed::{Probed, actors, launch};
 use ipc_proto::{Method, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner, web};
 use manifest::Process;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tests::Host;
 
 /// What `callee` serves to actors.
@@ -101,6 +102,24 @@ fn a_runner_holds_one_socket_and_no_environment() {
     let mut probed = launch("", &[(Process::Runner, "")]);
     probed.host.wait_ready();
     assert_eq!(as_runner(&probed.host, "holds"), "/dev/null /dev/null /dev/null socket and 0 variables");
+}
+
+/// Sealed before its workspace was there, it reaches that once it is, by both its names, and nothing else besides. One
+/// that did not wait may have it from the beginning.
+#[test]
+fn a_runner_can_write_nowhere_before_it_has_a_turn_and_then_in_its_workspace_alone() {
+    for warm in [0, 1] {
+        let config = format!("[host]\nwarm_runners = {warm}\n");
+        let mut probed = launch(&config, &[(Process::Runner, "")]);
+        probed.host.wait_ready();
+        probed.host.wait_for("one waits", || probed.host.waiting_runners().len() == warm);
+        // Until it has looked where it can write.
+        std::thread::sleep(Duration::from_millis(500));
+        let said = as_runner(&probed.host, "early");
+        let (before, after) = said.split_once(", after ").unwrap();
+        assert_eq!(after, "[\"/ws/s\", \"/workspace\"]", "{warm}");
+        assert!(before == "before []" || warm == 0 && before.ends_with(after), "{warm}: {said}");
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn open_to_all() -> TempDir {
 fn programs(probes: &[Process]) -> TempDir {
     let (built, folder) = (tests::programs(), open_to_all());
     fs::copy(built.join("agentd"), folder.path().join("agentd")).unwrap();
-    for name in ["agentd-config", "agentctl"] {
+    for name in ["agentd-config", "agentctl", "twin"] {
         symlink(built.join(name), folder.path().join(name)).unwrap();
     }
     for process in manifest::TABLE.iter().map(|row| row.process) {
@@ -106,7 +106,8 @@ pub(crate) fn field(pid: i32, name: &str) -> String {
     value.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Waits until every process of a host has been ready at once, by agentd's own word: needs no control.
+/// Waits until every process of a host has been ready at once and the host has checked itself, by agentd's own word:
+/// needs no control.
 pub(crate) fn wait_ready(host: &Host) {
-    host.wait_for("ready", || host.log().contains("agentd: ready in"));
+    host.wait_for("ready", || host.log().contains("agentd: self-check passed"));
 }

@@ -22,7 +22,9 @@ const fn may(process: Process, kind: Kind) -> bool {
         | Kind::Release
         | Kind::Shutdown
         | Kind::Freeze
-        | Kind::Thaw => matches!(process, Process::Control),
+        | Kind::Thaw
+        | Kind::Probe
+        | Kind::Recorded => matches!(process, Process::Control),
         _ => false,
     }
 }

@@ -227,16 +227,29 @@ impl Host {
         i32::try_from(process["pid"].as_i64().expect("a pid")).expect("a pid")
     }
 
-    /// The pids of the runners that live: agentd's own children.
+    /// The pids of the runners that have a turn.
     #[must_use]
     pub fn runners(&self) -> Vec<i32> {
+        self.runners_that(|pid, line| line.starts_with("runner\0flat") || has_work(pid))
+    }
+
+    /// The pids of the runners that wait for work.
+    #[must_use]
+    pub fn waiting_runners(&self) -> Vec<i32> {
+        self.runners_that(|pid, line| !line.starts_with("runner\0flat") && !has_work(pid))
+    }
+
+    /// Those among agentd's own children.
+    fn runners_that(&self, are: impl Fn(i32, &str) -> bool) -> Vec<i32> {
         let agentd = self.agentd();
         let children =
             fs::read_to_string(format!("/proc/{agentd}/task/{agentd}/children")).unwrap_or_default();
-        let is_runner = |pid: &&str| {
-            fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with("runner\0"))
-        };
-        children.split_whitespace().filter(is_runner).filter_map(|pid| pid.parse().ok()).collect()
+        let pids = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+        let line = |pid: i32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        pids.map(|pid| (pid, line(pid)))
+            .filter(|(pid, line)| line.starts_with("runner\0") && are(*pid, line))
+            .map(|(pid, _)| pid)
+            .collect()
     }
 
     /// Kills a process and waits until another of its name is ready.
@@ -258,7 +271,8 @@ impl Host {
         serde_json::from_slice::<Value>(&output.stdout).ok().filter(|status| status["ok"] == true)
     }
 
-    /// Waits until the host is ready.
+    /// Waits until the host is ready, and has checked itself: the twins of that check look like the processes that they
+    /// stand for.
     pub fn wait_ready(&mut self) {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
@@ -266,7 +280,9 @@ impl Host {
                 panic!("agentd ended: {status}\n{}", self.log());
             }
             if self.socket().exists()
-                && self.try_status().is_some_and(|status| status["host"]["state"] == "ready")
+                && self.try_status().is_some_and(|status| {
+                    status["host"]["state"] == "ready" && status["host"]["self_check"] != "pending"
+                })
             {
                 return;
             }
@@ -294,6 +310,12 @@ impl Host {
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().expect("agentd's status").code()
     }
+}
+
+/// Whether a runner in a jail with namespaces has begun its work: it has one thread before that, and then one besides
+/// that watches what the jail uses.
+fn has_work(pid: i32) -> bool {
+    fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|threads| threads.count() > 1)
 }
 
 impl Drop for Host {

@@ -10,7 +10,7 @@ const TEST_BOUND: usize = 600;
 /// Files of program that are longer, and why. A file that is not longer must not stand here.
 const LONGER: &[(&str, &str)] = &[
     ("actors/scanner/src/rules/hosting.rs", "rules and their samples: data"),
-    ("ipc-proto/manifest/src/syscalls.rs", "the lists of system calls: data"),
+    ("ipc-proto/manifest/src/syscalls/programs.rs", "the lists of system calls: data"),
     (
         "ipc-proto/src/router.rs",
         "one file an interface, and this is the interface with the most methods and types",
@@ -21,6 +21,7 @@ const LONGER: &[(&str, &str)] = &[
 const RUN_BY_ANOTHER: &[(&str, &str)] = &[
     ("container/runner/src/tools/tests/commands.rs", "runs as the first process of a pid namespace"),
     ("container/runner/src/tools/tests/files.rs", "mounts a small disk in a namespace"),
+    ("supervisor/src/cgroups.rs", "needs cgroups of version 2 to divide, which user-mode Linux has"),
 ];
 
 /// Lines before the file's own tests; a file that holds nothing but tests has none.

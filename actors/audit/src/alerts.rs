@@ -39,7 +39,7 @@ fn rules(config: &config::Alerts) -> [Rule; 5] {
         },
         Rule {
             name: "attest drift",
-            counts: |event| event.action == Action::AttestDrift,
+            counts: |event| matches!(event.action, Action::AttestDrift | Action::ProbeSurprise),
             key: |event| text(event.subject.as_ref()),
             bounds: config.attest_drift,
         },

@@ -4,7 +4,9 @@
 mod agentd;
 mod board;
 pub(crate) mod disk;
+mod probes;
 mod refusals;
+pub(crate) mod violations;
 
 use agentd::Agentd;
 use board::Board;
@@ -24,6 +26,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use tarpc::client::RpcError;
 use tarpc::context::Context;
+use violations::Violations;
 
 /// What every connection shares.
 pub(crate) struct Desk {
@@ -43,6 +46,7 @@ pub(crate) struct Desk {
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     refusals: RefCell<Refusals>,
+    violations: Violations,
     /// Until when every other process stands still, for a copy of the state.
     still_until: Cell<Option<Instant>>,
 }
@@ -60,6 +64,7 @@ impl Desk {
             router: host.link(),
             gate: host.link(),
             refusals: RefCell::default(),
+            violations: Violations::default(),
             still_until: Cell::default(),
             host,
         }

@@ -95,7 +95,7 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Logs Events Submit Follow Cancel Sessions
+    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Follow Cancel Sessions
     Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
     Models Workspaces RemoveWorkspace MemoryAdd MemorySearch MemoryShow MemoryList MemoryDelete AuditTail
     AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
@@ -144,6 +144,8 @@ mod tests {
             "freeze",
             "thaw",
             "drift",
+            "probe",
+            "probed",
             "logs",
             "events",
             "users",

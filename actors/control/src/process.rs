@@ -1,7 +1,7 @@
 //! The process: what it is configured with, and what agentd tells it. It opens no file before the seal; it must
 //! not take anybody in before it knows every process's state.
 
-use crate::desk::{Desk, disk};
+use crate::desk::{Desk, disk, violations};
 use crate::door;
 use ipc_proto::config;
 use kit::{Actor, Edge, Host, OpenFault, Place};
@@ -45,6 +45,8 @@ impl Actor for Controller {
             Kind::ProcessState | Kind::HostState => self.desk.board.borrow_mut().take(&frame),
             Kind::Done => self.desk.agentd.done(&frame),
             Kind::Disk => disk::hear(&self.desk, Room::of(&frame).unwrap_or_default()),
+            Kind::Violation => violations::heard(&self.desk, frame),
+            Kind::Probed => self.desk.agentd.probed(&frame),
             _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
         }
     }

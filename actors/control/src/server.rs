@@ -7,6 +7,7 @@ mod memory;
 mod operations;
 mod people;
 mod policies;
+mod probes;
 mod queue;
 mod records;
 mod sessions;
@@ -16,7 +17,7 @@ use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk};
+use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk, Probed};
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::gate::{POLICY_BOUND, PolicySet};
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
@@ -65,6 +66,14 @@ impl Control for Caller {
 
     async fn drift(self, _: Context, name: Name, properties: u16) -> Answer<()> {
         self.report_drift(name, properties).await
+    }
+
+    async fn probe(self, _: Context, name: Name, act: Name) -> Answer<Probed> {
+        self.try_act(name, act).await
+    }
+
+    async fn probed(self, _: Context, acts: u32, surprises: u32) -> Answer<()> {
+        self.report_probes(acts, surprises).await
     }
 
     async fn logs(self, _: Context, name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {

@@ -175,6 +175,7 @@ pub(crate) mod tests {
             tool_calls: 50,
             tool_failures: 3,
             seconds: 120,
+            cpu_seconds: 60,
             output_tokens: 1,
             model_calls_per_hour: 9,
         };

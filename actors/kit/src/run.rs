@@ -6,7 +6,7 @@ use crate::descriptors::DescriptorChannel;
 use crate::edge::Edge;
 use crate::link::Links;
 use crate::supervisor::Supervisor;
-use confine::Sealed;
+use confine::{Sealed, Watch};
 use ipc_proto::config::Section;
 use manifest::Process;
 use manifest::command::{FRAME, Failure, Frame, Kind, Mode, Role};
@@ -74,7 +74,7 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     confine::harden().map_err(StartFault::Harden)?;
     let control = confine::passing::inherited_control().ok_or(StartFault::NoControl)?;
     *last_word = control.try_clone().ok();
-    let (mode, section) = start_frame(&control)?;
+    let Start { mode, section, recording } = start_frame(&control)?;
     let section: Section<A::Config> =
         serde_json::from_slice(&section).map_err(|error| StartFault::Config(error.to_string()))?;
     crate::log::begin(&section.log);
@@ -85,20 +85,38 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
     let row = manifest::row(A::PROCESS).ok_or(StartFault::NoStart("no row"))?;
-    let sealed = confine::seal(row, mode)?;
+    let sealed = confine::seal(row, mode, watch(&control, recording))?;
     *last_word = None;
     LocalSet::new()
         .block_on(&runtime, serve::<A>(&sealed, control, opened, &memory))
         .map_err(StartFault::Runtime)
 }
 
+/// What agentd says first.
+struct Start {
+    mode: Mode,
+    section: Vec<u8>,
+    /// Debug builds: agentd wants to hear of every call.
+    recording: bool,
+}
+
+/// agentd hears of what this process may not do.
+fn watch(control: &OwnedFd, recording: bool) -> Watch<'_> {
+    #[cfg(debug_assertions)]
+    if recording {
+        return Watch::Recording(control.as_fd());
+    }
+    let _ = recording;
+    Watch::Agentd(control.as_fd())
+}
+
 /// Waits for agentd's first frame: the mode, and the configuration in a sealed memfd.
-fn start_frame(control: &OwnedFd) -> Result<(Mode, Vec<u8>), StartFault> {
+fn start_frame(control: &OwnedFd) -> Result<Start, StartFault> {
     let received = confine::passing::receive::<FRAME>(control.as_fd());
     let Ok(Some((bytes, descriptors))) = received else { return Err(StartFault::NoStart("nothing came")) };
     let frame = Frame::decode(&bytes).filter(|frame| frame.kind == Kind::Start);
     let frame = frame.ok_or(StartFault::NoStart("not a start frame"))?;
-    let [mode, armed, clock, ..] = frame.words;
+    let [mode, armed, clock, recording, ..] = frame.words;
     let mode = Mode::from_number(mode).ok_or(StartFault::NoStart("unknown mode"))?;
     crate::fault::arm(armed);
     crate::clock::step(clock);
@@ -109,7 +127,7 @@ fn start_frame(control: &OwnedFd) -> Result<(Mode, Vec<u8>), StartFault> {
         .read_to_end(&mut text)
         .map_err(|error| StartFault::Config(error.to_string()))?;
     confine::passing::set_nonblocking(control.as_fd()).map_err(StartFault::Runtime)?;
-    Ok((mode, text))
+    Ok(Start { mode, section: text, recording: recording == 1 })
 }
 
 /// Serves until the control descriptor ends. The token says that the process is sealed.

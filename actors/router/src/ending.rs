@@ -253,6 +253,7 @@ fn note_of(end: &End) -> String {
         End::TimedOut => "out of time".into(),
         End::Recalled => "by its sender".into(),
         End::Failed(why) | End::Quarantined(why) => why.to_string(),
+        End::OverLimit(limit) => limit.sentence(),
     }
 }
 
@@ -262,7 +263,9 @@ fn record_of(finished: &Finished, note: &str) -> Event {
         End::Blocked => (Action::MessageBlocked, Result3::Blocked),
         End::Recalled => (Action::MessageRecalled, Result3::Success),
         End::Quarantined(_) => (Action::MessageQuarantined, Result3::Error),
-        End::Cancelled | End::TimedOut | End::Failed(_) => (Action::TurnEnded, Result3::Error),
+        End::Cancelled | End::TimedOut | End::Failed(_) | End::OverLimit(_) => {
+            (Action::TurnEnded, Result3::Error)
+        }
     };
     let mut event = Event::new(action, result);
     if !note.is_empty() {

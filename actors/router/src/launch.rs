@@ -10,8 +10,9 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{End, EventName, MessageState, TurnEvent};
+use ipc_proto::router::{End, EventName, Limit, MessageState, TurnEvent};
 use manifest::Process;
+use manifest::acts::Act;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -45,6 +46,7 @@ pub(crate) struct Launch {
     pub(crate) workspace: WorkspaceId,
     pub(crate) attached: bool,
     pub(crate) wall_ms: u64,
+    pub(crate) cpu_ms: u64,
 }
 
 impl Launch {
@@ -52,7 +54,7 @@ impl Launch {
     pub(crate) fn frame(&self) -> Frame {
         let ([t0, t1], [w0, w1]) = (id_words(self.turn.bytes()), id_words(self.workspace.bytes()));
         let flags = if self.attached { LAUNCH_ATTACHED } else { 0 };
-        Frame::new(Kind::Launch, Process::Runner).with(&[t0, t1, w0, w1, self.wall_ms, flags])
+        Frame::new(Kind::Launch, Process::Runner).with(&[t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms])
     }
 }
 
@@ -89,6 +91,10 @@ fn follows(how: Option<Ended>, code: u64) -> Follows {
     let failed = |why: String| Follows::Over(End::Failed(Text::clip(&why)));
     match how {
         Some(Ended::TimedOut) => Follows::Over(End::TimedOut),
+        // The same work would go over the same limit.
+        Some(Ended::Memory) => Follows::Over(End::OverLimit(Limit::Memory)),
+        Some(Ended::Cpu) => Follows::Over(End::OverLimit(Limit::Cpu)),
+        Some(Ended::Processes) => Follows::Over(End::OverLimit(Limit::Processes)),
         Some(Ended::Killed) => Follows::Again(format!("the runner was ended by signal {code}")),
         Some(Ended::Exited) if code == 0 => Follows::Again("the runner ended without ending its turn".into()),
         // By these the runner says that the fault was not its turn's: the gate is gone, or it could not begin.
@@ -103,6 +109,12 @@ fn follows(how: Option<Ended>, code: u64) -> Follows {
         Some(Ended::NoWorkspace) => failed(
             "the attached workspace is not known any more (the host was restarted); attach it again".into(),
         ),
+        Some(Ended::Unproven) => {
+            let act = u16::try_from(code).ok().and_then(Act::numbered).map_or("an act", |act| act.id);
+            failed(format!(
+                "this host serves no runner: its self-check failed ({act} was not refused in a jail); see agentctl status"
+            ))
+        }
         None => failed("the runner ended in a way this program does not know".into()),
     }
 }
@@ -197,6 +209,7 @@ impl Desk {
             workspace: workspace.id,
             attached: workspace.attached,
             wall_ms: self.wall(&session.agent),
+            cpu_ms: self.cpu(&session.agent),
         }));
         if let Some(live) = self.live(seq) {
             let lease = Lease::from(now);
@@ -344,6 +357,11 @@ impl Desk {
         self.config.agents.get(agent).map_or(120_000, |agent| u64::from(agent.limits.seconds) * 1000)
     }
 
+    /// An agent's CPU time, ms.
+    fn cpu(&self, agent: &str) -> u64 {
+        self.config.agents.get(agent).map_or(60_000, |agent| u64::from(agent.limits.cpu_seconds) * 1000)
+    }
+
     /// The ring of a turn of which an attempt begins.
     fn ring_begins(&mut self, turn: TurnId, attempt: u32) {
         let again =
@@ -395,21 +413,28 @@ mod tests {
             (Ended::Exited, 192),
             (Ended::NotLaunched, 2),
             (Ended::NoWorkspace, 0),
+            (Ended::Unproven, 3),
         ];
         for (how, code) in over {
             assert!(matches!(follows(Some(how), code), Follows::Over(End::Failed(_))), "{how:?} {code}");
         }
         assert_eq!(follows(Some(Ended::TimedOut), 0), Follows::Over(End::TimedOut));
+        for (how, limit) in
+            [(Ended::Memory, Limit::Memory), (Ended::Cpu, Limit::Cpu), (Ended::Processes, Limit::Processes)]
+        {
+            assert_eq!(follows(Some(how), 9), Follows::Over(End::OverLimit(limit)));
+        }
         assert!(matches!(follows(None, 7), Follows::Over(End::Failed(_))));
     }
 
     #[test]
     fn a_launch_says_turn_workspace_wall_clock_and_whether_it_is_attached() {
         let (turn, workspace) = (TurnId::from_bytes([1; 16]), WorkspaceId::from_bytes([2; 16]));
-        let frame = Launch { turn, workspace, attached: true, wall_ms: 120_000 }.frame();
+        let launch = Launch { turn, workspace, attached: true, wall_ms: 120_000, cpu_ms: 60_000 };
+        let frame = launch.frame();
         assert_eq!((frame.kind, frame.id(0), frame.id(1)), (Kind::Launch, turn.bytes(), workspace.bytes()));
-        assert_eq!(frame.words[4..6], [120_000, LAUNCH_ATTACHED]);
-        assert_eq!(Launch { turn, workspace, attached: false, wall_ms: 1 }.frame().words[5], 0);
+        assert_eq!(frame.words[4..7], [120_000, LAUNCH_ATTACHED, 60_000]);
+        assert_eq!(Launch { attached: false, ..launch }.frame().words[5], 0);
         assert_eq!((kill_frame(turn).kind, kill_frame(turn).id(0)), (Kind::Kill, turn.bytes()));
         let wall = wall_frame(turn, Duration::from_secs(7));
         assert_eq!((wall.kind, wall.id(0), wall.words[2]), (Kind::Wall, turn.bytes(), 7000));

@@ -196,6 +196,7 @@ fn agent_info(name: &str, agent: &config::Agent) -> AgentInfo {
             limits.tool_calls,
             limits.tool_failures,
             limits.seconds,
+            limits.cpu_seconds,
             limits.output_tokens,
             limits.model_calls_per_hour,
         ),

@@ -98,7 +98,7 @@ pub(crate) const fn of_end(end: &End) -> MessageState {
         End::Answered | End::Exited { .. } => Answered,
         End::Cancelled => Cancelled,
         End::Blocked => Blocked,
-        End::TimedOut | End::Failed(_) => Failed,
+        End::TimedOut | End::Failed(_) | End::OverLimit(_) => Failed,
         End::Recalled => Recalled,
         End::Quarantined(_) => Quarantined,
     }

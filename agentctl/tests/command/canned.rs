@@ -14,7 +14,7 @@ use ipc_proto::audit::{
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk};
+use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk, Probed};
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet};
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
@@ -102,6 +102,8 @@ impl Control for Canned {
         Ok(HostStatus {
             state: Name::clip("degraded"),
             mode: Name::clip("user"),
+            limits: Name::clip("watch"),
+            self_check: Text::clip("passed in 84 ms"),
             version: Name::clip("0.1.0"),
             pid: std::process::id(),
             uptime_ms: 90_000_000,
@@ -153,6 +155,20 @@ impl Control for Canned {
             return Err(ControlError::NotAllowed(Name::clip("owner")));
         }
         self.set(|state| state.drifts.push((name.to_string(), properties)));
+        Ok(())
+    }
+
+    /// Everything is refused, save what the test names.
+    async fn probe(self, _: Context, name: Name, act: Name) -> Answer<Probed> {
+        self.guard()?;
+        let weak = self.get(|state| state.weak.clone());
+        let succeeded = weak.is_some_and(|(row, id)| row == name.as_str() && id == act.as_str());
+        Ok(Probed { ended: 0, code: if succeeded { 200 } else { 13 } })
+    }
+
+    async fn probed(self, _: Context, acts: u32, surprises: u32) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.probed.push((acts, surprises)));
         Ok(())
     }
 
@@ -327,7 +343,7 @@ impl Control for Canned {
             model: Text::clip("offline/reader"),
             profile: Name::clip("paranoid"),
             tools: List::clip([Name::clip("read")]),
-            limits: (50, 3, 120, 4096, 1000),
+            limits: (50, 3, 120, 60, 4096, 1000),
         }]))
     }
 

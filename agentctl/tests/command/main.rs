@@ -9,6 +9,8 @@ mod canned;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod probing;
+#[cfg(test)]
 mod queueing;
 #[cfg(test)]
 mod samples;

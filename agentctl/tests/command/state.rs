@@ -53,6 +53,10 @@ pub(crate) struct State {
     /// A difference that is reported is refused.
     pub(crate) refuse_drift: bool,
     pub(crate) drifts: Vec<(String, u16)>,
+    /// The row and act that are not refused.
+    pub(crate) weak: Option<(String, String)>,
+    /// Runs of probes that were reported: acts, surprises.
+    pub(crate) probed: Vec<(u32, u32)>,
     pub(crate) requeued: Vec<Option<String>>,
     pub(crate) pauses: Vec<(Option<String>, bool)>,
     pub(crate) stops: Vec<Option<String>>,

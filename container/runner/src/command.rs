@@ -5,6 +5,7 @@ use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::Text;
 use ipc_proto::runner_gate::Ending;
+use runner::tools::limit;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -29,6 +30,7 @@ pub(crate) async fn run(
     places: &Places,
     wall_ms: u32,
 ) -> Result<Ending, RunnerFault> {
+    limit::begin();
     let Some(mut child) = start(argv, places) else { return Ok(Ending::NotStarted) };
     let (pieces, heard) = channel(WAITING);
     read(false, child.stdout.take(), pieces.clone())?;
@@ -40,7 +42,13 @@ pub(crate) async fn run(
         status.map_err(std::io::Error::other)?.map_err(RunnerFault::Runtime)
     });
     match ended.await {
-        Ok(status) => Ok(Ending::Exited { status: code(status?) }),
+        Ok(status) => {
+            let status = code(status?);
+            if let Some(reached) = limit::reached(status.into()) {
+                gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
+            }
+            Ok(Ending::Exited { status })
+        }
         // The jail ends with this process, and everything in it.
         Err(_) => Ok(Ending::TimedOut),
     }
@@ -56,6 +64,8 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
         .env("HOME", &places.tmp)
         .env("TMPDIR", &places.tmp)
+        // By its own name: what the kernel says of it is where it is mounted.
+        .env("PWD", &places.workspace)
         .env("LANG", "C.UTF-8")
         .current_dir(&places.workspace)
         .process_group(0)

@@ -11,12 +11,13 @@ mod prompt;
 mod turn;
 mod watch;
 
-use confine::Sealed;
+use confine::{Sealed, Watch};
 use gate::Gate;
 use ipc_proto::router::Task;
 use ipc_proto::runner_gate::Ending;
 use manifest::Process;
 use places::Places;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
 /// Why a runner could not begin or go on. Its exit status says no more: it has no log.
@@ -57,15 +58,32 @@ fn run() -> Result<(), RunnerFault> {
     let socket = confine::passing::inherited_control().ok_or(RunnerFault::NotLaunched)?;
     let places = Places::from_arguments().ok_or(RunnerFault::NotLaunched)?;
     let row = manifest::row(Process::Runner).ok_or(RunnerFault::NotLaunched)?;
-    let sealed = confine::seal_runner(row, places.mode, &places.sealed())?;
+    let notices = confine::passing::inherited_notices().ok_or(RunnerFault::NotLaunched)?;
+    let sealed = confine::seal_runner(row, places.mode, &places.sealed(), watch(&notices))?;
+    // What agentd hears of this jail it hears by the listener alone; no tool inherits this.
+    drop(notices);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, work(&sealed, socket, &places))
 }
 
+/// agentd hears of what this jail may not do; of every call, where a debug build's agentd said so before.
+fn watch(notices: &OwnedFd) -> Watch<'_> {
+    #[cfg(debug_assertions)]
+    if confine::passing::set_nonblocking(notices.as_fd()).is_ok()
+        && confine::passing::receive::<{ manifest::command::FRAME }>(notices.as_fd())
+            .is_ok_and(|said| said.is_some())
+    {
+        return Watch::Recording(notices.as_fd());
+    }
+    Watch::Agentd(notices.as_fd())
+}
+
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
-async fn work(_: &Sealed, socket: std::os::fd::OwnedFd, places: &Places) -> Result<(), RunnerFault> {
+async fn work(_: &Sealed, socket: OwnedFd, places: &Places) -> Result<(), RunnerFault> {
     let gate = Gate::connect(socket).await?;
+    // Answered once this runner is some turn's; it may have waited for that for long.
     let work = gate.work().await?;
+    places.enter()?;
     watch::begin(places.mode);
     let ending = match work.task.clone() {
         Task::Chat => turn::run(&gate, work, places).await?,

@@ -4,13 +4,6 @@ use confine::RunnerPlaces;
 use manifest::command::Mode;
 use std::path::{Path, PathBuf};
 
-/// System folders that programs are started from.
-const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/skills"];
-/// In the jail all of `/etc` is the jail's own; on the host only what programs look up.
-const ETC_FLAT: &[&str] =
-    &["/etc/ld.so.cache", "/etc/ssl", "/etc/alternatives", "/etc/localtime", "/etc/passwd", "/etc/group"];
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-
 /// Where this runner is.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -33,10 +26,16 @@ impl Places {
             Mode::Flat => (std::env::current_dir().ok()?, PathBuf::from(words.next()?)),
             Mode::System | Mode::User => (PathBuf::from("/workspace"), PathBuf::from("/tmp")),
         };
-        if mode != Mode::Flat {
-            std::env::set_current_dir(&workspace).ok()?;
-        }
         Some(Self { mode, workspace, tmp })
+    }
+
+    /// Goes into the workspace. Only once there is work: until then an empty folder stands in its place, and would stay
+    /// this process's own after the workspace has covered it.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn enter(&self) -> std::io::Result<()> {
+        std::env::set_current_dir(&self.workspace)
     }
 
     /// Folders besides the workspace that tools may read.
@@ -46,17 +45,6 @@ impl Places {
 
     /// What the seal grants.
     pub(crate) fn sealed(&self) -> RunnerPlaces {
-        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let flat = self.mode == Mode::Flat;
-        let mut work = vec![self.workspace.clone(), self.tmp.clone()];
-        if !flat {
-            work.push("/dev/shm".into());
-        }
-        RunnerPlaces {
-            work,
-            system: paths(SYSTEM),
-            read: paths(if flat { ETC_FLAT } else { &["/etc", "/proc"] }),
-            devices: paths(DEVICES),
-        }
+        RunnerPlaces::of(self.mode, &self.workspace, &self.tmp)
     }
 }

@@ -1,19 +1,22 @@
-//! The jail's sum: everything that runs here together may use 512 MiB. The runner is the first process of the
-//! jail, so it can see all of it, end all of it, and must collect what nobody waits for.
+//! The jail's sum of memory, watched from within. The runner is the first process of the jail, so it can see all of it,
+//! end all of it, and must collect what nobody waits for. agentd or the kernel holds the jail to the same from outside;
+//! what is ended here ends a tool and not the turn.
 
 use manifest::command::Mode;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::statvfs::statvfs;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use runner::tools::limit;
 use std::fs;
 use std::time::Duration;
 
 /// How often the sum is taken.
 const EVERY: Duration = Duration::from_millis(100);
-/// Bytes of a page, as `statm` counts.
-const PAGE: u64 = 4096;
+/// Sums over this many times the bound are not looked at more closely, which costs a look at every page.
+const CLOSELY: u64 = 4;
 
-/// Watches from a thread of its own. In flat mode there is no `/proc` to see: the limit of each process is all.
+/// Watches from a thread of its own. In flat mode there is no `/proc` to see: agentd's watch is all.
 pub(crate) fn begin(mode: Mode) {
     if mode == Mode::Flat {
         return;
@@ -23,7 +26,8 @@ pub(crate) fn begin(mode: Mode) {
     drop(std::thread::Builder::new().name("watch".into()).spawn(move || {
         loop {
             std::thread::sleep(EVERY);
-            if resident() > most {
+            if is_over(most) {
+                limit::memory_reached();
                 // From the first process of a pid namespace, -1 is everybody in it but itself.
                 let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             }
@@ -31,15 +35,47 @@ pub(crate) fn begin(mode: Mode) {
     }));
 }
 
-/// Bytes resident of every process but this one; pages that several share count for each.
-fn resident() -> u64 {
-    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| *pid != 1).filter_map(pages).map(|pages| pages * PAGE).sum()
+/// Whether everything here holds more than `most` bytes. What several share is counted for each at first, and divided
+/// among them only where it matters.
+fn is_over(most: u64) -> bool {
+    let (pids, files) = (pids(), in_files());
+    let sum = |held: fn(u32) -> u64| files + pids.iter().map(|pid| held(*pid)).sum::<u64>();
+    let loosely = sum(loosely);
+    loosely > most && (loosely > most.saturating_mul(CLOSELY) || sum(closely) > most)
 }
 
-fn pages(pid: u32) -> Option<u64> {
-    fs::read_to_string(format!("/proc/{pid}/statm")).ok()?.split_whitespace().nth(1)?.parse().ok()
+/// Every process but this one.
+fn pids() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|pid| *pid != 1).collect()
+}
+
+/// Bytes of a process that no file backs.
+fn loosely(pid: u32) -> u64 {
+    held(pid, "status", &["RssAnon:", "RssShmem:", "VmSwap:"]).unwrap_or_default()
+}
+
+/// The same, with what several processes share divided among them; undivided where a process lets nobody look.
+fn closely(pid: u32) -> u64 {
+    held(pid, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]).unwrap_or_else(|| loosely(pid))
+}
+
+/// Bytes in these fields of a file under `/proc`, each `NAME: NUMBER kB`.
+fn held(pid: u32, file: &str, names: &[&str]) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    let field = |line: &str| {
+        let mut words = line.split_whitespace();
+        let wanted = words.next().is_some_and(|name| names.contains(&name));
+        words.next().filter(|_| wanted)?.parse::<u64>().ok()
+    };
+    Some(text.lines().filter_map(field).sum::<u64>().saturating_mul(1024))
+}
+
+/// Bytes that lie in `/tmp`, which is memory here.
+fn in_files() -> u64 {
+    statvfs("/tmp").map_or(0, |sizes| {
+        sizes.blocks().saturating_sub(sizes.blocks_free()).saturating_mul(sizes.fragment_size())
+    })
 }
 
 /// Collects children that were left behind; only between tools, when nobody else waits.

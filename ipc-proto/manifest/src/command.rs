@@ -31,19 +31,27 @@ pub enum Kind {
     RunnerEnded = 6,
     /// To control: the state of one process; `peer` which, words as [`state_words`].
     ProcessState = 7,
-    /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms).
+    /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms),
+    /// words[3] agentd's pid, words[4] now (unix ms), words[5] [`Holder`],
+    /// words[6..11] [`check_words`].
     HostState = 8,
     /// To control: the answer to one of its commands. words[0] = 0 or an [`Answer`].
     Done = 9,
     /// To router, before [`Kind::Plumbed`]: this turn has a live runner. words[0..2] turn id.
     RunnerAlive = 10,
+    /// To control: what became of a [`Kind::Probe`]; `peer` the row, words[0] the number of the act, words[1] how its
+    /// process ended ([`Ended`]), words[2] the code of that, words[3] words[1] of the probe.
+    Probed = 12,
+    /// To control: a process tried what it may not; `peer` which, words as [`violation_words`]. Told again after each
+    /// start of control until it says [`Kind::Recorded`].
+    Violation = 11,
     // From a process.
     /// Sealed and serving.
     Ready = 32,
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
     Beat = 33,
     /// From router: launch a runner. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
-    /// words[5] flags ([`LAUNCH_ATTACHED`]).
+    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
@@ -68,6 +76,14 @@ pub enum Kind {
     Freeze = 43,
     /// From control: let them go on. The answer says whether they have stood still until now.
     Thaw = 44,
+    /// From control: have a twin of the process `peer`, under the very same jail and seal, try an act. words[0] the number of
+    /// the act, words[1] a number of control's own that comes back with [`Kind::Probed`].
+    Probe = 45,
+    /// From a process that is half sealed: the listener of its filter, over which agentd hears what it tries and may not.
+    /// Descriptors: the listener. A runner says it on a socket of its own, and nothing else there.
+    Listening = 46,
+    /// From control: every violation up to the number words[0] is on the record.
+    Recorded = 49,
     /// From agentd to control, router and gate: the room on the state directory's file system, as [`Room`] reads it.
     /// words[0] 1 below what is kept, else 0; words[1] MiB that are free; words[2] MiB that are kept.
     Disk = 47,
@@ -93,6 +109,14 @@ pub enum Ended {
     NotLaunched = 3,
     /// The attached workspace is not known (the host was restarted since) or is not the caller's.
     NoWorkspace = 4,
+    /// Its jail used more memory than it may, all of it together.
+    Memory = 5,
+    /// Its jail used up its CPU time.
+    Cpu = 6,
+    /// More processes ran in its jail than may, where the kernel counts no jail alone (mode flat).
+    Processes = 7,
+    /// The host serves no runner: what its own check tried in the jails was not refused.
+    Unproven = 8,
 }
 
 /// Why a process ends by itself. Free text goes to its log, never here.
@@ -149,6 +173,28 @@ pub enum Mode {
     Flat = 2,
 }
 
+/// What holds the limits of a jail as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Holder {
+    /// Limits of each process, and agentd's watch on the jail's sum.
+    Watch = 0,
+    /// A cgroup of version 2 for each jail.
+    Cgroup = 1,
+}
+
+/// How far the check has come that the host makes of itself before it serves a runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum SelfCheck {
+    /// It is not over: runners wait.
+    Pending = 0,
+    /// Everything was refused as it must be.
+    Passed = 1,
+    /// Something was not, or could not be tried: no runner is served.
+    Failed = 2,
+}
+
 /// How agentd answers control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -183,12 +229,15 @@ macro_rules! from_number {
     };
 }
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock);
-from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace);
+    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
+    Violation, Listening, Recorded);
+from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
 from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
 from_number!(Mode: System, User, Flat);
+from_number!(SelfCheck: Pending, Passed, Failed);
+from_number!(Holder: Watch, Cgroup);
 from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless);
 
 /// Words of a [`Kind::ProcessState`] frame.
@@ -207,6 +256,41 @@ pub mod state_words {
     pub const SINCE: usize = 5;
     /// First of the eight counters of its last [`super::Kind::Beat`].
     pub const COUNTERS: usize = 6;
+}
+
+/// Words of a [`Kind::HostState`] frame about the host's check of itself.
+pub mod check_words {
+    /// [`super::SelfCheck`].
+    pub const STATE: usize = 6;
+    /// How long it took, ms; of one that failed, the number of the row's process.
+    pub const FACT: usize = 7;
+    /// Of one that failed, the number of the act.
+    pub const ACT: usize = 8;
+    /// Of one that failed, how the act's process ended ([`super::Ended`]).
+    pub const ENDED: usize = 9;
+    /// Of one that failed, the code of that.
+    pub const CODE: usize = 10;
+}
+
+/// Words of a [`Kind::Violation`] frame.
+pub mod violation_words {
+    /// Turn id, two words; 0 for a process that is no runner.
+    pub const TURN: usize = 0;
+    /// Number of the system call; `u64::MAX` where a process was killed by its filter and no notice says by what.
+    pub const NUMBER: usize = 2;
+    /// Pid, as agentd sees it.
+    pub const PID: usize = 3;
+    /// The errno it heard; 0 if it was killed.
+    pub const ERRNO: usize = 4;
+    /// Its number among the violations of this start of the host, from 1.
+    pub const SEQUENCE: usize = 5;
+    /// When, unix ms.
+    pub const AT: usize = 6;
+    /// Acts before it that were refused and are not told one by one: agentd's queue was full, or a jail had used up what
+    /// is told of it.
+    pub const UNTOLD: usize = 7;
+    /// The first three arguments.
+    pub const ARGUMENTS: usize = 8;
 }
 
 /// Which end of an edge a descriptor is.

@@ -3,6 +3,7 @@
 //! This crate is pure data and depends on nothing, so that the supervisor can link it. It must never parse,
 //! open or read anything. Configuration can narrow a row and never widen it.
 
+pub mod acts;
 pub mod command;
 pub mod dot;
 mod process;

@@ -10,7 +10,7 @@ use std::fmt;
 /// The first bytes of a document.
 pub const MAGIC: [u8; 8] = *b"CRDNCFG2";
 /// Bytes before the first section.
-pub const HEAD: usize = 124;
+pub const HEAD: usize = 126;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
@@ -23,6 +23,8 @@ pub const ID_RANGE: u32 = 256;
 pub const FIRST_SLOT: u32 = 64;
 /// Most runner slots: the rest of the range.
 pub const MAX_SLOTS: u16 = 192;
+/// Most runners that wait for work.
+pub const MAX_WARM: u16 = 64;
 /// Least and most wall clock of a runner, ms.
 pub const WALL_MS: (u32, u32) = (1000, 3_600_000);
 /// Least and most bytes of a log file before it is rotated.
@@ -42,6 +44,8 @@ pub struct Settings {
     pub log_json: bool,
     /// How many runners there can be at once, 1 to [`MAX_SLOTS`].
     pub runner_slots: u16,
+    /// How many runners wait for work, 0 to [`MAX_WARM`]; each takes a slot, so there are never more than those.
+    pub warm_runners: u16,
     /// Bit n: the process of number n has a row. Bit 0 is never set.
     pub enabled: u32,
     /// Uid and gid of the first runner slot in system mode; the others follow it.
@@ -111,6 +115,7 @@ impl Settings {
     fn check(&self) -> Result<(), Refused> {
         let range = |ok: bool, name| if ok { Ok(()) } else { Err(Refused::Field(name)) };
         range((1..=MAX_SLOTS).contains(&self.runner_slots), "runner slots")?;
+        range(self.warm_runners <= MAX_WARM, "warm runners")?;
         range((WALL_MS.0..=WALL_MS.1).contains(&self.wall_ms), "wall clock")?;
         range((ROTATE_BYTES.0..=ROTATE_BYTES.1).contains(&self.rotate_bytes), "log rotation")?;
         range(self.disk_reserve <= DISK_RESERVE, "disk reserve")?;
@@ -175,6 +180,7 @@ pub fn encode(settings: &Settings, sections: &[(Process, Vec<u8>)]) -> Result<Ve
     let mut out = MAGIC.to_vec();
     out.extend([settings.mode.map_or(0, mode_number), u8::from(settings.log_json)]);
     out.extend(settings.runner_slots.to_le_bytes());
+    out.extend(settings.warm_runners.to_le_bytes());
     let Settings { enabled, slot_base, wall_ms, rotate_bytes, disk_reserve, .. } = *settings;
     let words = [enabled, slot_base, wall_ms, rotate_bytes, disk_reserve];
     for word in words.into_iter().chain(settings.uids).chain(settings.gids) {
@@ -219,6 +225,7 @@ fn read_settings(from: &mut Reader<'_>) -> Result<Settings, Refused> {
             _ => return Err(Refused::Field("log format")),
         },
         runner_slots: u16::from_le_bytes(from.take()?),
+        warm_runners: u16::from_le_bytes(from.take()?),
         enabled: from.word()?,
         slot_base: from.word()?,
         wall_ms: from.word()?,
@@ -303,6 +310,7 @@ mod tests {
             mode: Some(Mode::Flat),
             log_json: true,
             runner_slots: 64,
+            warm_runners: 8,
             enabled: 0b1111_1111_1110,
             slot_base: 780_064,
             wall_ms: 120_000,
@@ -343,10 +351,10 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..12], *b"CRDNCFG2\x03\x01\x40\x00");
-        assert_eq!([12, 16, 20, 24].map(word), [0b1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([28, 32, 72, 76, 116].map(word), [64, 780_001, 780_011, 900, 910]);
-        assert_eq!(word(120), 10);
+        assert_eq!(bytes[..14], *b"CRDNCFG2\x03\x01\x40\x00\x08\x00");
+        assert_eq!([14, 18, 22, 26].map(word), [0b1111_1111_1110, 780_064, 120_000, 8 << 20]);
+        assert_eq!([30, 34, 74, 78, 118].map(word), [64, 780_001, 780_011, 900, 910]);
+        assert_eq!(word(122), 10);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -369,6 +377,7 @@ mod tests {
         let bad = [
             Settings { runner_slots: 0, ..good },
             Settings { runner_slots: 193, ..good },
+            Settings { warm_runners: 65, ..good },
             Settings { enabled: good.enabled | 1, ..good },
             Settings { enabled: good.enabled | 1 << 12, ..good },
             Settings { enabled: good.enabled & !bit(Process::Gate), ..good },

@@ -4,7 +4,10 @@ use crate::process::Process::{
     self, Agentd, Audit, Control, Credproxy, Dialer, Gate, Memory, Model, Router, Runner, Scanner, Web,
 };
 use crate::row::{Access, Allow, Backoff, Limits, Network, Open, Place, Row};
-use crate::syscalls::{ACCEPT, BASE, DIAL, FILES, LINKS, PASS, PROGRAMS};
+use crate::syscalls::{
+    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, FILES, LINKS, OLDER, PAIRS, PASS, SELF, SIGNALS, TIMES,
+    TREE,
+};
 
 /// Every process's row, in order of start.
 pub const TABLE: &[Row] = &[
@@ -241,7 +244,19 @@ pub const TABLE: &[Row] = &[
         shows: None,
         network: Network::None,
         capabilities: &[],
-        syscalls: &[&BASE, &LINKS, &PROGRAMS],
+        syscalls: &[
+            &BASE,
+            &LINKS,
+            &CODE,
+            &CHILDREN,
+            &SIGNALS,
+            &DESCRIPTORS,
+            &TREE,
+            &TIMES,
+            &SELF,
+            &PAIRS,
+            &OLDER,
+        ],
         limits: Limits { memory_mib: 512, files: 1024, processes: 128, file_mib: 512 },
         restart: BACKOFF,
         config: &[],

@@ -121,14 +121,49 @@ fn no_actor_may_map_code_fork_or_pass_descriptors_it_has_no_reason_to() {
 }
 
 #[test]
-fn no_group_lists_a_call_twice_and_what_runners_are_refused_is_not_granted() {
+fn no_group_lists_a_call_twice_in_the_same_way_and_what_runners_are_refused_is_not_granted() {
     for row in TABLE {
         for group in row.syscalls {
-            let names: BTreeSet<_> = group.calls.iter().map(|call| call.name).collect();
-            assert_eq!(names.len(), group.calls.len(), "{}", group.name);
+            let rules: BTreeSet<_> =
+                group.calls.iter().map(|call| (call.name, format!("{:?}", call.when))).collect();
+            assert_eq!(rules.len(), group.calls.len(), "{}", group.name);
         }
     }
-    for (name, _) in syscalls::RUNNER_REFUSES {
-        assert!(syscalls::PROGRAMS.calls.iter().all(|call| call.name != *name), "{name}");
+    let runner = manifest::row(Process::Runner).unwrap();
+    let refused = syscalls::RUNNER_REFUSES.iter().map(|(name, _)| name).chain(syscalls::RUNNER_KILLS);
+    for name in refused {
+        assert_eq!(syscalls::calls(runner, name).count(), 0, "{name}");
+    }
+    for quiet in syscalls::QUIET {
+        let refused = syscalls::RUNNER_REFUSES.iter().find(|(name, _)| *name == quiet.name);
+        assert_eq!(refused.map(|(_, errno)| *errno), Some(quiet.errno), "{}", quiet.name);
+        assert!(quiet.why.len() > 8 || quiet.why == "the same", "{}", quiet.name);
+    }
+}
+
+#[test]
+fn every_bound_argument_and_every_rare_rule_has_its_reason() {
+    for call in TABLE.iter().flat_map(|row| row.syscalls).flat_map(|group| group.calls) {
+        assert_eq!(call.when.is_empty(), call.why.is_empty(), "{}", call.name);
+        assert!(call.rare.is_none_or(|when| when.len() > 8), "{}", call.name);
+        assert!(call.when.iter().all(|all| !all.is_empty()), "{}", call.name);
+    }
+}
+
+#[test]
+fn no_row_but_the_runner_s_has_memory_that_can_be_executed_nor_signals_another() {
+    for row in TABLE.iter().filter(|row| row.process != Process::Runner) {
+        for protection in 0..8_u64 {
+            let arguments = [0, 4096, protection, 0x22, u64::MAX, 0];
+            for call in ["mmap", "mprotect"] {
+                let allowed = syscalls::allows(row, call, &arguments, 7);
+                assert_eq!(allowed, protection & 4 == 0, "{} {call} {protection}", row.process.name());
+            }
+            assert!(!syscalls::allows(row, "pkey_mprotect", &arguments, 7));
+        }
+        for (pid, signal) in [(7, 9), (8, 6), (0, 6), (u64::MAX, 6)] {
+            assert!(!syscalls::allows(row, "tgkill", &[pid, pid, signal, 0, 0, 0], 7));
+        }
+        assert!(!syscalls::allows(row, "kill", &[7, 6, 0, 0, 0, 0], 7));
     }
 }

@@ -52,6 +52,7 @@ fn agent(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
             tool_calls: limits.number("tool_calls"),
             tool_failures: limits.number("tool_failures"),
             seconds: limits.number("seconds"),
+            cpu_seconds: limits.number("cpu_seconds"),
             output_tokens: limits.number("output_tokens"),
             model_calls_per_hour: limits.number("model_calls_per_hour"),
         },

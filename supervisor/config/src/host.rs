@@ -17,6 +17,8 @@ pub struct Host {
     pub slots: u16,
     /// MiB that are kept free on the state directory's disk.
     pub disk_reserve: u32,
+    /// Runners that wait for work.
+    pub warm: u16,
     /// Whether the processes' users are installed.
     pub installed: bool,
     /// Whether processes will run under ids of their own.
@@ -53,7 +55,8 @@ impl Host {
         }
         let slots = u16::try_from(view.number("runner_slots")).unwrap_or(1);
         let disk_reserve = view.number("disk_reserve");
-        Self { mode, base, slots, disk_reserve, installed: installed.is_some(), own_ids, ids }
+        let warm = u16::try_from(view.number("warm_runners")).unwrap_or(0);
+        Self { mode, base, slots, disk_reserve, warm, installed: installed.is_some(), own_ids, ids }
     }
 
     /// Uid and gid of the first runner slot.

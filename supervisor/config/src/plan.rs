@@ -137,6 +137,7 @@ impl Plan {
             mode: self.host.mode,
             log_json: self.format == LogFormat::Json,
             runner_slots: self.host.slots,
+            warm_runners: self.host.warm,
             enabled: Process::ALL.into_iter().filter(|p| self.enabled(*p)).map(settings::bit).sum(),
             slot_base: self.host.slot_base(),
             wall_ms: longest.saturating_mul(1000).clamp(WALL_MS.0, WALL_MS.1),

@@ -32,6 +32,10 @@ const ANONYMOUS: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
 /// An ioctl that pushes a byte into a terminal's input.
 const TIOCSTI: u64 = 0x5412;
 
+/// `MSG_FASTOPEN` and `TCP_FASTOPEN_CONNECT`: connections that landlock's rules for TCP do not see.
+const FASTOPEN: u64 = 0x2000_0000;
+const FASTOPEN_CONNECT: u64 = 30;
+
 /// All acts. Which of them a row forbids follows from its groups; most are forbidden to every actor.
 pub const ACTS: &[Act] = &[
     with("socket of IPv4", "socket", [libc::AF_INET as u64, libc::SOCK_STREAM as u64, 0, 0, 0, 0]),
@@ -39,6 +43,11 @@ pub const ACTS: &[Act] = &[
     with("socket of Unix", "socket", [libc::AF_UNIX as u64, libc::SOCK_STREAM as u64, 0, 0, 0, 0]),
     with("socket of netlink", "socket", [libc::AF_NETLINK as u64, libc::SOCK_RAW as u64, 0, 0, 0, 0]),
     with("socket of packets", "socket", [libc::AF_PACKET as u64, libc::SOCK_RAW as u64, 0, 0, 0, 0]),
+    with("socket of MPTCP", "socket", [libc::AF_INET as u64, libc::SOCK_STREAM as u64, 262, 0, 0, 0]),
+    with("raw socket", "socket", [libc::AF_INET as u64, libc::SOCK_RAW as u64, 1, 0, 0, 0]),
+    with("connect by sending", "sendto", [0, 0, 0, FASTOPEN, 0, 0]),
+    with("send by connecting", "setsockopt", [0, 6, FASTOPEN_CONNECT, 0, 0, 0]),
+    with("abort another", "tgkill", [1, 1, libc::SIGABRT as u64, 0, 0, 0]),
     with("map code", "mmap", [0, 4096, READ_EXECUTE, ANONYMOUS, u64::MAX, 0]),
     with("turn memory into code", "mprotect", [0, 4096, READ_EXECUTE, 0, 0, 0]),
     with("own a descriptor's signals", "fcntl", [0, libc::F_SETOWN as u64, 0, 0, 0, 0]),

@@ -3,7 +3,7 @@
 use crate::sys;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A process that was launched.
 #[derive(Debug)]
@@ -24,24 +24,24 @@ pub enum Step {
     /// Making mounts private to this namespace.
     #[error("making mounts private")]
     Private = 1,
-    /// Building the jail's root.
-    #[error("building the jail's root")]
+    /// Building the tree that runners' roots are copies of.
+    #[error("building the runners' root")]
     Root = 2,
-    /// Attaching the workspace.
-    #[error("attaching the workspace")]
-    Workspace = 3,
-    /// Changing into the jail's root.
-    #[error("changing into the jail's root")]
-    Pivot = 4,
+    /// Entering a copy of it.
+    #[error("entering a copy of the runners' root")]
+    Copy = 3,
+    /// Mounting its own `/proc` and `/tmp`.
+    #[error("mounting /proc and /tmp")]
+    Mounts = 4,
     /// Naming the host.
     #[error("naming the host")]
     HostName = 5,
-    /// Making the user namespace.
-    #[error("making the user namespace")]
+    /// Making or entering the user namespace.
+    #[error("entering the user namespace")]
     UserNamespace = 6,
-    /// Waiting for the parent to map ids.
-    #[error("mapping ids")]
-    Map = 7,
+    /// Entering the network namespace.
+    #[error("entering the network namespace")]
+    Network = 7,
     /// Setting limits.
     #[error("setting limits")]
     Limits = 8,
@@ -79,11 +79,11 @@ impl Step {
         Self::Clone,
         Self::Private,
         Self::Root,
-        Self::Workspace,
-        Self::Pivot,
+        Self::Copy,
+        Self::Mounts,
         Self::HostName,
         Self::UserNamespace,
-        Self::Map,
+        Self::Network,
         Self::Limits,
         Self::Bounding,
         Self::Ids,
@@ -120,10 +120,36 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
 
 /// The child's last word: which step failed and its errno; then it ends.
 pub(crate) fn give_up(report: &OwnedFd, fault: &LaunchFault) -> ! {
-    let errno = fault.cause.raw_os_error().unwrap_or(libc::EIO).to_le_bytes();
-    let [a, b, c, d] = errno;
-    let _ = nix::unistd::write(report.as_fd(), &[fault.step as u8, a, b, c, d]);
+    tell(report, Some(fault));
     sys::end(127)
+}
+
+/// What stands for "nothing failed" where that is said.
+const WELL: u8 = u8::MAX;
+
+/// Says over a pipe which step failed and its errno, or that none did.
+pub(crate) fn tell(report: &OwnedFd, fault: Option<&LaunchFault>) {
+    let errno = fault.and_then(|fault| fault.cause.raw_os_error()).unwrap_or(libc::EIO).to_le_bytes();
+    let [a, b, c, d] = errno;
+    let step = fault.map_or(WELL, |fault| fault.step as u8);
+    let _ = nix::unistd::write(report.as_fd(), &[step, a, b, c, d]);
+}
+
+/// What [`tell`] has said.
+pub(crate) fn told(word: [u8; 5]) -> Result<(), LaunchFault> {
+    let [step, errno @ ..] = word;
+    if step == WELL {
+        return Ok(());
+    }
+    let cause = io::Error::from_raw_os_error(i32::from_le_bytes(errno));
+    Err(LaunchFault { step: Step::from_number(step), cause })
+}
+
+impl Step {
+    /// The step of this number.
+    pub(crate) fn from_number(number: u8) -> Self {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Execute)
+    }
 }
 
 /// Waits until the child has executed its program (the report closes by itself) or has given up.
@@ -131,44 +157,36 @@ pub(crate) fn outcome(report: OwnedFd) -> Result<(), LaunchFault> {
     let mut word = [0; 5];
     match File::from(report).read(&mut word) {
         Ok(0) => Ok(()),
-        Ok(_) => {
-            let [step, errno @ ..] = word;
-            let step = Step::ALL.get(usize::from(step)).copied().unwrap_or(Step::Execute);
-            Err(LaunchFault { step, cause: io::Error::from_raw_os_error(i32::from_le_bytes(errno)) })
-        }
+        Ok(_) => told(word),
         Err(cause) => Err(LaunchFault { step: Step::Execute, cause }),
     }
 }
 
-/// Puts descriptors at their numbers: what is to stay goes to high numbers first, so that none is overwritten
-/// before it is moved; everything else is closed. The last one is kept open only until exec.
-pub(crate) fn place_descriptors(stay: &[&OwnedFd], program: &OwnedFd, report: &OwnedFd) -> io::Result<()> {
+/// Most descriptors that are placed at once.
+const MOST: usize = 8;
+
+/// Puts descriptors at their numbers, first those that stay, then those that are kept open only until exec: all go to
+/// high numbers first, so that none is overwritten before it is moved; everything else is closed. Allocates nothing.
+pub(crate) fn place_descriptors(stay: &[&OwnedFd], until_exec: &[&OwnedFd]) -> io::Result<()> {
     const HIGH: i32 = 200;
-    let high = |descriptor: &OwnedFd| {
-        nix::fcntl::fcntl(descriptor.as_fd(), nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(HIGH))
-    };
-    let mut moved = Vec::new();
-    for descriptor in stay {
-        moved.push(high(descriptor)?);
+    let count = stay.len() + until_exec.len();
+    let mut moved = [-1; MOST];
+    if count > MOST {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
-    let (program, report) = (high(program)?, high(report)?);
-    for (number, descriptor) in (0_i32..).zip(&moved) {
-        // SAFETY: F_DUPFD_CLOEXEC has just given these numbers to us; they are open until close_from.
-        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(*descriptor) };
-        sys::place(descriptor, number)?;
+    for (slot, descriptor) in moved.iter_mut().zip(stay.iter().chain(until_exec)) {
+        *slot = nix::fcntl::fcntl(descriptor.as_fd(), nix::fcntl::FcntlArg::F_DUPFD_CLOEXEC(HIGH))?;
     }
-    let next = i32::try_from(stay.len()).unwrap_or(i32::MAX);
-    for (number, raw) in [(next, program), (next + 1, report)] {
-        // SAFETY: as above.
-        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(raw) };
-        sys::place(descriptor, number)?;
-        nix::fcntl::fcntl(
+    for (number, moved) in (0_i32..).zip(moved).take(count) {
+        // SAFETY: F_DUPFD_CLOEXEC has just given this number to us; it is open until close_from.
+        sys::place(unsafe { BorrowedFd::borrow_raw(moved) }, number)?;
+        if usize::try_from(number).is_ok_and(|number| number >= stay.len()) {
             // SAFETY: dup2 has just put an open descriptor at this number.
-            unsafe { std::os::fd::BorrowedFd::borrow_raw(number) },
-            nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC),
-        )?;
+            let placed = unsafe { BorrowedFd::borrow_raw(number) };
+            nix::fcntl::fcntl(placed, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
+        }
     }
-    sys::close_from(u32::try_from(next + 2).unwrap_or(u32::MAX))
+    sys::close_from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// The death signal, last of all uid changes: without it a child would outlive a killed agentd. Where the
@@ -181,10 +199,14 @@ pub(crate) fn die_with_parent(parent: Option<i32>) -> io::Result<()> {
     }
 }
 
-/// No blocked signals, and a session of its own: a terminal's signals are agentd's to handle.
-pub(crate) fn reset_signals() -> io::Result<()> {
+/// No blocked signals.
+pub(crate) fn unblock_signals() -> io::Result<()> {
     use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+    Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+}
+
+/// A session of its own: a terminal's signals are agentd's to handle. What it makes is its own alone.
+pub(crate) fn own_session() -> io::Result<()> {
     nix::unistd::setsid()?;
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     Ok(())
@@ -193,9 +215,4 @@ pub(crate) fn reset_signals() -> io::Result<()> {
 /// The raw number of where [`place_descriptors`] put the program.
 pub(crate) fn program_number(stay: &[&OwnedFd]) -> i32 {
     i32::try_from(stay.len()).unwrap_or(i32::MAX)
-}
-
-/// The descriptor of agentd's own end that the child must not wait on; a helper to make the reading clear.
-pub(crate) fn raw(descriptor: &impl AsRawFd) -> i32 {
-    descriptor.as_raw_fd()
 }

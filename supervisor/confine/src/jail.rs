@@ -1,22 +1,23 @@
 //! `jail(row)`: the first moment, in the child between fork and exec. Straight lines, one comment per
 //! irreversible step; the parent has one thread, so what runs here is ordinary code.
 
+use crate::cell::Cell;
 use crate::child::{
-    At, Child, LaunchFault, Step, die_with_parent, give_up, outcome, place_descriptors, program_number, raw,
-    reset_signals,
+    At, Child, LaunchFault, Step, die_with_parent, give_up, outcome, own_session, place_descriptors,
+    program_number, unblock_signals,
 };
 use crate::sys::{self, Forked};
-use crate::{caps, limits, namespaces, passing, root};
+use crate::template::{Template, make_private};
+use crate::{apart, caps, limits, passing, root};
 use manifest::command::Mode;
 use manifest::{Network, Row};
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
-use nix::unistd::{Gid, Pid, Uid, fchdir, getpid, setgroups, setresgid, setresuid};
-use std::ffi::{CStr, CString};
+use nix::unistd::{Pid, fchdir, getpid};
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Whom a process runs as.
@@ -58,27 +59,41 @@ pub struct ActorJail<'a> {
 pub struct RunnerJail<'a> {
     /// Its row.
     pub row: &'a Row,
-    /// The host's mode.
-    pub mode: Mode,
-    /// The slot's uid and gid on the host; `None` leaves agentd's own.
-    pub ids: Option<Ids>,
     /// Its program, opened before the uid change.
     pub program: &'a OwnedFd,
     /// `/dev/null`.
     pub null: &'a OwnedFd,
     /// Its end of the edge to the gate: the one socket it holds.
     pub gate: &'a OwnedFd,
-    /// The workspace: a detached mount, or in flat mode the directory itself.
-    pub workspace: &'a OwnedFd,
-    /// An empty folder that only agentd can reach.
-    pub stage: &'a Path,
-    /// CPU seconds.
+    /// Its end of the socket over which it hands agentd the listener of its filter, and which it closes then.
+    pub notices: &'a OwnedFd,
+    /// CPU seconds of each process; [`limit_cpu`] changes it later.
     pub cpu_seconds: u64,
-    /// In flat mode, the folder that stands for `/tmp`.
-    pub tmp: Option<&'a Path>,
+    /// What it lives in.
+    pub home: Home<'a>,
 }
 
-const INSIDE: u32 = 1000;
+/// What a runner lives in.
+#[derive(Clone, Copy, Debug)]
+pub enum Home<'a> {
+    /// Modes system and user: a copy of the template, in the namespaces of a cell. Its workspace comes later, by
+    /// [`Template::attach`].
+    Apart {
+        /// The tree.
+        template: &'a Template,
+        /// The namespaces that its slot keeps.
+        cell: &'a Cell,
+    },
+    /// Mode flat: the host itself, within landlock alone.
+    Flat {
+        /// The directory of the workspace.
+        workspace: &'a OwnedFd,
+        /// The folder that stands for `/tmp`.
+        tmp: &'a Path,
+        /// Whom it runs as; `None` leaves agentd's own.
+        ids: Option<Ids>,
+    },
+}
 
 /// Starts an actor in its jail. The new process has executed its program when this returns.
 ///
@@ -102,33 +117,45 @@ pub fn launch_actor(jail: &ActorJail<'_>) -> Result<Child, LaunchFault> {
     }
 }
 
-/// Starts a runner in its jail.
+/// Starts a runner in its jail. The new process has executed its program when this returns, and can do nothing before
+/// the gate has the other end of its socket.
 ///
 /// # Errors
 /// [`LaunchFault`]: which step failed, and why.
 pub fn launch_runner(jail: &RunnerJail<'_>) -> Result<Child, LaunchFault> {
+    match jail.home {
+        Home::Apart { template, cell } => apart::launch(jail, template, cell),
+        Home::Flat { workspace, tmp, ids } => launch_flat(jail, workspace, tmp, ids),
+    }
+}
+
+/// Sets the CPU seconds of a runner that has started nothing yet.
+///
+/// # Errors
+/// What the kernel says.
+pub fn limit_cpu(child: &Child, seconds: u64) -> io::Result<()> {
+    sys::limit_cpu(child.pid, seconds)
+}
+
+/// Cold and simple: without namespaces there is nothing to prepare.
+fn launch_flat(
+    jail: &RunnerJail<'_>,
+    workspace: &OwnedFd,
+    tmp: &Path,
+    ids: Option<Ids>,
+) -> Result<Child, LaunchFault> {
     let (report, word) = passing::pipe().at(Step::Clone)?;
-    let (ours, theirs) = passing::frame_pair().at(Step::Clone)?;
     let parent = getpid().as_raw();
-    match sys::clone(runner_namespaces(jail.mode)).at(Step::Clone)? {
+    match sys::clone(0).at(Step::Clone)? {
         Forked::Child => {
-            // With its own copy of agentd's end closed, a child whose agentd died hears so instead of waiting for ever.
-            drop(ours);
-            let fault = match become_runner(jail, &word, &theirs, parent) {
+            let fault = match become_flat(jail, workspace, tmp, ids, &word, parent) {
                 Ok(never) => match never {},
                 Err(fault) => fault,
             };
             give_up(&word, &fault)
         }
         Forked::Parent(pid, pidfd) => {
-            drop((word, theirs));
-            // A child that gave up has closed its end: then there is nobody to map, and the report says why.
-            if jail.mode != Mode::Flat && passing::receive::<1>(ours.as_fd()).ok().flatten().is_some() {
-                let outside = jail.ids.map_or((0, 0), |ids| (ids.uid, ids.gid));
-                let mapped = namespaces::map_one(pid, INSIDE, outside, jail.mode == Mode::User);
-                drop(passing::send_plain(ours.as_fd(), &[u8::from(mapped.is_ok())]));
-            }
-            drop(ours);
+            drop(word);
             finish(pid, pidfd, report)
         }
     }
@@ -152,16 +179,6 @@ fn actor_namespaces(jail: &ActorJail<'_>) -> u64 {
     }
 }
 
-fn runner_namespaces(mode: Mode) -> u64 {
-    let all = libc::CLONE_NEWNS
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP;
-    if mode == Mode::Flat { 0 } else { all as u64 }
-}
-
 /// What cannot come back.
 enum Never {}
 
@@ -171,7 +188,7 @@ fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Nev
         // What is mounted here from now on, or on the host, stays apart.
         make_private().at(Step::Private)?;
     }
-    reset_signals().at(Step::Signals)?;
+    unblock_signals().and_then(|()| own_session()).at(Step::Signals)?;
     // Its own folder is where it begins: no path is handed over.
     match jail.mode {
         Mode::System => root::enter_state(jail.state, jail.row.process.name()).at(Step::Directory)?,
@@ -184,78 +201,44 @@ fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Nev
         sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
     }
     let stay = [jail.null, jail.null, jail.log, jail.control];
-    let program = program_number(&stay);
-    place_descriptors(&stay, jail.program, word).at(Step::Descriptors)?;
+    place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
+    limits::set_files(&jail.row.limits).at(Step::Limits)?;
     // Last, after the uid change that would clear it.
     die_with_parent(Some(parent)).at(Step::DeathSignal)?;
     let name = CString::new(jail.row.process.name()).map_err(io::Error::from).at(Step::Execute)?;
-    Err(sys::execute(program, &[&name])).at(Step::Execute)
+    Err(sys::execute(program_number(&stay), &[&name])).at(Step::Execute)
 }
 
-fn become_runner(
+fn become_flat(
     jail: &RunnerJail<'_>,
+    workspace: &OwnedFd,
+    tmp: &Path,
+    ids: Option<Ids>,
     word: &OwnedFd,
-    parent_end: &OwnedFd,
     parent: i32,
 ) -> Result<Never, LaunchFault> {
     die_with_parent(None).at(Step::DeathSignal)?;
-    reset_signals().at(Step::Signals)?;
-    if jail.mode == Mode::Flat {
-        fchdir(jail.workspace).at(Step::Directory)?;
-        limits::set(&jail.row.limits, false).at(Step::Limits)?;
-        limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
-        drop_privileges(jail.ids)?;
-    } else {
-        enter_jail(jail, parent_end)?;
-    }
-    // One socket, and /dev/null three times: nothing else comes along.
-    let stay = [jail.null, jail.null, jail.null, jail.gate];
-    let program = program_number(&stay);
-    place_descriptors(&stay, jail.program, word).at(Step::Descriptors)?;
-    // In a pid namespace of its own it cannot ask for its parent; the gate's end of the socket is its second word.
-    die_with_parent((jail.mode == Mode::Flat).then_some(parent)).at(Step::DeathSignal)?;
-    let mode: &CStr = match jail.mode {
-        Mode::System => c"system",
-        Mode::User => c"user",
-        Mode::Flat => c"flat",
-    };
-    let tmp = jail.tmp.map_or(String::new(), |path| path.to_string_lossy().into_owned());
-    let tmp = CString::new(tmp).map_err(io::Error::from).at(Step::Execute)?;
-    Err(sys::execute(program, &[c"runner", mode, &tmp])).at(Step::Execute)
-}
-
-/// The namespaced part of a runner's jail: its root, its host name, its user namespace.
-fn enter_jail(jail: &RunnerJail<'_>, parent_end: &OwnedFd) -> Result<(), LaunchFault> {
-    make_private().at(Step::Private)?;
-    root::build(jail.stage).at(Step::Root)?;
-    root::attach(jail.stage, jail.workspace.as_fd()).at(Step::Workspace)?;
-    // The host's tree is gone after this.
-    root::enter(jail.stage).at(Step::Pivot)?;
-    nix::unistd::sethostname("AGENT").at(Step::HostName)?;
-    if jail.ids.is_some() {
-        setgroups(&[]).at(Step::Ids)?;
-    }
-    // Mounts, network and pids belong to the namespace above: regained capabilities give nothing over them.
-    unshare(CloneFlags::CLONE_NEWUSER).at(Step::UserNamespace)?;
-    // The child may not map a uid that is not its own; agentd does.
-    passing::send_plain(parent_end.as_fd(), &[1]).at(Step::Map)?;
-    let mapped = passing::receive::<1>(parent_end.as_fd()).at(Step::Map)?;
-    if !matches!(mapped, Some(([1], _))) {
-        return Err(io::Error::from(io::ErrorKind::PermissionDenied)).at(Step::Map);
-    }
-    caps::drop_bounding().at(Step::Bounding)?;
-    setresgid(Gid::from_raw(INSIDE), Gid::from_raw(INSIDE), Gid::from_raw(INSIDE)).at(Step::Ids)?;
-    setresuid(Uid::from_raw(INSIDE), Uid::from_raw(INSIDE), Uid::from_raw(INSIDE)).at(Step::Ids)?;
-    caps::drop_all().at(Step::Capabilities)?;
-    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
-    limits::set(&jail.row.limits, true).at(Step::Limits)?;
+    unblock_signals().and_then(|()| own_session()).at(Step::Signals)?;
+    fchdir(workspace).at(Step::Directory)?;
+    limits::set(&jail.row.limits, false).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
-    debug_assert!(raw(parent_end) > 2, "the pair is not one of the standard descriptors");
-    Ok(())
+    // No pid namespace keeps its orphans with it: what they were of is known only if they become its own.
+    sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0).at(Step::Limits)?;
+    drop_privileges(ids)?;
+    let stay = jail.stay();
+    place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
+    limits::set_files(&jail.row.limits).at(Step::Limits)?;
+    die_with_parent(Some(parent)).at(Step::DeathSignal)?;
+    let tmp = CString::new(tmp.as_os_str().as_bytes()).map_err(io::Error::from).at(Step::Execute)?;
+    Err(sys::execute(program_number(&stay), &[c"runner", c"flat", &tmp])).at(Step::Execute)
 }
 
-fn make_private() -> nix::Result<()> {
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+impl RunnerJail<'_> {
+    /// What a runner holds: `/dev/null` three times, one socket, and until it is sealed another. Nothing else comes
+    /// along.
+    pub(crate) const fn stay(&self) -> [&OwnedFd; 5] {
+        [self.null, self.null, self.null, self.gate, self.notices]
+    }
 }
 
 /// Bounding set, ids, capability sets, no_new_privs: each can only be lost.
@@ -263,10 +246,8 @@ fn drop_privileges(ids: Option<Ids>) -> Result<(), LaunchFault> {
     // Needs a capability that the uid change takes.
     caps::drop_bounding().at(Step::Bounding)?;
     if let Some(ids) = ids {
-        let (uid, gid) = (Uid::from_raw(ids.uid), Gid::from_raw(ids.gid));
-        setgroups(&[]).at(Step::Ids)?;
-        setresgid(gid, gid, gid).at(Step::Ids)?;
-        setresuid(uid, uid, uid).at(Step::Ids)?;
+        sys::drop_groups().at(Step::Ids)?;
+        sys::set_ids(ids.uid, ids.gid).at(Step::Ids)?;
     }
     caps::drop_all().at(Step::Capabilities)?;
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs).map(drop)

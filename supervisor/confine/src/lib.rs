@@ -5,21 +5,31 @@
 
 #[doc(hidden)]
 pub mod acts;
+mod apart;
 mod caps;
+mod cell;
 mod child;
 mod jail;
 mod landlocked;
 mod limits;
 mod namespaces;
+pub mod notices;
 pub mod passing;
+mod places;
 pub mod probe;
 mod root;
 mod seal;
 mod seccomp;
 mod sys;
 mod syscall_numbers;
+mod template;
+mod tree;
+#[doc(hidden)]
+pub mod twin;
 
+pub use cell::Cell;
 pub use child::{Child, LaunchFault, Step};
-pub use jail::{ActorJail, Ids, RunnerJail, launch_actor, launch_runner};
-pub use namespaces::{become_root_of_own_namespace, id_mapped_tree, plain_tree};
-pub use seal::{RunnerPlaces, SealFault, Sealed, harden, seal, seal_runner};
+pub use jail::{ActorJail, Home, Ids, RunnerJail, launch_actor, launch_runner, limit_cpu};
+pub use namespaces::become_root_of_own_namespace;
+pub use seal::{RunnerPlaces, SealFault, Sealed, Watch, harden, seal, seal_runner};
+pub use template::Template;

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where agentd puts the control descriptor of a process, and the gate's end in a runner.
 pub const CONTROL: RawFd = 3;
+/// Where agentd puts the socket over which a runner hands it its listener, and which it closes then.
+pub const NOTICES: RawFd = 4;
 /// Descriptors in one message.
 const MOST: usize = 3;
 
@@ -30,6 +32,16 @@ pub fn inherited_control() -> Option<OwnedFd> {
     // Children of this program, where it may have any, must not inherit it.
     nix::fcntl::fcntl(control.as_fd(), nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC)).ok()?;
     Some(control)
+}
+
+/// Takes the socket over which this runner is to hand its listener to agentd, once. None where it was not given one.
+#[must_use]
+pub fn inherited_notices() -> Option<OwnedFd> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return None;
+    }
+    sys::inherited(NOTICES)
 }
 
 /// A pair for an edge.
@@ -87,6 +99,15 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]
     let rights = if raw.is_empty() { &[] } else { rights.as_slice() };
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], rights, flags, None)?;
+    Ok(())
+}
+
+/// Hands a listener over: the one message of a process that is half sealed, by a call of its own kind.
+pub(crate) fn hand_over(socket: BorrowedFd<'_>, bytes: &[u8], listener: &OwnedFd) -> io::Result<()> {
+    let flags = MsgFlags::from_bits_retain(crate::seccomp::HAND_OVER);
+    let raw = [listener.as_raw_fd()];
+    let rights = [ControlMessage::ScmRights(&raw)];
+    sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], &rights, flags, None)?;
     Ok(())
 }
 

@@ -1,27 +1,33 @@
-//! A runner's root: a small read-only tree in memory with the system's programs, a minimal `/dev`, its own
-//! `/proc`, `/tmp` in memory and the workspace. Built in the runner's own mount namespace, then changed into.
+//! A runner's root: a small read-only tree in memory with the system's programs, a minimal `/dev` and a place for the
+//! workspace, of which each runner gets a copy; and what each mounts for itself in it, its own `/proc` and a `/tmp` in
+//! memory.
 
 use crate::namespaces::{NODEV, NOSUID, RDONLY};
 use crate::sys;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 /// Folders of programs and libraries. On a merged-/usr system all but the first are links into it.
 const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64"];
 /// What programs look up under `/etc`; the rest of it is the host's business.
-const ETC: &[&str] =
-    &["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
+const ETC: [&str; 7] =
+    ["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
 /// Device nodes that programs need.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
-/// `/tmp` and `/dev/shm` of a runner, in memory.
-const TMP: &str = "mode=1777,size=128m,nr_inodes=16384";
+/// `/tmp` of a runner, in memory; `/dev/shm` is a link to it, so that both have one budget.
+const TMP: &CStr = c"mode=1777,size=128m,nr_inodes=16384";
+/// Where the workspace is put. Landlock looks at what lies above a mountpoint and never at the mountpoint itself, so what
+/// comes late has a folder of its own above it, on which the rule lies; `/workspace` is a link.
+pub(crate) const MOUNTPOINT: &CStr = c"/ws/s";
+/// The inode of the first user namespace of a machine, `PROC_USER_INIT_INO` of `linux/proc_ns.h`.
+const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 /// `/etc/passwd` and its like: one user, and the overflow one.
 const USERS: &[(&str, &str)] = &[
     (
@@ -36,18 +42,43 @@ const USERS: &[(&str, &str)] = &[
 /// Builds the tree on `stage`, an empty folder that only agentd can reach.
 pub(crate) fn build(stage: &Path) -> io::Result<()> {
     tmpfs(stage, "mode=0755,size=1m,nr_inodes=512", MsFlags::MS_NOSUID)?;
-    for folder in ["proc", "tmp", "workspace", "skills", "etc", "dev"] {
+    for folder in ["proc", "tmp", "skills", "etc", "dev", "ws", "ws/s"] {
         fs::create_dir(stage.join(folder))?;
         fs::set_permissions(stage.join(folder), fs::Permissions::from_mode(0o755))?;
     }
+    symlink("ws/s", stage.join("workspace"))?;
     for name in SYSTEM {
         system(stage, name)?;
     }
     etc(&stage.join("etc"))?;
     devices(&stage.join("dev"))?;
-    let proc_flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    mount(Some("proc"), &stage.join("proc"), Some("proc"), proc_flags, None::<&str>)?;
-    tmpfs(&stage.join("tmp"), TMP, MsFlags::MS_NOSUID | MsFlags::MS_NODEV)
+    if fs::metadata("/proc/self/ns/user")?.ino() != FIRST_USER_NAMESPACE {
+        // Elsewhere than in the first one the kernel lets a new /proc be mounted only where a whole one is in sight. The
+        // runner's own comes over this one, and no runner can take it away.
+        let here = stage.join("proc");
+        mount(Some("/proc"), &here, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
+        // Not read-only: then the kernel would have the new one be so too.
+        sys::mount_setattr(libc::AT_FDCWD, &c_path(&here)?, true, NOSUID | NODEV, None)?;
+    }
+    Ok(())
+}
+
+/// What a runner mounts over its copy of the tree, which is its root already. Allocates nothing.
+pub(crate) fn own_mounts() -> nix::Result<()> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some(c"proc"), c"/proc", Some(c"proc"), flags | MsFlags::MS_NOEXEC, None::<&CStr>)?;
+    mount(Some(c"tmpfs"), c"/tmp", Some(c"tmpfs"), flags, Some(TMP))
+}
+
+/// What tells whether the host's files that the tree shows one by one are still the same.
+pub(crate) type Fingerprint = [Option<(u64, u64)>; ETC.len()];
+
+/// Device and inode of each of them; folders are followed by themselves.
+pub(crate) fn fingerprint() -> Fingerprint {
+    ETC.map(|name| {
+        let meta = fs::metadata(Path::new("/etc").join(name)).ok().filter(fs::Metadata::is_file)?;
+        Some((meta.dev(), meta.ino()))
+    })
 }
 
 /// Shows the state directory at `/tmp/state` of a private `/tmp`, and begins in `folder` there. Programs look
@@ -62,11 +93,6 @@ pub(crate) fn enter_state(state: &Path, folder: &str) -> io::Result<()> {
     let source = format!("/proc/self/fd/{}", held.as_raw_fd());
     mount(Some(source.as_str()), here, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     Ok(chdir(&here.join(folder))?)
-}
-
-/// Attaches the workspace, a detached mount made in the host's own namespace.
-pub(crate) fn attach(stage: &Path, tree: BorrowedFd<'_>) -> io::Result<()> {
-    sys::move_mount(tree, &c_path(&stage.join("workspace"))?)
 }
 
 /// Makes `stage` the root, lets go of the host's, and makes the root itself read-only.
@@ -123,8 +149,7 @@ fn devices(here: &Path) -> io::Result<()> {
     {
         symlink(target, here.join(name))?;
     }
-    fs::create_dir(here.join("shm"))?;
-    tmpfs(&here.join("shm"), TMP, MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC)
+    symlink("/tmp", here.join("shm"))
 }
 
 /// Submounts come along, and all of it turns read-only: attributes are only ever set, so a mount that an outer

@@ -2,11 +2,13 @@
 //! one thread. What serves demands the [`Sealed`] token, so serving unsealed does not compile.
 
 use crate::landlocked::{self, Beneath, LandlockFault};
-use crate::seccomp::{self, SeccompFault};
+use crate::passing;
+use crate::seccomp::{self, SeccompFault, Tells};
 use crate::sys;
-use manifest::command::Mode;
+use manifest::command::{Frame, Kind, Mode};
 use manifest::{Access, Network, Place, Row};
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 /// Proof that this process is sealed. Only [`seal`] and [`seal_runner`] make one.
@@ -51,19 +53,29 @@ pub fn harden() -> io::Result<()> {
     sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
 }
 
+/// Who hears of what a sealed process tries and may not.
+#[derive(Clone, Copy, Debug)]
+pub enum Watch<'a> {
+    /// agentd, which is handed the listener over this socket.
+    Agentd(BorrowedFd<'a>),
+    /// agentd, which hears of every call and lets through what the row allows: for the tests that look for rules which
+    /// nothing needs.
+    #[cfg(debug_assertions)]
+    Recording(BorrowedFd<'a>),
+    /// Nobody: the kernel itself kills, or answers. For twins, whose every act is one that they may not do.
+    Nobody,
+}
+
 /// Seals an actor: landlock, then seccomp, both from its row.
 ///
 /// # Errors
 /// [`SealFault`]: the process must end.
-pub fn seal(row: &Row, mode: Mode) -> Result<Sealed, SealFault> {
+pub fn seal(row: &Row, mode: Mode, watch: Watch<'_>) -> Result<Sealed, SealFault> {
     ready(mode)?;
     let files: Vec<(PathBuf, Beneath)> =
         row.opens.iter().map(|open| (path(open.place), beneath(open.access))).collect();
     let files: Vec<(&Path, Beneath)> = files.iter().map(|(path, how)| (path.as_path(), *how)).collect();
-    let filters = seccomp::filters(row)?;
-    landlocked::restrict(&files, row.network == Network::Client)?;
-    seccomp::apply(&filters)?;
-    Ok(Sealed(()))
+    restrict(row, &files, watch)
 }
 
 /// Where a runner may work; the same within the jail, or on the host in flat mode.
@@ -83,7 +95,12 @@ pub struct RunnerPlaces {
 ///
 /// # Errors
 /// [`SealFault`]: the runner must end.
-pub fn seal_runner(row: &Row, mode: Mode, places: &RunnerPlaces) -> Result<Sealed, SealFault> {
+pub fn seal_runner(
+    row: &Row,
+    mode: Mode,
+    places: &RunnerPlaces,
+    watch: Watch<'_>,
+) -> Result<Sealed, SealFault> {
     ready(mode)?;
     let lists = [
         (&places.work, Beneath::Work),
@@ -93,9 +110,27 @@ pub fn seal_runner(row: &Row, mode: Mode, places: &RunnerPlaces) -> Result<Seale
     ];
     let files: Vec<(&Path, Beneath)> =
         lists.iter().flat_map(|(paths, how)| paths.iter().map(|path| (path.as_path(), *how))).collect();
-    let filters = seccomp::filters(row)?;
-    landlocked::restrict(&files, false)?;
-    seccomp::apply(&filters)?;
+    restrict(row, &files, watch)
+}
+
+/// Landlock, then seccomp, whose filters are made before: landlock may take what making them needs.
+fn restrict(row: &Row, files: &[(&Path, Beneath)], watch: Watch<'_>) -> Result<Sealed, SealFault> {
+    let network = row.network == Network::Client;
+    let (socket, tells) = match watch {
+        Watch::Agentd(socket) => (socket, Tells::Refusals),
+        #[cfg(debug_assertions)]
+        Watch::Recording(socket) => (socket, Tells::Everything),
+        Watch::Nobody => {
+            let filters = seccomp::unwatched(row)?;
+            landlocked::restrict(files, network)?;
+            seccomp::apply(&filters)?;
+            return Ok(Sealed(()));
+        }
+    };
+    let filters = seccomp::watched(row, tells)?;
+    landlocked::restrict(files, network)?;
+    let frame = Frame::new(Kind::Listening, row.process).encode();
+    filters.apply(|listener| passing::hand_over(socket, &frame, listener))?;
     Ok(Sealed(()))
 }
 

@@ -1,6 +1,7 @@
 //! The few system calls that no safe library wraps. Thin, one each, errno as `io::Error`.
 
-use std::ffi::CStr;
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+use std::ffi::{CStr, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -65,23 +66,87 @@ pub(crate) fn clone(namespaces: u64) -> io::Result<Forked> {
     }
 }
 
+/// What runs in a child that borrows this process's memory: its end status.
+pub(crate) type Borrowing = extern "C" fn(*mut c_void) -> libc::c_int;
+
+/// Bytes of the stack of such a child. It goes a dozen small frames deep.
+const STACK: usize = 128 * 1024;
+
+/// A child in the given new namespaces that borrows this process's memory, so that nothing of it is copied; this
+/// process stands still until the child executes a program or ends. The caller must have one thread.
+///
+/// # Safety
+/// `act` gets `argument`, which must be what it expects. It must make nothing but system calls: what it allocated would
+/// stay allocated here, a lock that it took taken, a panic would unwind through frames that are not its own.
+pub(crate) unsafe fn borrow(
+    namespaces: libc::c_int,
+    act: Borrowing,
+    argument: *mut c_void,
+) -> io::Result<(libc::pid_t, OwnedFd)> {
+    let mut pidfd: RawFd = -1;
+    let mut stack: Vec<u128> = Vec::with_capacity(STACK / size_of::<u128>());
+    // A handler of this process must not run in the child, on the same memory.
+    let mut before = SigSet::empty();
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
+    let flags = namespaces | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    // SAFETY: the stack's end is aligned to 16 bytes and the stack, `pidfd` and the argument outlive the child's use of
+    // them, since this thread, the only one, does not go on before the child has left this memory. errno, which they
+    // share, is read after that. What `act` does is the caller's promise.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.capacity());
+        libc::clone(act, top.cast(), flags, argument, &raw mut pidfd)
+    };
+    let cloned = check(pid.into());
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
+    cloned?;
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
+    Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) }))
+}
+
+/// Leaves every further group. This and [`set_ids`] are the bare calls, which change this process alone: the C library's
+/// would tell other threads of it.
+pub(crate) fn drop_groups() -> io::Result<()> {
+    // SAFETY: a length of 0 reads no list.
+    check(unsafe { libc::syscall(libc::SYS_setgroups, 0_usize, std::ptr::null::<libc::gid_t>()) }).map(drop)
+}
+
+/// Sets gid and uid, all three of each.
+pub(crate) fn set_ids(uid: u32, gid: u32) -> io::Result<()> {
+    // SAFETY: integers only.
+    check(unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) })?;
+    // SAFETY: integers only.
+    check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
+}
+
+/// Sets the CPU seconds of another process; a second after the signal that says so comes the one that kills.
+pub(crate) fn limit_cpu(pid: libc::pid_t, seconds: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: seconds, rlim_max: seconds.saturating_add(1) };
+    // SAFETY: the new limit is valid for the call and only read; the old one is not asked for.
+    let done = unsafe { libc::prlimit(pid, libc::RLIMIT_CPU, &raw const limit, std::ptr::null_mut()) };
+    check(done.into()).map(drop)
+}
+
+/// Executes the program behind a descriptor with an empty environment, its words in a list that ends in null. Comes
+/// back only by failing; allocates nothing.
+///
+/// # Safety
+/// `words` must end in null, and its pointers point to strings that end in zero.
+pub(crate) unsafe fn execute_words(program: RawFd, words: &[*const libc::c_char]) -> io::Error {
+    let environment = [std::ptr::null::<libc::c_char>()];
+    // SAFETY: both lists end in null; what they point to lives until exec replaces the image.
+    unsafe {
+        let flags = libc::AT_EMPTY_PATH;
+        libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), words.as_ptr(), environment.as_ptr(), flags);
+    }
+    io::Error::last_os_error()
+}
+
 /// Executes the program behind a descriptor with an empty environment. Comes back only by failing.
 pub(crate) fn execute(program: RawFd, arguments: &[&CStr]) -> io::Error {
     let mut list: Vec<*const libc::c_char> = arguments.iter().map(|text| text.as_ptr()).collect();
     list.push(std::ptr::null());
-    let environment = [std::ptr::null::<libc::c_char>()];
-    // SAFETY: both lists end in null and point to strings that live until exec replaces the image.
-    unsafe {
-        libc::syscall(
-            libc::SYS_execveat,
-            program,
-            c"".as_ptr(),
-            list.as_ptr(),
-            environment.as_ptr(),
-            libc::AT_EMPTY_PATH,
-        );
-    }
-    io::Error::last_os_error()
+    // SAFETY: the list has just been ended in null, and the strings live on.
+    unsafe { execute_words(program, &list) }
 }
 
 /// Ends a child that could not become what it should, without running anything of the parent's.

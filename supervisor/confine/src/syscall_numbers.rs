@@ -12,14 +12,32 @@ pub(crate) enum Known {
     Nobody,
 }
 
-/// The number of the system call `name`.
+/// The number of the system call `name`. Every start of a process asks for some hundreds, so both lists are in order.
 pub(crate) fn number(name: &str) -> Known {
-    let all = COMMON.iter().chain(OLD).find(|(known, _)| *known == name);
-    match all {
-        Some((_, number)) if *number >= 0 => Known::Number(*number),
+    let within = |list: &[(&str, i64)]| {
+        let at = list.binary_search_by_key(&name, |(known, _)| *known).ok()?;
+        list.get(at).map(|(_, number)| *number)
+    };
+    match within(COMMON).or_else(|| within(OLD)) {
+        Some(number) if number >= 0 => Known::Number(number),
         Some(_) => Known::NotHere,
         None => Known::Nobody,
     }
+}
+
+/// The name of the call with this number here.
+pub(crate) fn name(number: i64) -> Option<&'static str> {
+    COMMON.iter().chain(OLD).find(|(_, its)| *its == number).map(|(name, _)| *name)
+}
+
+/// Every number that has a name here.
+pub(crate) fn all() -> impl Iterator<Item = i64> {
+    named().map(|(_, number)| number)
+}
+
+/// The same with their names.
+pub(crate) fn named() -> impl Iterator<Item = (&'static str, i64)> {
+    COMMON.iter().chain(OLD).copied().filter(|(_, number)| *number >= 0)
 }
 
 const COMMON: &[(&str, i64)] = &[
@@ -365,3 +383,18 @@ const OLD: &[(&str, i64)] = &[
     ("utimes", -1),
     ("vfork", -1),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found() {
+        assert!(COMMON.is_sorted() && OLD.is_sorted());
+        for (name, its) in COMMON.iter().chain(OLD) {
+            let expected = if *its < 0 { Known::NotHere } else { Known::Number(*its) };
+            assert_eq!(number(name), expected, "{name}");
+        }
+        assert_eq!(number("no_such_call"), Known::Nobody);
+    }
+}

@@ -1,7 +1,8 @@
 //! Commands to agentd and their answers, which come in the order of the commands: a fixed-size frame each way.
 
 use super::down;
-use ipc_proto::control::Answer;
+use super::probes::Probes;
+use ipc_proto::control::{Answer, Probed};
 use kit::Supervisor;
 use manifest::Process;
 use manifest::command::{self, Frame};
@@ -20,11 +21,12 @@ const WAITING: usize = 64;
 pub(crate) struct Agentd {
     supervisor: Supervisor,
     line: Line,
+    probes: Probes,
 }
 
 impl Agentd {
     pub(crate) fn new(supervisor: Supervisor) -> Self {
-        Self { supervisor, line: Line::default() }
+        Self { supervisor, line: Line::default(), probes: Probes::default() }
     }
 
     /// Gives a command that agentd does not answer.
@@ -42,6 +44,22 @@ impl Agentd {
         let answer = self.line.join();
         let number = tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
         number.and_then(command::Answer::from_number).ok_or_else(|| down(Process::Agentd))
+    }
+
+    /// Has something tried and waits for what became of it, at most 10 s. The frame's second word is set here.
+    pub(crate) async fn probe(&self, mut frame: Frame) -> Answer<Probed> {
+        let (number, answer) = self.probes.join().ok_or_else(|| down(Process::Agentd))?;
+        let [_, token, ..] = &mut frame.words;
+        *token = number;
+        self.send(frame, &[])?;
+        let came = tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
+        let [ended, code] = came.ok_or_else(|| down(Process::Agentd))?;
+        Ok(Probed { ended, code })
+    }
+
+    /// Takes what became of something that was tried.
+    pub(crate) fn probed(&self, frame: &Frame) {
+        self.probes.answer(frame);
     }
 
     /// Takes an answer.

@@ -5,7 +5,11 @@ use super::disk::words;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
-use manifest::command::{Frame, HostState, Kind, Mode, ProcessState, Room, WORDS, state_words};
+use manifest::acts::{Act, Seen};
+use manifest::command::{
+    Ended, Frame, Holder, HostState, Kind, Mode, ProcessState, Room, SelfCheck, WORDS, check_words,
+    state_words,
+};
 use std::collections::BTreeMap;
 
 /// Words of a frame that are not known.
@@ -43,13 +47,21 @@ impl Board {
         self.processes.keys().copied()
     }
 
+    /// How the host confines, once agentd has told.
+    pub(crate) fn mode(&self) -> Option<Mode> {
+        let [_, mode, ..] = self.host;
+        Mode::from_number(mode)
+    }
+
     /// The host as `agentctl status` shows it.
     pub(crate) fn status(&self, state_dir: &str, now_ms: u64) -> HostStatus {
-        let [state, mode, began_ms, pid, ..] = self.host;
+        let [state, mode, began_ms, pid, _, holder, ..] = self.host;
         let processes = self.processes.iter().map(|(process, words)| status_of(*process, words, now_ms));
         HostStatus {
             state: Name::clip(HostState::from_number(state).map_or(UNKNOWN, host_word)),
             mode: Name::clip(Mode::from_number(mode).map_or(UNKNOWN, mode_word)),
+            limits: Name::clip(Holder::from_number(holder).map_or(UNKNOWN, holder_word)),
+            self_check: Text::clip(&self_check(&self.host)),
             version: Name::clip(env!("CARGO_PKG_VERSION")),
             pid: narrow(pid),
             uptime_ms: now_ms.saturating_sub(began_ms),
@@ -92,6 +104,27 @@ fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
+/// How the host's check of itself came out, in words.
+fn self_check(words: &[u64; WORDS]) -> String {
+    let at = |index| word(words, index);
+    let fact = at(check_words::FACT);
+    match SelfCheck::from_number(at(check_words::STATE)) {
+        Some(SelfCheck::Pending) => "pending".to_owned(),
+        Some(SelfCheck::Passed) => format!("passed in {fact} ms"),
+        Some(SelfCheck::Failed) => {
+            let row = u8::try_from(fact).ok().and_then(Process::from_number).map_or(UNKNOWN, Process::name);
+            let act = u16::try_from(at(check_words::ACT)).ok().and_then(Act::numbered);
+            let seen =
+                Ended::from_number(at(check_words::ENDED)).map(|it| Seen::of(it, at(check_words::CODE)));
+            let what =
+                if seen == Some(Seen::Succeeded) { "succeeded and must not" } else { "could not be tried" };
+            let act = act.map_or(UNKNOWN, |act| act.id);
+            format!("failed: {act} in the jail of {row} {what}; no runner is served")
+        }
+        None => UNKNOWN.to_owned(),
+    }
+}
+
 const fn host_word(state: HostState) -> &'static str {
     match state {
         HostState::Starting => "starting",
@@ -119,6 +152,13 @@ const fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
+const fn holder_word(holder: Holder) -> &'static str {
+    match holder {
+        Holder::Watch => "watch",
+        Holder::Cgroup => "cgroup",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,12 +174,13 @@ mod tests {
         board.take(&told(Process::Router, ProcessState::Waiting));
         board.take(&told(Process::Audit, ProcessState::Starting));
         board.take(&told(Process::Audit, ProcessState::Ready));
-        let host = [HostState::Degraded as u64, Mode::User as u64, 1_000, 42, 9_000];
+        let host = [HostState::Degraded as u64, Mode::User as u64, 1_000, 42, 9_000, Holder::Cgroup as u64];
         board.take(&Frame::new(Kind::HostState, Process::Agentd).with(&host));
 
         let status = board.status("/var/lib/cordon", 10_000);
         assert_eq!((status.state.as_str(), status.mode.as_str()), ("degraded", "user"));
         assert_eq!(status.reason.as_str(), "");
+        assert_eq!(status.limits.as_str(), "cgroup");
         assert_eq!((status.pid, status.uptime_ms, status.state_dir.as_str()), (42, 9_000, "/var/lib/cordon"));
         let audit = ProcessStatus {
             name: Name::clip("audit"),
@@ -161,6 +202,35 @@ mod tests {
         let router =
             ProcessStatus { name: Name::clip("router"), state: Name::clip("waiting"), ..audit.clone() };
         assert_eq!(status.processes.to_vec(), [audit, router]);
+    }
+
+    #[test]
+    fn a_check_that_failed_names_the_jail_and_the_act() {
+        let mut board = Board::default();
+        let (act, _) = Act::named("chroot-jailed").unwrap();
+        let told = |check: [u64; 5]| {
+            let head = [HostState::Ready as u64, 0, 0, 0, 0, 0];
+            let words: Vec<u64> = head.into_iter().chain(check).collect();
+            Frame::new(Kind::HostState, Process::Agentd).with(&words)
+        };
+        let memory = Process::Memory.number().into();
+        let cases = [
+            ([0; 5], "pending"),
+            ([1, 84, 0, 0, 0], "passed in 84 ms"),
+            (
+                [2, memory, act.into(), Ended::Exited as u64, 200],
+                "failed: chroot-jailed in the jail of memory succeeded and must not; no runner is served",
+            ),
+            (
+                [2, memory, act.into(), Ended::NotLaunched as u64, 11],
+                "failed: chroot-jailed in the jail of memory could not be tried; no runner is served",
+            ),
+            ([9, 0, 0, 0, 0], "unknown"),
+        ];
+        for (check, words) in cases {
+            board.take(&told(check));
+            assert_eq!(board.status("", 0).self_check.as_str(), words);
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(crate) fn config() -> config::Router {
         tool_calls: 50,
         tool_failures: 3,
         seconds: 120,
+        cpu_seconds: 60,
         output_tokens: 4096,
         model_calls_per_hour: 100,
     };

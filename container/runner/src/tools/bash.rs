@@ -5,6 +5,7 @@
 use super::context::Context;
 use super::fault::ToolFault;
 use super::group::{Group, Left, code_of};
+use super::limit::{self, Reached};
 use super::outcome::Outcome;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -63,6 +64,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> 
     let started = Instant::now();
     let turn_end = context.deadline.checked_sub(RESERVE).unwrap_or(context.deadline);
     let limit = turn_end.min(started + asked);
+    limit::begin();
     let mut group = start(args, context)?;
     let mut cut = None;
     let mut told = started;
@@ -139,7 +141,8 @@ fn outcome(left: &Left, cut: Option<Cut>, spent: Duration) -> Outcome {
         }
         output.push_str(&format!("[standard error]\n{err}"));
     }
-    if let Some(note) = note(left, cut, code, spent) {
+    let reached = limit::reached(code).filter(|_| cut.is_none());
+    if let Some(note) = note(left, cut, reached, code, spent) {
         if !output.is_empty() && !output.ends_with('\n') {
             output.push('\n');
         }
@@ -152,15 +155,25 @@ fn outcome(left: &Left, cut: Option<Cut>, spent: Duration) -> Outcome {
         .with("truncated", left.out.lost() + left.err.lost() > 0)
         .with("timedOut", cut == Some(Cut::Time));
     outcome.ok = code == 0 && cut.is_none();
-    outcome.error = match cut {
-        Some(Cut::Time) => Some("timed_out"),
-        Some(Cut::Abort) => Some("aborted"),
-        None => (code != 0).then_some("exit_status"),
+    outcome.error = match (cut, reached) {
+        (Some(Cut::Time), _) => Some("timed_out"),
+        (Some(Cut::Abort), _) => Some("aborted"),
+        (None, Some(reached)) => Some(reached.name()),
+        (None, None) => (code != 0).then_some("exit_status"),
     };
     outcome
 }
 
-fn note(left: &Left, cut: Option<Cut>, code: i32, spent: Duration) -> Option<String> {
+fn note(
+    left: &Left,
+    cut: Option<Cut>,
+    reached: Option<Reached>,
+    code: i32,
+    spent: Duration,
+) -> Option<String> {
+    if let Some(reached) = reached {
+        return Some(format!("[ended because {}: exit code {code}]", reached.sentence()));
+    }
     match (cut, left.status.and_then(|status| status.signal())) {
         (Some(Cut::Time), _) => Some(format!(
             "[ended after {} ms because its time was over: exit code {code}]",

@@ -3,12 +3,14 @@
 //! jail lets through. No tool may run on arguments that were not checked, and none may outlive its call.
 
 mod bash;
+mod beneath;
 mod context;
 mod edit;
 mod fault;
 mod glob;
 mod grep;
 mod group;
+pub mod limit;
 mod outcome;
 mod output;
 mod path;

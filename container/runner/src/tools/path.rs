@@ -1,12 +1,12 @@
-//! From a path that a model wrote to an open descriptor, with no moment between check and use: the kernel resolves it
-//! beneath a directory that is already open (`openat2`, `RESOLVE_BENEATH`), so neither `..` nor a symbolic link, nor
-//! one put there meanwhile, leads out. Must never open a path by its ambient name.
+//! From a path that a model wrote to an open descriptor, with no moment between check and use: it is resolved
+//! beneath a directory that is already open. Must never open a path by its ambient name.
 
+use super::beneath::{Links, beneath};
 use super::context::Context;
 use super::fault::ToolFault;
 use super::output;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
+use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use std::fs::{File, FileType, Metadata};
 use std::os::fd::OwnedFd;
@@ -89,7 +89,7 @@ impl Context {
     }
 }
 
-/// Without `.` and empty parts. `..` is kept: what it means is for the kernel to say, links included.
+/// Without `.` and empty parts. `..` is kept: what it means is known only on the way, links included.
 fn relative(path: &Path) -> PathBuf {
     let kept: PathBuf = path
         .components()
@@ -101,8 +101,7 @@ fn relative(path: &Path) -> PathBuf {
 impl Place<'_> {
     /// Opens what is there; a last symbolic link is followed unless `flags` has `O_NOFOLLOW`, and never out of the root.
     pub(super) fn open(&self, flags: OFlag, doing: &'static str) -> Result<OwnedFd, ToolFault> {
-        beneath(&self.root.dir, &self.rel, flags, ResolveFlag::empty())
-            .map_err(|errno| self.fault(doing, errno))
+        beneath(&self.root.dir, &self.rel, flags, Links::Followed).map_err(|errno| self.fault(doing, errno))
     }
 
     pub(super) fn fault(&self, doing: &'static str, errno: Errno) -> ToolFault {
@@ -133,20 +132,6 @@ impl Place<'_> {
     pub(super) fn full(&self) -> PathBuf {
         self.root.names.first().map(|name| name.join(&self.rel)).unwrap_or_default()
     }
-}
-
-/// Opens a path beneath a directory. The kernel answers EAGAIN when something was renamed while it resolved `..`.
-pub(super) fn beneath(dir: &OwnedFd, rel: &Path, flags: OFlag, also: ResolveFlag) -> Result<OwnedFd, Errno> {
-    let how = OpenHow::new()
-        .flags(flags | OFlag::O_CLOEXEC)
-        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS | also);
-    for _ in 0..32 {
-        match openat2(dir, rel, how) {
-            Err(Errno::EAGAIN | Errno::EINTR) => {}
-            other => return other,
-        }
-    }
-    Err(Errno::EAGAIN)
 }
 
 /// What something that is neither a file nor a folder is called.

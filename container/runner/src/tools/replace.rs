@@ -2,10 +2,11 @@
 //! descriptors of folders beneath the workspace, so nothing is written elsewhere whatever is renamed meanwhile; must
 //! never open the target itself for writing, which a symbolic link or a FIFO in its place would turn against us.
 
+use super::beneath::{Links, beneath};
 use super::fault::ToolFault;
-use super::path::{Place, beneath, special};
+use super::path::{Place, special};
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, ResolveFlag, openat, renameat};
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, fchmod, mkdirat};
 use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
 use std::ffi::OsString;
@@ -35,7 +36,7 @@ impl<'a> Slot<'a> {
         };
         let parent = place.rel.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
-        let folder = match beneath(&place.root.dir, parent, FOLDER, ResolveFlag::empty()) {
+        let folder = match beneath(&place.root.dir, parent, FOLDER, Links::Followed) {
             Err(Errno::ENOENT) if create_dirs => make_folders(&place.root.dir, parent),
             other => other,
         };
@@ -47,7 +48,7 @@ impl<'a> Slot<'a> {
     pub(super) fn occupant(&self) -> Result<Option<Metadata>, ToolFault> {
         let path = || self.place.shown.clone();
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW;
-        let fd = match beneath(&self.folder, Path::new(&self.name), flags, ResolveFlag::empty()) {
+        let fd = match beneath(&self.folder, Path::new(&self.name), flags, Links::Followed) {
             Ok(fd) => fd,
             Err(Errno::ENOENT) => return Ok(None),
             Err(errno) => return Err(self.place.fault("look at it", errno)),
@@ -99,17 +100,17 @@ const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 /// and links mean what they mean to the kernel.
 fn make_folders(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut sofar = PathBuf::new();
-    let mut current = beneath(root, Path::new("."), FOLDER, ResolveFlag::empty())?;
+    let mut current = beneath(root, Path::new("."), FOLDER, Links::Followed)?;
     for part in path.components() {
         sofar.push(part);
-        let opened = match (beneath(root, &sofar, FOLDER, ResolveFlag::empty()), part) {
+        let opened = match (beneath(root, &sofar, FOLDER, Links::Followed), part) {
             (Err(Errno::ENOENT), Component::Normal(name)) => {
                 match mkdirat(&current, name, Mode::from_bits_truncate(0o777)) {
                     // Somebody else made it: good. A link that leads nowhere: opening it says so.
                     Ok(()) | Err(Errno::EEXIST) => {}
                     Err(errno) => return Err(errno),
                 }
-                beneath(root, &sofar, FOLDER, ResolveFlag::empty())
+                beneath(root, &sofar, FOLDER, Links::Followed)
             }
             (opened, _) => opened,
         };

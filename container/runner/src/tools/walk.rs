@@ -3,14 +3,15 @@
 //! names, since those bury what is looked for. Must never open what is not a folder or a small regular `.gitignore`
 //! (a FIFO of that name would hold the call).
 
+use super::beneath::{Links, beneath};
 use super::context::Context;
 use super::fault::ToolFault;
-use super::path::{Place, beneath};
+use super::path::Place;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, ResolveFlag};
+use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::stat::{SFlag, fstatat};
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
@@ -94,7 +95,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, rel: PathBuf) -> Result<Level, Errno> {
         let path = if rel.as_os_str().is_empty() { Path::new(".") } else { &rel };
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
-        let mut dir = Dir::from_fd(beneath(&self.base, path, flags, ResolveFlag::RESOLVE_NO_SYMLINKS)?)?;
+        let mut dir = Dir::from_fd(beneath(&self.base, path, flags, Links::Refused)?)?;
         let mut entries = Vec::new();
         let room = self.most.saturating_sub(self.visited);
         // Three names are left out below, and one over the bound tells that there were more.
@@ -206,7 +207,7 @@ fn rules(base: &OwnedFd, rel: &Path, folder: &Path) -> Option<Gitignore> {
 
 fn open_plain(base: &OwnedFd, rel: &Path) -> Option<File> {
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = File::from(beneath(base, rel, flags, ResolveFlag::RESOLVE_NO_SYMLINKS).ok()?);
+    let file = File::from(beneath(base, rel, flags, Links::Refused).ok()?);
     file.metadata().ok()?.is_file().then_some(file)
 }
 

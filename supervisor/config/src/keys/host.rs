@@ -50,6 +50,14 @@ pub(super) const KEYS: &[Key] = &[
                 heals by itself, once an eighth more is free. `0` keeps none.",
     },
     Key {
+        path: "host.warm_runners",
+        kind: Kind::Number { min: 0, max: settings::MAX_WARM as u32 },
+        preset: Preset::Number(8),
+        seen_by: &[Agentd],
+        means: "How many runners are launched and sealed ahead of need; a turn that finds one begins sooner. Each waits \
+                in a slot of its own, and none is used for a second turn. Mode `flat` has none.",
+    },
+    Key {
         path: "log.format",
         kind: Kind::Word(&["text", "json"]),
         preset: Preset::Text("text"),

@@ -88,6 +88,13 @@ pub(super) const KEYS: &[Key] = &[
         means: "Wall clock of a turn, seconds. The largest of all agents is the longest that any runner lives.",
     },
     Key {
+        path: "agent.NAME.limits.cpu_seconds",
+        kind: Kind::Number { min: 1, max: 3600 },
+        preset: Preset::Number(60),
+        seen_by: &[Router, Gate],
+        means: "CPU time of everything that runs in a turn's jail, seconds.",
+    },
+    Key {
         path: "agent.NAME.limits.output_tokens",
         kind: Kind::Number { min: 256, max: 200_000 },
         preset: Preset::Number(4096),

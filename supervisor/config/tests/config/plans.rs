@@ -18,6 +18,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let (settings, sections) = decode(&document).unwrap();
     assert_eq!((settings.mode, settings.runner_slots, settings.wall_ms), (None, 64, 120_000));
     assert_eq!(settings.disk_reserve, 64);
+    assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
         (0b1111_1111_1110, false, 8 << 20)
@@ -65,6 +66,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     );
     let limits = default.limits;
     assert_eq!((limits.tool_calls, limits.tool_failures, limits.seconds), (50, 3, 120));
+    assert_eq!(limits.cpu_seconds, 60);
     assert_eq!((limits.output_tokens, limits.model_calls_per_hour), (4096, 600));
 }
 
@@ -245,6 +247,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("host.uid_base", "host.uid_base = 900000"),
         ("host.runner_slots", "host.runner_slots = 9"),
         ("host.disk_reserve", "host.disk_reserve = 65"),
+        ("host.warm_runners", "host.warm_runners = 0"),
         ("log.format", "log.format = 'json'"),
         ("log.level", "log.level = 'debug'"),
         ("log.rotate_bytes", "log.rotate_bytes = 65536"),
@@ -260,6 +263,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.limits.tool_calls", "agent.default.limits.tool_calls = 1"),
         ("agent.NAME.limits.tool_failures", "agent.default.limits.tool_failures = 1"),
         ("agent.NAME.limits.seconds", "agent.default.limits.seconds = 1"),
+        ("agent.NAME.limits.cpu_seconds", "agent.default.limits.cpu_seconds = 1"),
         ("agent.NAME.limits.output_tokens", "agent.default.limits.output_tokens = 256"),
         ("agent.NAME.limits.model_calls_per_hour", "agent.default.limits.model_calls_per_hour = 1"),
         ("provider.NAME.kind", "provider.p = { base_url = 'https://a.b', models.m = {}, kind = 'none' }"),

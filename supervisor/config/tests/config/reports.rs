@@ -24,7 +24,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
     all(&[
         (
             "[host]\nmoed = 'auto'",
-            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve",
+            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve, warm_runners",
         ),
         (
             "\n[gateway]\nlisten = '127.0.0.1:1'",

@@ -5,7 +5,7 @@
 //! counts how often it was started, since some tasks take one life for each item.
 
 use crate::{Fault, calls, files, hostile, say};
-use confine::passing;
+use confine::{Watch, passing};
 use manifest::command::{FRAME, Frame, Kind, Mode, Role};
 use manifest::{Process, Row};
 use std::cell::RefCell;
@@ -67,7 +67,7 @@ pub(crate) fn run(row: &'static Row) -> Result<(), Fault> {
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    confine::seal(row, mode)?;
+    confine::seal(row, mode, Watch::Agentd(control.as_fd()))?;
     passing::set_nonblocking(control.as_fd())?;
     passing::send_plain(control.as_fd(), &Frame::new(Kind::Ready, row.process).encode())?;
     say(&format_args!("life {}", task.life));

@@ -5,7 +5,7 @@
 //! next attempt gives the note in.
 
 use crate::{Fault, raw};
-use confine::{RunnerPlaces, passing};
+use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
 use ipc_proto::ids::{CallId, MemoryId, TurnId, UserId};
 use ipc_proto::memory::{Area, MemoryRequest, Scope};
@@ -17,7 +17,7 @@ use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{Blob, List, Text};
 use manifest::command::Mode;
 use manifest::{Process, Row};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -40,17 +40,40 @@ pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
     let mode = if std::env::args().nth(1).as_deref() == Some("user") { Mode::User } else { Mode::System };
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
     let places = RunnerPlaces {
-        work: paths(&["/workspace", "/tmp"]),
+        work: paths(&["/ws", "/tmp"]),
         system: paths(&["/usr", "/bin", "/lib", "/lib64"]),
         read: paths(&["/etc", "/proc"]),
         devices: Vec::new(),
     };
-    confine::seal_runner(row, mode, &places)?;
+    let notices = passing::inherited_notices().ok_or("no second socket")?;
+    confine::seal_runner(row, mode, &places, Watch::Agentd(notices.as_fd()))?;
+    drop(notices);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, turn(socket, holds))
+    let early = writable();
+    tokio::task::LocalSet::new().block_on(&runtime, turn(socket, holds, early))
 }
 
-async fn turn(socket: OwnedFd, holds: String) -> Result<ExitCode, Fault> {
+/// Where a file can be made now, of all the places where a jail's layout could let one be by mistake.
+fn writable() -> Vec<&'static str> {
+    let places = [
+        "/",
+        "/ws",
+        "/ws/s",
+        "/workspace",
+        "/etc",
+        "/usr",
+        "/usr/bin",
+        "/dev",
+        "/skills",
+        "/proc",
+        "/var",
+        ".",
+    ];
+    let can = |place: &&str| std::fs::File::create(std::path::Path::new(place).join("cordon-early")).is_ok();
+    places.into_iter().filter(can).collect()
+}
+
+async fn turn(socket: OwnedFd, holds: String, early: Vec<&str>) -> Result<ExitCode, Fault> {
     let stream = std::os::unix::net::UnixStream::from(socket);
     stream.set_nonblocking(true)?;
     let mut stream = UnixStream::from_std(stream)?;
@@ -61,6 +84,7 @@ async fn turn(socket: OwnedFd, holds: String) -> Result<ExitCode, Fault> {
         (_, Ok(note)) => note,
         (Some("calls"), _) => return calls(stream).await,
         (Some("holds"), _) => holds,
+        (Some("early"), _) => format!("before {early:?}, after {:?}", writable()),
         (Some(attack), _) => {
             std::fs::write(NOTE, format!("{attack}: {}", send(stream, attack).await?))?;
             return Ok(ExitCode::from(AGAIN));

@@ -1,0 +1,133 @@
+//! What agentd tells of acts that a process may not do: each is put on the record, in order, and agentd is told that it
+//! is. While audit is away they wait here, and agentd has them too: nothing is lost with this process, though one that
+//! was recorded the moment before its end may be recorded once more, under the same number.
+
+use super::Desk;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::control::ControlError;
+use ipc_proto::ids::TurnId;
+use manifest::Process;
+use manifest::command::{Frame, Kind, violation_words as at};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long it is until audit is asked again.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Arguments that are shown: flags, numbers of options, families. What is longer is an address, and says nothing.
+const SHOWN: u64 = u32::MAX as u64;
+
+/// What waits to be recorded. Bounded by what agentd keeps, and tells again only to another life of this process.
+#[derive(Default)]
+pub(crate) struct Violations {
+    last: Cell<u64>,
+    waiting: RefCell<VecDeque<Frame>>,
+    recording: Cell<bool>,
+}
+
+/// Takes what agentd tells; what it has told this process before is known by its number.
+pub(crate) fn heard(desk: &Rc<Desk>, frame: Frame) {
+    let violations = &desk.violations;
+    let number = word(&frame, at::SEQUENCE);
+    if number <= violations.last.replace(number.max(violations.last.get())) {
+        return;
+    }
+    tracing::warn!(process = frame.peer.name(), reason = reason(&frame), "a violation");
+    violations.waiting.borrow_mut().push_back(frame);
+    if !violations.recording.replace(true) {
+        tokio::task::spawn_local(record(Rc::clone(desk)));
+    }
+}
+
+async fn record(desk: Rc<Desk>) {
+    loop {
+        let next = desk.violations.waiting.borrow_mut().pop_front();
+        let Some(frame) = next else { break };
+        while let Err(fault) = desk.record(event(&frame)).await {
+            if matches!(fault, ControlError::Audit(_)) {
+                tracing::error!(%fault, "a violation is not on the record");
+                break;
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+        let recorded = Frame::new(Kind::Recorded, Process::Control).with(&[word(&frame, at::SEQUENCE)]);
+        // One that does not arrive is made good by the next, or by telling it again after the next start.
+        drop(desk.agentd.tell(recorded));
+    }
+    desk.violations.recording.set(false);
+}
+
+fn event(frame: &Frame) -> Event {
+    let jail = frame.peer == Process::Runner;
+    let action = if jail { Action::SandboxViolation } else { Action::ProcessViolation };
+    let turn = frame.id(at::TURN / 2);
+    let mut event = Event::new(action, Result3::Blocked).about(frame.peer.name()).because(&reason(frame));
+    event.turn = (turn != [0; 16]).then(|| TurnId::from_bytes(turn));
+    event
+}
+
+/// What was tried and what came of it, at most 64 bytes of it: the number comes first, since it tells a repeat.
+fn reason(frame: &Frame) -> String {
+    let mut said = format!("no. {}: ", word(frame, at::SEQUENCE));
+    let untold = word(frame, at::UNTOLD);
+    if untold > 0 {
+        let _ = write!(said, "({untold} untold) ");
+    }
+    let errno = word(frame, at::ERRNO);
+    match word(frame, at::NUMBER) {
+        u64::MAX => said.push_str("killed by its filter, call not known"),
+        number if number == u64::MAX - 1 => said.push_str("its share of reports is used up"),
+        number => {
+            let _ = write!(said, "{} {}", call(number, frame), outcome(errno));
+        }
+    }
+    said
+}
+
+fn call(number: u64, frame: &Frame) -> String {
+    let name = i32::try_from(number).ok().and_then(confine::notices::name);
+    let name = name.map_or_else(|| format!("call {number}"), str::to_owned);
+    let arguments: Vec<String> = (at::ARGUMENTS..at::ARGUMENTS + 3)
+        .map(|index| word(frame, index))
+        .map(|value| if value <= SHOWN { format!("{value:#x}") } else { "-".to_owned() })
+        .collect();
+    format!("{name}({})", arguments.join(","))
+}
+
+fn outcome(errno: u64) -> String {
+    if errno == 0 { "killed".to_owned() } else { format!("errno {errno}") }
+}
+
+fn word(frame: &Frame, index: usize) -> u64 {
+    frame.words.get(index).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(who: Process, number: u64, errno: u64) -> Frame {
+        let words = [1, 0, number, 77, errno, 9, 0, 0, 2, u64::MAX, 0];
+        Frame::new(Kind::Violation, who).with(&words)
+    }
+
+    #[test]
+    fn an_entry_names_process_call_outcome_number_and_turn() {
+        let event = event(&frame(Process::Runner, 41, 97));
+        assert_eq!((event.action, event.result), (Action::SandboxViolation, Result3::Blocked));
+        assert_eq!(event.reason.unwrap().as_str(), "no. 9: socket(0x2,-,0x0) errno 97");
+        assert!(event.turn.is_some());
+    }
+
+    #[test]
+    fn what_nobody_knows_is_said_to_be_unknown() {
+        for (number, words) in
+            [(u64::MAX, "not known"), (u64::MAX - 1, "used up"), (9999, "call 9999(0x2,-,0x0) killed")]
+        {
+            let said = reason(&frame(Process::Web, number, 0));
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A file of probes: JSON lines, each a command for a runner's jail and what is expected of it. It is read whole before
+//! anything runs, and one line that is wrong has nothing run.
+
+use serde::Deserialize;
+use std::collections::HashSet;
+
+/// Most lines.
+const LINES: usize = 10_000;
+/// Most bytes of a command: what one word of a sandbox's command may have.
+const COMMAND: usize = 8192;
+/// Most bytes of an id.
+const ID: usize = 128;
+
+/// One probe.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    pub(super) id: String,
+    pub(super) command: String,
+    pub(super) wish: Wish,
+}
+
+/// What is expected of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wish {
+    pub(super) come: Come,
+    /// The record must say that it ran.
+    pub(super) audited: bool,
+}
+
+/// How a command is expected to come out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Come {
+    /// It ends with status 0.
+    Ok,
+    /// It is refused what it tries: it ends with another status, by a signal, or by a limit of its jail.
+    Refused,
+    /// However it ends, the host and its processes are as they were.
+    Contained,
+}
+
+/// A line that is wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// From 1.
+    pub(super) line: usize,
+    pub(super) why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: String,
+    command: String,
+    expect: String,
+}
+
+/// Reads a file's text. Blank lines are left out.
+pub(super) fn read(text: &str) -> Result<Vec<Probe>, Wrong> {
+    let (mut probes, mut ids) = (Vec::new(), HashSet::new());
+    for (line, words) in (1..).zip(text.lines()) {
+        if words.trim().is_empty() {
+            continue;
+        }
+        let probe = one(words).map_err(|why| Wrong { line, why })?;
+        if !ids.insert(probe.id.clone()) {
+            return Err(Wrong { line, why: format!("the id {} stands in an earlier line too", probe.id) });
+        }
+        if probes.len() == LINES {
+            return Err(Wrong { line, why: format!("there are more than {LINES} probes") });
+        }
+        probes.push(probe);
+    }
+    if probes.is_empty() {
+        return Err(Wrong { line: 1, why: "there is no probe in it".to_owned() });
+    }
+    Ok(probes)
+}
+
+fn one(words: &str) -> Result<Probe, String> {
+    let Line { id, command, expect } = serde_json::from_str(words).map_err(|error| reason(&error))?;
+    let bound = |what: &str, text: &str, most: usize| match text.len() {
+        0 => Err(format!("{what} is empty")),
+        length if length > most => Err(format!("{what} has {length} bytes; {most} are allowed")),
+        _ if text.contains('\0') => Err(format!("{what} has a zero byte, which no command line can have")),
+        _ => Ok(()),
+    };
+    bound("id", &id, ID)?;
+    bound("command", &command, COMMAND)?;
+    Ok(Probe { wish: wish(&expect)?, id, command })
+}
+
+/// What the reader says, without its own count of lines, which is always 1.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned() + &format!(" (column {})", error.column())
+}
+
+/// `ok`, `refused`, `contained` or `refused-or-contained`; with `, audited` the record must say so as well.
+fn wish(expect: &str) -> Result<Wish, String> {
+    let mut words = expect.split(',').map(str::trim);
+    let come = match words.next() {
+        Some("ok") => Come::Ok,
+        Some("refused") => Come::Refused,
+        // What is refused is contained.
+        Some("contained" | "refused-or-contained") => Come::Contained,
+        _ => return Err(unknown(expect)),
+    };
+    match (words.next(), words.next()) {
+        (None, None) => Ok(Wish { come, audited: false }),
+        (Some("audited"), None) => Ok(Wish { come, audited: true }),
+        _ => Err(unknown(expect)),
+    }
+}
+
+fn unknown(expect: &str) -> String {
+    format!(
+        "expect is {expect:?}; there are ok, refused, contained and refused-or-contained, each with `, audited` after it or not"
+    )
+}
+
+impl Wish {
+    /// As it is written.
+    pub(super) const fn word(self) -> &'static str {
+        match self.come {
+            Come::Ok => "ok",
+            Come::Refused => "refused",
+            Come::Contained => "contained",
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What is made of a file of probes, and of what came of them.
+
+use super::acts::{Finding, Tried};
+use super::file::{Come, Wish, read};
+use super::jail::{Came, Ran};
+use manifest::acts::{Act, Expected, Seen};
+use proptest::prelude::*;
+
+fn wish(come: Come) -> Wish {
+    Wish { come, audited: false }
+}
+
+#[test]
+fn every_documented_expectation_is_understood() {
+    let cases = [
+        ("ok", Come::Ok, false),
+        ("refused", Come::Refused, false),
+        ("contained", Come::Contained, false),
+        ("refused-or-contained", Come::Contained, false),
+        ("refused-or-contained, audited", Come::Contained, true),
+        ("refused,audited", Come::Refused, true),
+    ];
+    for (expect, come, audited) in cases {
+        let line = format!(r#"{{"id":"a","command":"true","expect":"{expect}"}}"#);
+        let probes = read(&line).unwrap();
+        assert_eq!(probes.first().map(|probe| probe.wish), Some(Wish { come, audited }), "{expect}");
+    }
+}
+
+#[test]
+fn a_line_that_is_wrong_is_named_by_its_number_and_with_the_reason() {
+    let good = r#"{"id":"a","command":"true","expect":"ok"}"#;
+    let cases = [
+        (format!("{good}\n\n{{"), 3, "EOF while parsing"),
+        (format!("{good}\nnot json"), 2, "expected"),
+        (format!("{good}\n{good}"), 2, "earlier line"),
+        (r#"{"id":"a","command":"true"}"#.to_owned(), 1, "missing field `expect`"),
+        (r#"{"id":"a","command":"true","expect":"fine"}"#.to_owned(), 1, "there are ok, refused"),
+        (r#"{"id":"a","command":"true","expect":"ok, seen"}"#.to_owned(), 1, "there are ok, refused"),
+        (r#"{"id":"","command":"true","expect":"ok"}"#.to_owned(), 1, "id is empty"),
+        (r#"{"id":"a","command":"","expect":"ok"}"#.to_owned(), 1, "command is empty"),
+        (r#"{"id":"a","command":"\u0000","expect":"ok"}"#.to_owned(), 1, "zero byte"),
+        (r#"{"id":"a","attempt":"x","command":"true","expect":"ok"}"#.to_owned(), 1, "unknown field"),
+        (format!(r#"{{"id":"a","command":"{}","expect":"ok"}}"#, "x".repeat(9000)), 1, "9000 bytes"),
+        (String::new(), 1, "no probe"),
+    ];
+    for (text, line, why) in cases {
+        let wrong = read(&text).unwrap_err();
+        assert!(wrong.line == line && wrong.why.contains(why), "{text:.60}: {wrong:?}");
+    }
+}
+
+#[test]
+fn what_a_command_came_to_is_judged_by_what_was_expected_of_it() {
+    let cases = [
+        (Come::Ok, Came::Ended(0), false),
+        (Come::Ok, Came::Ended(1), true),
+        (Come::Ok, Came::Limited("time"), true),
+        (Come::Refused, Came::Ended(1), false),
+        (Come::Refused, Came::Ended(159), false),
+        (Come::Refused, Came::Limited("limit"), false),
+        (Come::Refused, Came::Ended(0), true),
+        (Come::Refused, Came::Ended(127), true),
+        (Come::Contained, Came::Ended(0), false),
+        (Come::Contained, Came::Ended(127), false),
+        (Come::Contained, Came::Limited("time"), false),
+        (Come::Contained, Came::Not("no runner".to_owned()), true),
+    ];
+    for (come, came, surprise) in cases {
+        let what = format!("{come:?} {came:?}");
+        assert_eq!(Ran::new(wish(come), came, None, None).surprises(), surprise, "{what}");
+    }
+    let harmed = Ran::new(wish(Come::Contained), Came::Ended(0), Some("router".to_owned()), None);
+    let unheard = Ran::new(wish(Come::Refused), Came::Ended(1), None, Some(false));
+    assert!(harmed.surprises() && unheard.surprises());
+}
+
+#[test]
+fn one_surprise_is_a_failure_and_is_counted() {
+    let row = manifest::row(manifest::Process::Memory).unwrap();
+    let (_, act) = Act::named("shadow").unwrap();
+    let finding = |seen| Finding::new(act, row, Expected::Refused, seen);
+    let well =
+        Tried::new(vec![finding(Seen::Refused(13)), finding(Seen::Killed(31)), finding(Seen::NotHere)]);
+    assert_eq!(
+        well.sentence(),
+        "3 probes in 1 profiles, no surprise; 1 of them have nothing to try it on here"
+    );
+    assert_eq!(well.document()["ok"], true);
+    assert_eq!(well.document()["rows"][0]["seen"], "refused EACCES");
+    assert_eq!(well.document()["rows"][1]["seen"], "killed SIGSYS");
+    let ill = Tried::new(vec![finding(Seen::Succeeded), finding(Seen::Refused(1))]);
+    let document = ill.document();
+    assert_eq!((&document["ok"], &document["summary"]["surprises"]), (&false.into(), &1.into()));
+    assert_eq!(document["error"]["type"], "surprise");
+}
+
+proptest! {
+    #[test]
+    fn no_text_of_a_file_is_anything_but_probes_or_a_reason(text in ".{0,400}") {
+        if let Err(wrong) = read(&text) {
+            prop_assert!(wrong.line >= 1 && !wrong.why.is_empty());
+        }
+    }
+}

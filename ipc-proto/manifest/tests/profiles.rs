@@ -1,0 +1,64 @@
+//! What each row may call, written down once more: `profiles.txt` beside this file. Whoever widens a rule, narrows it or
+//! takes one away changes that file too, and is seen to.
+
+use manifest::TABLE;
+use manifest::syscalls::{Call, Group, Is, QUIET, RUNNER_KILLS, RUNNER_REFUSES, When, Width};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+fn condition(when: &When) -> String {
+    let width = if when.width == Width::Whole { ":64" } else { "" };
+    let is = match when.is {
+        Is::Equal(value) => format!("={value:#x}"),
+        Is::Without(bits) => format!("&{bits:#x}=0"),
+        Is::Bits(of, set) => format!("&{of:#x}={set:#x}"),
+        Is::OwnPid => "=own pid".to_owned(),
+    };
+    format!("{}{width}{is}", when.argument)
+}
+
+fn rule(call: &Call) -> String {
+    let all = |all: &&[When]| all.iter().map(condition).collect::<Vec<_>>().join(" and ");
+    let alternatives: Vec<String> = call.when.iter().map(all).collect();
+    let when = if alternatives.is_empty() { "any".to_owned() } else { alternatives.join(" or ") };
+    format!("{}: {when}", call.name)
+}
+
+/// Every row with its groups, and every group with its rules, in order of name.
+fn profiles() -> String {
+    let (mut text, mut groups): (String, BTreeMap<&str, &Group>) = Default::default();
+    for row in TABLE {
+        let names: Vec<&str> = row.syscalls.iter().map(|group| group.name).collect();
+        let _ = writeln!(text, "{}: {}", row.process.name(), names.join(" "));
+        groups.extend(row.syscalls.iter().map(|group| (group.name, *group)));
+    }
+    for (name, group) in groups {
+        let mut rules: Vec<String> = group.calls.iter().map(rule).collect();
+        rules.sort();
+        let _ = writeln!(text, "\n[{name}]\n{}", rules.join("\n"));
+    }
+    let refused: Vec<String> =
+        RUNNER_REFUSES.iter().map(|(name, errno)| format!("{name}: {errno}")).collect();
+    let quiet = QUIET.iter().map(|quiet| {
+        let when: Vec<String> = quiet.when.iter().map(condition).collect();
+        format!(
+            "{}: {} if {}",
+            quiet.name,
+            quiet.errno,
+            if when.is_empty() { "any".into() } else { when.join(" or ") }
+        )
+    });
+    let _ = writeln!(text, "\n[a runner hears]\n{}", refused.join("\n"));
+    let _ = writeln!(text, "\n[and nobody else]\n{}", quiet.collect::<Vec<_>>().join("\n"));
+    let _ = writeln!(text, "\n[a runner is killed by]\n{}", RUNNER_KILLS.join("\n"));
+    text
+}
+
+#[test]
+fn no_rule_is_widened_narrowed_or_taken_away_unseen() {
+    let (is, stands) = (profiles(), include_str!("profiles.txt"));
+    for (number, (is, stands)) in (1..).zip(is.lines().zip(stands.lines())) {
+        assert_eq!(is, stands, "profiles.txt, line {number}");
+    }
+    assert_eq!(is.lines().count(), stands.lines().count(), "profiles.txt ends early or goes on");
+}

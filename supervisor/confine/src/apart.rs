@@ -1,0 +1,106 @@
+//! A runner's way into a jail with namespaces, in a child that borrows agentd's memory: nothing of agentd is copied, and
+//! agentd stands still until the child has executed the runner's program.
+//!
+//! What runs here must make nothing but system calls on what was prepared: no allocation, no lock, no panic. agentd has
+//! one thread, the child a stack, descriptors, signal handlers, limits and a working directory of its own, so the one
+//! thing it changes of agentd's is the word in which it says what failed.
+
+use crate::cell::{Cell, INSIDE};
+use crate::child::{
+    At, Child, LaunchFault, Step, die_with_parent, own_session, place_descriptors, program_number,
+    unblock_signals,
+};
+use crate::jail::RunnerJail;
+use crate::template::Template;
+use crate::{caps, limits, root, sys};
+use manifest::command::Mode;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, sethostname};
+use std::ffi::{c_char, c_void};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+
+/// Namespaces that the child is made in. Its mount namespace comes later, as a copy of the template's.
+const NEW: libc::c_int = libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+
+/// All that the child needs.
+struct Plan<'a> {
+    jail: &'a RunnerJail<'a>,
+    template: &'a Template,
+    cell: &'a Cell,
+    stay: [&'a OwnedFd; 5],
+    words: [*const c_char; 3],
+    /// The step that failed, and its errno; 0 while none has.
+    failed: AtomicU8,
+    errno: AtomicI32,
+}
+
+/// Starts a runner.
+pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) -> Result<Child, LaunchFault> {
+    let mode = if cell.mode() == Mode::User { c"user" } else { c"system" };
+    let mut plan = Plan {
+        jail,
+        template,
+        cell,
+        stay: jail.stay(),
+        words: [c"runner".as_ptr(), mode.as_ptr(), std::ptr::null()],
+        failed: AtomicU8::new(0),
+        errno: AtomicI32::new(0),
+    };
+    // SAFETY: `begin` expects a plan and gets one that outlives the child's use of it, and keeps what this file's head
+    // says.
+    let (pid, pidfd) = unsafe { sys::borrow(NEW, begin, (&raw mut plan).cast()) }.at(Step::Clone)?;
+    match plan.errno.load(Ordering::Relaxed) {
+        0 => Ok(Child { pid, pidfd }),
+        errno => {
+            let _ = waitpid(Pid::from_raw(pid), None);
+            let step = Step::from_number(plan.failed.load(Ordering::Relaxed));
+            Err(LaunchFault { step, cause: io::Error::from_raw_os_error(errno) })
+        }
+    }
+}
+
+/// The child. It comes to an end here only if it could not become a runner.
+extern "C" fn begin(plan: *mut c_void) -> libc::c_int {
+    // SAFETY: `launch` gave a plan, which nobody else uses while the child does.
+    let plan = unsafe { &*plan.cast::<Plan<'_>>() };
+    if let Err(fault) = become_runner(plan) {
+        plan.failed.store(fault.step as u8, Ordering::Relaxed);
+        plan.errno.store(fault.cause.raw_os_error().unwrap_or(libc::EIO), Ordering::Relaxed);
+    }
+    127
+}
+
+fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
+    let Plan { jail, template, cell, .. } = plan;
+    die_with_parent(None).at(Step::DeathSignal)?;
+    own_session().at(Step::Signals)?;
+    // Both belong to agentd's user namespace, so they are entered before the runner's own.
+    setns(cell.network(), CloneFlags::CLONE_NEWNET).at(Step::Network)?;
+    // The host's tree is gone after this.
+    setns(template.namespace(), CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
+    unshare(CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
+    root::own_mounts().at(Step::Mounts)?;
+    sethostname("AGENT").at(Step::HostName)?;
+    if cell.has_own_ids() {
+        sys::drop_groups().at(Step::Ids)?;
+    }
+    // Mounts, network and pids belong to the namespace above: regained capabilities give nothing over them.
+    setns(cell.user(), CloneFlags::CLONE_NEWUSER).at(Step::UserNamespace)?;
+    caps::drop_bounding().at(Step::Bounding)?;
+    sys::set_ids(INSIDE, INSIDE).at(Step::Ids)?;
+    caps::drop_all().at(Step::Capabilities)?;
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
+    limits::set(&jail.row.limits, true).at(Step::Limits)?;
+    limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
+    place_descriptors(&plan.stay, &[jail.program]).at(Step::Descriptors)?;
+    limits::set_files(&jail.row.limits).at(Step::Limits)?;
+    // Last, after the uid change that would clear it. In a pid namespace of its own it cannot ask for its parent; the
+    // end of the socket that agentd or the gate holds is its second word.
+    die_with_parent(None).at(Step::DeathSignal)?;
+    unblock_signals().at(Step::Signals)?;
+    // SAFETY: the list ends in null, and its words are static.
+    Err(unsafe { sys::execute_words(program_number(&plan.stay), &plan.words) }).at(Step::Execute)
+}

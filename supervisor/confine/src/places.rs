@@ -1,0 +1,30 @@
+//! Where a runner may work: the same places for a runner and for the twin that tries its jail. Fixed in the jail; in
+//! mode flat the directory it was started in and its temporary folder.
+
+use crate::seal::RunnerPlaces;
+use manifest::command::Mode;
+use std::path::{Path, PathBuf};
+
+/// System folders that programs are started from.
+const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/skills"];
+/// In the jail all of `/etc` is the jail's own; on the host only what programs look up.
+const ETC_FLAT: &[&str] =
+    &["/etc/ld.so.cache", "/etc/ssl", "/etc/alternatives", "/etc/localtime", "/etc/passwd", "/etc/group"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// What is writable in a jail. The workspace is mounted late, and landlock looks at what lies above a mountpoint.
+const WORK: &[&str] = &["/ws", "/tmp"];
+
+impl RunnerPlaces {
+    /// The places of a runner of this mode; `workspace` and `tmp` are looked at in mode flat alone.
+    #[must_use]
+    pub fn of(mode: Mode, workspace: &Path, tmp: &Path) -> Self {
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let flat = mode == Mode::Flat;
+        Self {
+            work: if flat { vec![workspace.to_owned(), tmp.to_owned()] } else { paths(WORK) },
+            system: paths(SYSTEM),
+            read: paths(if flat { ETC_FLAT } else { &["/etc", "/proc"] }),
+            devices: paths(DEVICES),
+        }
+    }
+}

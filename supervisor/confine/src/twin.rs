@@ -1,0 +1,172 @@
+//! What a twin does: the acts of the table's catalogue, performed for real by a process that stands in the jail of a
+//! row. Each is made ready before the seal, so that nothing but the act itself is left to be refused after it.
+//!
+//! No act can do harm where nothing stops it: what it would need is left out, it is undone, or it is bounded. It must
+//! run in a process that ends with it, and in none that holds anything.
+
+mod bounds;
+mod calls;
+mod files;
+mod peers;
+mod programs;
+mod sockets;
+mod spaces;
+
+use manifest::Row;
+use manifest::acts::{Act, status};
+use manifest::command::Mode;
+use std::io;
+
+/// Where an act is performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// The row whose jail this is.
+    pub row: &'static Row,
+    /// The host's mode.
+    pub mode: Mode,
+    /// agentd's pid, as agentd sees it.
+    pub agentd: i32,
+    /// The pid of the row's running process; 0 if there is none.
+    pub peer: i32,
+}
+
+/// An act that only has to be done. `Ok` says that it succeeded; an error is the kernel's refusal.
+pub type Deed = Box<dyn FnOnce() -> io::Result<()>>;
+
+/// Why an act cannot be performed.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// This kernel or this system has nothing that could be tried.
+    #[error("there is nothing here to try it on")]
+    NotHere,
+    /// Nobody performs an act of this name.
+    #[error("nobody performs this act")]
+    Unknown,
+    /// What it needs could not be made.
+    #[error("it could not be made ready: {0}")]
+    Failed(#[from] io::Error),
+}
+
+impl NotReady {
+    /// The exit status that says so.
+    #[must_use]
+    pub const fn status(&self) -> u8 {
+        match self {
+            Self::NotHere => status::NOT_HERE,
+            Self::Unknown | Self::Failed(_) => status::UNPREPARED,
+        }
+    }
+}
+
+type Ready = Result<Deed, NotReady>;
+
+/// Makes an act ready, in the jail and before the seal.
+///
+/// # Errors
+/// [`NotReady`].
+pub fn prepare(act: &Act, scene: &Scene) -> Ready {
+    let families = [
+        files::prepare,
+        programs::prepare,
+        sockets::prepare,
+        peers::prepare,
+        spaces::prepare,
+        calls::prepare,
+        bounds::prepare,
+    ];
+    families.into_iter().find_map(|family| family(act.id, scene)).unwrap_or(Err(NotReady::Unknown))
+}
+
+/// The exit status for what became of a deed that was the `n`th of its process: the errno of a refusal, or that it
+/// succeeded.
+#[must_use]
+pub fn outcome(n: usize, done: &io::Result<()>) -> u8 {
+    match done {
+        Ok(()) => status::SUCCEEDED.saturating_add(u8::try_from(n).unwrap_or(0)),
+        Err(error) => {
+            let errno = error.raw_os_error().and_then(|errno| u8::try_from(errno).ok());
+            errno.filter(|errno| (1..status::SUCCEEDED).contains(errno)).unwrap_or(status::UNPREPARED)
+        }
+    }
+}
+
+fn deed(act: impl FnOnce() -> io::Result<()> + 'static) -> Option<Ready> {
+    Some(Ok(Box::new(act)))
+}
+
+fn errno(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
+/// What a layer answers with. Any other errno is the kernel's own, so the call has come through.
+const REFUSALS: [i32; 4] = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::EAFNOSUPPORT];
+
+/// Tells a refusal from an answer of the call itself; `also` are errnos by which this one is refused as well.
+fn refused<T>(answer: io::Result<T>, also: &[i32]) -> io::Result<()> {
+    match answer {
+        Err(error) if error.raw_os_error().is_some_and(|it| REFUSALS.contains(&it) || also.contains(&it)) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manifest::acts::{ACTS, Moment};
+    use manifest::{Process, TABLE};
+
+    #[test]
+    fn every_act_of_the_catalogue_has_somebody_who_performs_it() {
+        let here = std::env::current_dir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        // The only test of this program that looks at where it is.
+        std::env::set_current_dir(folder.path()).unwrap();
+        let peer = i32::try_from(std::process::id()).unwrap();
+        for row in TABLE.iter().filter(|row| matches!(row.process, Process::Runner | Process::Audit)) {
+            for act in ACTS {
+                let scene = Scene { row, mode: Mode::User, agentd: peer, peer };
+                let ready = prepare(act, &scene);
+                assert!(!matches!(ready, Err(NotReady::Unknown)), "{}", act.id);
+            }
+        }
+        std::env::set_current_dir(here).unwrap();
+    }
+
+    #[test]
+    fn an_answer_of_the_call_itself_is_no_refusal() {
+        let answer = |errno: i32| refused::<()>(Err(super::errno(errno)), &[libc::ESRCH]).is_err();
+        for (errno, is_refusal) in [
+            (libc::EPERM, true),
+            (libc::ENOSYS, true),
+            (libc::ESRCH, true),
+            (libc::EINVAL, false),
+            (libc::EFAULT, false),
+        ] {
+            assert_eq!(answer(errno), is_refusal, "{errno}");
+        }
+        assert!(refused(Ok(7), &[]).is_ok());
+    }
+
+    #[test]
+    fn an_exit_status_says_which_act_succeeded_or_why_the_last_was_refused() {
+        assert_eq!((outcome(0, &Ok(())), outcome(3, &Ok(()))), (status::SUCCEEDED, status::SUCCEEDED + 3));
+        assert_eq!(outcome(2, &Err(errno(libc::EACCES))), 13);
+        assert_eq!(outcome(0, &Err(io::ErrorKind::Other.into())), status::UNPREPARED);
+    }
+
+    #[test]
+    fn what_is_tried_before_the_seal_leaves_no_name_behind() {
+        for act in ACTS.iter().filter(|act| act.moment != Moment::Sealed) {
+            assert!(
+                act.id.ends_with("-jailed")
+                    || act.id.ends_with("-apart")
+                    || act.id == "environment"
+                    || act.id == "full-tmp",
+                "{}",
+                act.id
+            );
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A runner in mode flat: cold, in its workspace from the beginning, with a folder on disk for its `/tmp`.
+
+use crate::host::Host;
+use crate::places;
+use crate::warm::{self, Warm, WarmFault};
+use confine::{Home, Ids, RunnerJail};
+use nix::sys::stat::fstat;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+
+/// Launches it; besides the runner gives its folder for `/tmp`.
+pub(crate) fn launch(
+    host: &Host,
+    turn: [u8; 16],
+    directory: &OwnedFd,
+    cpu_seconds: u64,
+) -> Result<(Warm, PathBuf), WarmFault> {
+    let slot = host.runners.free_slot(host.configuration.settings.runner_slots).ok_or(WarmFault::Full)?;
+    let ids = owner(host, directory).map_err(WarmFault::Workspace)?;
+    let tmp = temporary(host, turn, ids).map_err(WarmFault::Workspace)?;
+    let (theirs, gate) = warm::socket()?;
+    let (notices, ear) = warm::notices(host)?;
+    let jail = RunnerJail {
+        row: warm::row()?,
+        program: &host.runner_program,
+        null: &host.null,
+        gate: &theirs,
+        notices: &notices,
+        cpu_seconds,
+        home: Home::Flat { workspace: directory, tmp: &tmp, ids },
+    };
+    let child = confine::launch_runner(&jail)?;
+    Ok((Warm::held(host, child, slot, gate, ear)?, tmp))
+}
+
+/// Without namespaces nothing is mapped: as root, the runner runs as the directory's owner, who is never root.
+fn owner(host: &Host, directory: &OwnedFd) -> io::Result<Option<Ids>> {
+    if host.runner_ids.is_none() {
+        return Ok(None);
+    }
+    let stat = fstat(directory.as_fd())?;
+    if stat.st_uid == 0 {
+        return Err(io::Error::from_raw_os_error(nix::libc::EACCES));
+    }
+    Ok(Some(Ids { uid: stat.st_uid, gid: stat.st_gid }))
+}
+
+/// A folder of the runner's own that stands for `/tmp`; gone with it.
+fn temporary(host: &Host, turn: [u8; 16], ids: Option<Ids>) -> io::Result<PathBuf> {
+    let name: String = turn.iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = host.places.runtime.join("tmp").join(name);
+    places::folder(&path, 0o700, ids).map_err(|_| io::Error::from(io::ErrorKind::PermissionDenied))?;
+    Ok(path)
+}

@@ -1,0 +1,307 @@
+//! Runners that wait for work: launched and sealed ahead of need, each in a slot of its own, with no workspace and with
+//! agentd at the other end of its socket. Work finds one of them, or has one launched as if none had been asked for.
+//!
+//! One that was bound leaves the pool for good: a second turn can never meet it. Mode flat has no pool, since without
+//! a mount namespace there is no way to give a runner its workspace late.
+
+use crate::exit::say;
+use crate::host::Host;
+use crate::limits::Held;
+use crate::violations::Ear;
+use crate::workspaces::Attached;
+use confine::{Cell, Child, Home, Ids, LaunchFault, RunnerJail, Template, passing};
+use manifest::command::{Ended, Frame, HostState, Kind, Mode};
+use manifest::{Process as Name, Row};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::fstat;
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// From a turn's launch until the pool is filled again: what the turn does first has the processors to itself.
+const REST: Duration = Duration::from_millis(50);
+/// The same after a runner that failed at once: what is wrong with it is likely wrong with the next.
+const RETRY: Duration = Duration::from_secs(5);
+/// A runner that waited for so long did not fail at once.
+const SETTLED: Duration = Duration::from_secs(1);
+/// CPU seconds of each process of a runner until its turn says: the most that a turn can be given, since an ordinary
+/// user may lower the limit later and not raise it.
+const CPU_SECONDS: u64 = 3600;
+
+/// A runner without a turn.
+#[derive(Debug)]
+pub(crate) struct Warm {
+    pub(crate) child: Child,
+    pub(crate) slot: u16,
+    /// The gate's end of its socket.
+    pub(crate) gate: OwnedFd,
+    /// What holds the limits of its jail as a whole.
+    pub(crate) held: Held,
+    /// Where its jail is heard of what it may not do.
+    pub(crate) ear: Ear,
+    began: Instant,
+}
+
+/// Those that wait, and what runners are made of.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    /// None in mode flat.
+    template: Option<Template>,
+    /// By slot, made when the slot is first used.
+    cells: Vec<Option<Cell>>,
+    pub(crate) waiting: Vec<Warm>,
+    due: Instant,
+}
+
+/// Why a runner could not be made or bound.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WarmFault {
+    #[error("every slot is taken")]
+    Full,
+    #[error(transparent)]
+    Launch(#[from] LaunchFault),
+    #[error("its namespaces cannot be made: {0}")]
+    Cell(io::Error),
+    #[error("its socket cannot be made: {0}")]
+    Socket(io::Error),
+    #[error("its limits cannot be set: {0}")]
+    Limits(io::Error),
+    #[error("its workspace cannot be made ready: {0}")]
+    Workspace(io::Error),
+    #[error("its workspace cannot be attached: {0}")]
+    Attach(io::Error),
+}
+
+impl WarmFault {
+    /// What router is told.
+    pub(crate) fn errno(&self) -> i32 {
+        let cause = match self {
+            Self::Full => return nix::libc::EAGAIN,
+            Self::Launch(fault) => &fault.cause,
+            Self::Cell(cause)
+            | Self::Socket(cause)
+            | Self::Limits(cause)
+            | Self::Workspace(cause)
+            | Self::Attach(cause) => cause,
+        };
+        match cause.raw_os_error() {
+            // It was killed before it was bound; another may live.
+            Some(nix::libc::ESRCH) => nix::libc::EAGAIN,
+            Some(errno) => errno,
+            None => nix::libc::EIO,
+        }
+    }
+}
+
+impl Warm {
+    /// A runner that was launched, its jail's limits put where they are held: before it hears from the gate, until when
+    /// nothing of a turn has run.
+    pub(crate) fn held(
+        host: &Host,
+        child: Child,
+        slot: u16,
+        gate: OwnedFd,
+        ear: Ear,
+    ) -> Result<Self, WarmFault> {
+        match host.limits.take(slot, child.pid) {
+            Ok(held) => Ok(Self { child, slot, gate, held, ear, began: Instant::now() }),
+            Err(cause) => {
+                end(&child);
+                Err(WarmFault::Limits(cause))
+            }
+        }
+    }
+}
+
+/// The socket of a runner: its end, the gate's end.
+pub(crate) fn socket() -> Result<(OwnedFd, OwnedFd), WarmFault> {
+    let (theirs, gate) = passing::stream_pair().map_err(WarmFault::Socket)?;
+    for end in [&theirs, &gate] {
+        passing::refuse_descriptors(end.as_fd());
+    }
+    Ok((theirs, gate))
+}
+
+/// The socket over which a runner hands its listener to agentd: its end, and agentd's ear.
+pub(crate) fn notices(host: &Host) -> Result<(OwnedFd, Ear), WarmFault> {
+    let (theirs, ours) = passing::frame_pair().map_err(WarmFault::Socket)?;
+    passing::set_nonblocking(ours.as_fd()).map_err(WarmFault::Socket)?;
+    passing::refuse_descriptors(theirs.as_fd());
+    if host.records() {
+        let start = Frame::new(Kind::Start, Name::Runner).with(&[host.mode as u64, 0, 1]);
+        passing::send_plain(ours.as_fd(), &start.encode()).map_err(WarmFault::Socket)?;
+    }
+    Ok((theirs, Ear::of_runner(ours)))
+}
+
+/// The row of every runner.
+pub(crate) fn row() -> Result<&'static Row, WarmFault> {
+    manifest::row(Name::Runner).ok_or_else(|| WarmFault::Cell(io::ErrorKind::NotFound.into()))
+}
+
+impl Pool {
+    /// An empty pool, and the tree that its runners' roots will be copies of.
+    pub(crate) fn new(mode: Mode, stage: &Path) -> Result<Self, LaunchFault> {
+        let template = if mode == Mode::Flat { None } else { Some(Template::build(stage)?) };
+        Ok(Self { template, cells: Vec::new(), waiting: Vec::new(), due: Instant::now() })
+    }
+
+    /// What the roots of runners are copies of; none in mode flat.
+    pub(crate) const fn template(&self) -> Option<&Template> {
+        self.template.as_ref()
+    }
+
+    /// Makes the tree again if an upgrade has replaced what it was made of. Those that wait go on with the old one.
+    fn renew(&mut self, stage: &Path) -> Result<(), LaunchFault> {
+        if self.template.as_ref().is_some_and(|template| !template.is_current()) {
+            self.template = Some(Template::build(stage)?);
+        }
+        Ok(())
+    }
+
+    /// The namespaces of a slot.
+    fn cell(&mut self, slot: u16, make: impl FnOnce() -> io::Result<Cell>) -> io::Result<&mut Cell> {
+        let at = usize::from(slot);
+        if self.cells.len() <= at {
+            self.cells.resize_with(at + 1, || None);
+        }
+        let cell = self.cells.get_mut(at).ok_or(io::ErrorKind::NotFound)?;
+        if cell.is_none() {
+            *cell = Some(make()?);
+        }
+        cell.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// A runner for a turn with this workspace: one that waited, else one that is launched now. It is in no list any more.
+pub(crate) fn bound(host: &mut Host, directory: &Attached, cpu_seconds: u64) -> Result<Warm, WarmFault> {
+    host.runners.pool.due = Instant::now() + REST;
+    loop {
+        let waited = !host.runners.pool.waiting.is_empty();
+        let runner = if waited { host.runners.pool.waiting.remove(0) } else { start(host)? };
+        match bind(host, &runner, directory, cpu_seconds) {
+            Ok(()) => return Ok(runner),
+            // It ended while nobody looked.
+            Err(WarmFault::Attach(cause)) if waited && cause.raw_os_error() == Some(nix::libc::ESRCH) => {
+                discard(runner);
+            }
+            Err(WarmFault::Workspace(cause)) if waited => {
+                host.runners.pool.waiting.push(runner);
+                return Err(WarmFault::Workspace(cause));
+            }
+            Err(fault) => {
+                discard(runner);
+                return Err(fault);
+            }
+        }
+    }
+}
+
+/// Launches a runner without a turn.
+fn start(host: &mut Host) -> Result<Warm, WarmFault> {
+    let settings = host.configuration.settings;
+    let slot = host.runners.free_slot(settings.runner_slots).ok_or(WarmFault::Full)?;
+    let own = settings.slot(slot).filter(|_| host.mode == Mode::System).map(|id| Ids { uid: id, gid: id });
+    let (mode, usual) = (host.mode, host.runner_ids.filter(|_| own.is_some()));
+    let make = || {
+        let mut cell = Cell::make(mode, own)?;
+        if let Some(owner) = usual {
+            cell.mapping(owner)?;
+        }
+        Ok(cell)
+    };
+    host.runners.pool.cell(slot, make).map_err(WarmFault::Cell)?;
+    host.runners.pool.renew(&host.stage)?;
+    let (theirs, gate) = socket()?;
+    let (notices, ear) = notices(host)?;
+    let child = launch(host, slot, &theirs, &notices)?;
+    Warm::held(host, child, slot, gate, ear)
+}
+
+fn launch(host: &Host, slot: u16, gate: &OwnedFd, notices: &OwnedFd) -> Result<Child, WarmFault> {
+    let none = || WarmFault::Cell(io::ErrorKind::NotFound.into());
+    let pool = &host.runners.pool;
+    let cell = pool.cells.get(usize::from(slot)).and_then(Option::as_ref).ok_or_else(none)?;
+    let template = pool.template.as_ref().ok_or_else(none)?;
+    let jail = RunnerJail {
+        row: row()?,
+        program: &host.runner_program,
+        null: &host.null,
+        gate,
+        notices,
+        cpu_seconds: CPU_SECONDS,
+        home: Home::Apart { template, cell },
+    };
+    Ok(confine::launch_runner(&jail)?)
+}
+
+/// Gives a runner the workspace of its turn.
+fn bind(host: &mut Host, runner: &Warm, attached: &Attached, cpu_seconds: u64) -> Result<(), WarmFault> {
+    let Attached { directory, there } = attached;
+    let pool = &mut host.runners.pool;
+    let stat = fstat(directory.as_fd()).map_err(|errno| WarmFault::Workspace(errno.into()))?;
+    let owner = Ids { uid: stat.st_uid, gid: stat.st_gid };
+    let cell =
+        pool.cell(runner.slot, || Err(io::ErrorKind::NotFound.into())).map_err(WarmFault::Workspace)?;
+    let tree = cell
+        .workspace(directory.as_fd(), there.as_ref().map(AsFd::as_fd), owner)
+        .map_err(WarmFault::Workspace)?;
+    let template = pool.template.as_ref().ok_or(WarmFault::Attach(io::ErrorKind::NotFound.into()))?;
+    template.attach(&runner.child, tree.as_fd()).map_err(WarmFault::Attach)?;
+    confine::limit_cpu(&runner.child, cpu_seconds).map_err(WarmFault::Limits)
+}
+
+/// When the pool wants another runner, if it does.
+pub(crate) fn due(host: &Host) -> Option<Instant> {
+    let pool = &host.runners.pool;
+    let settings = host.configuration.settings;
+    let may = host.frozen.is_none()
+        && matches!(host.state, HostState::Ready | HostState::Degraded)
+        && host.proof.passed()
+        && pool.template.is_some()
+        && pool.waiting.len() < usize::from(settings.warm_runners)
+        && host.runners.free_slot(settings.runner_slots).is_some();
+    may.then_some(pool.due)
+}
+
+/// Adds one runner to the pool, if it is time. To be called when there is nothing else to do.
+pub(crate) fn refill(host: &mut Host) {
+    if due(host).is_none_or(|due| due > Instant::now()) {
+        return;
+    }
+    match start(host) {
+        Ok(runner) => host.runners.pool.waiting.push(runner),
+        Err(fault) => {
+            say(&format!("agentd: no runner could be launched ahead of need: {fault}"));
+            host.runners.pool.due = Instant::now() + RETRY;
+        }
+    }
+}
+
+/// A process has ended that was no turn's: one of those that wait, or nobody known.
+pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
+    let pool = &mut host.runners.pool;
+    let Some(at) = pool.waiting.iter().position(|runner| runner.child.pid == pid) else { return };
+    let runner = pool.waiting.remove(at);
+    let lived = runner.began.elapsed();
+    let _ = runner.held.end();
+    pool.due = Instant::now() + if lived < SETTLED { RETRY } else { Duration::ZERO };
+    if host.state != HostState::Stopping {
+        let how = if ended == Ended::Killed { "signal" } else { "exit status" };
+        host.logs.write("agentd", &format!("a runner that waited for work ended: {how} {code}"));
+    }
+}
+
+/// Ends a runner that nobody has heard of, and waits for it: its slot is free when this returns.
+fn discard(runner: Warm) {
+    end(&runner.child);
+    let _ = runner.held.end();
+}
+
+fn end(child: &Child) {
+    let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
+    let _ = waitpid(Pid::from_raw(child.pid), None);
+}
