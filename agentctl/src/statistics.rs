@@ -51,7 +51,7 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     /// Whether the record has nothing of it.
-    pub(crate) const fn is_empty(&self) -> bool {
+    const fn is_empty(&self) -> bool {
         self.span.is_none()
     }
 }
@@ -68,8 +68,7 @@ pub(crate) async fn of(app: &App, session: &SessionInfo) -> Result<Statistics, S
     {
         return Err("they come from the record, which only the owner sees".to_owned());
     }
-    let stats = async |c: ControlClient, cx: Context| c.audit_stats(cx).await;
-    let mut end = once(app.link.once(&method::audit_stats, &stats).await)?.entries;
+    let mut end = entries(app).await?;
     let (least, mut counted) = (end.saturating_sub(MOST), Statistics::default());
     while end > least && counted.accepted.len() < usize::try_from(session.messages).unwrap_or(usize::MAX) {
         let begin = end.saturating_sub(WINDOW).max(least);
@@ -80,6 +79,21 @@ pub(crate) async fn of(app: &App, session: &SessionInfo) -> Result<Statistics, S
     let whole = end == 0 || counted.accepted.len() >= usize::try_from(session.messages).unwrap_or(usize::MAX);
     counted.since = (!whole).then_some(end);
     Ok(counted)
+}
+
+/// Whether the latest entries have anything of a session.
+///
+/// # Errors
+/// As [`of`].
+pub(crate) async fn has_just_recorded(app: &App, session: SessionId) -> Result<bool, String> {
+    let end = entries(app).await?;
+    Ok(!window(app, session, end.saturating_sub(WINDOW)..end).await?.is_empty())
+}
+
+/// How many entries the record has.
+async fn entries(app: &App) -> Result<u64, String> {
+    let stats = async |c: ControlClient, cx: Context| c.audit_stats(cx).await;
+    Ok(once(app.link.once(&method::audit_stats, &stats).await)?.entries)
 }
 
 /// Counts a session's entries among these.

@@ -138,10 +138,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let places = places::find(options);
     let own_uid = nix::unistd::getuid().as_raw();
     many_descriptors().map_err(kernel("cannot be given more descriptors"))?;
-    let mode = choose_mode(&configuration)?;
-    if mode == Mode::User {
-        confine::become_root_of_own_namespace().map_err(kernel("cannot make a user namespace"))?;
-    }
+    let mode = enter_mode(&configuration)?;
     let ids = own_ids(configuration.settings, own_uid);
     places::folder(&places.state, 0o711, None)?;
     places::folder(&places.runtime, 0o755, None)?;
@@ -153,9 +150,8 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let processes = processes(&configuration, &places, &ids)?;
     let stage = places.state.join("stage");
     places::folder(&stage, 0o700, None)?;
-    let pool = Pool::new(mode, &stage)
-        .map_err(std::io::Error::other)
-        .map_err(kernel("cannot make ready for runners"))?;
+    let pool = Pool::new(mode, &stage).map_err(std::io::Error::other);
+    let pool = pool.map_err(kernel("cannot make ready for runners"))?;
     runners_folders(&places)?;
     let log_folder = places.state.join("logs");
     places::folder(&log_folder, 0o700, ids(Name::Control))?;
@@ -195,6 +191,16 @@ fn make(options: &Options) -> Result<Host, Fault> {
         places,
         _lock: lock,
     })
+}
+
+/// The mode; in mode user agentd is root of a namespace of its own from here on.
+fn enter_mode(configuration: &Configuration) -> Result<Mode, Fault> {
+    let mode = choose_mode(configuration)?;
+    if mode == Mode::User {
+        let own = confine::become_root_of_own_namespace();
+        own.map_err(|cause| Fault::Kernel("cannot make a user namespace", cause))?;
+    }
+    Ok(mode)
 }
 
 /// Where runners work.

@@ -1,15 +1,20 @@
 //! `agentctl attest` notices a running process that has more than its row.
 
-use tests::{Setup, is_root};
+use tests::{Host, Setup, is_root};
 
-/// The differences that attest names, and its exit status.
-fn differences(arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+/// A host that has checked itself. One with a layer left out finds that itself, and is never ready for long.
+fn checked(arguments: &[&str]) -> Host {
     let host = Setup::default().arguments(arguments).launch();
-    // A host with a layer left out finds that itself, and is never ready for long.
     host.wait_for("its own check is over", || {
         let status = host.try_status().unwrap_or_default();
         status["host"]["self_check"].as_str().is_some_and(|check| check != "pending")
     });
+    host
+}
+
+/// The differences that attest names, and its exit status.
+fn differences(arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let host = checked(arguments);
     let output = host.ctl(&["attest", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let drifted: Vec<_> =
@@ -39,7 +44,7 @@ fn attest_finds_nothing_on_a_host_that_is_as_its_table_says() {
 
 #[test]
 fn drift_is_an_alert_once_for_a_while_however_often_it_is_looked_at() {
-    let host = Setup::default().arguments(&["--weaken", "memory"]).start();
+    let host = checked(&["--weaken", "memory"]);
     for looks in 1..=3 {
         assert_eq!(host.ctl(&["attest"]).status.code(), Some(1));
         assert_eq!(host.recorded("attest_drift").len(), looks);

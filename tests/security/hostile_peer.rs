@@ -1,7 +1,7 @@
 //! A hostile peer on a real edge costs itself that edge: it is counted once, the callee keeps its life, and everyone
 //! else is served.
 
-use crate::probed::{Probed, launch, processes};
+use crate::probed::{Probed, launch, processes, wait_ready};
 use manifest::Process;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ fn attacked(attacker: Process, word: &str, attacks: &[&str]) -> Probed {
     probed.host.wait_for("control answers", || {
         probed.host.try_status().is_some_and(|status| rows(&status).all(|row| row["state"] == "ready"))
     });
+    // Until then twins of them come and go under their names.
+    wait_ready(&probed.host);
     probed
 }
 

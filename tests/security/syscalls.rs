@@ -77,7 +77,7 @@ fn died_by_each(probed: &Probed, process: Process, acts: &[&str]) {
     // The last filter leaves `seccomp` to the kernel, since it takes it away from itself.
     let call = |act: &&str| ACTS.iter().find(|it| it.name == *act).unwrap().call;
     let (by_kernel, by_agentd): (Vec<&str>, Vec<&str>) =
-        acts.iter().map(|act| call(act)).partition(|call| *call == "seccomp");
+        acts.iter().map(call).partition(|call| *call == "seccomp");
     let told: Vec<String> =
         by_agentd.iter().map(|call| format!("it may not call {call} with these arguments")).collect();
     assert_eq!(lines(format!("agentd: {name} is ended: ")), told, "{name}");

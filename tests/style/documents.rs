@@ -3,8 +3,16 @@
 use crate::{source, specification};
 
 /// The documents that name files of the tree in backticks.
-const DOCUMENTS: &[&str] =
-    &["README.md", "SPECIFICATION.md", "docs/decisions.md", "docs/guarantees.md", "docs/threat-model.md"];
+const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "SPECIFICATION.md",
+    "docs/decisions.md",
+    "docs/guarantees.md",
+    "docs/jail.md",
+    "docs/probes.md",
+    "docs/systemd.md",
+    "docs/threat-model.md",
+];
 
 /// Endings of names that are files of the tree.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".8", ".5", ".service"];

@@ -76,7 +76,7 @@ async fn attempt(app: &App, probe: Probe) -> Result<Ran, Failure> {
     let audited = match (&played, probe.wish.audited) {
         (_, false) => None,
         (Ok(ended), true) => {
-            Some(statistics::of(app, ended.accepted.session).await.is_ok_and(|it| !it.is_empty()))
+            Some(statistics::has_just_recorded(app, ended.accepted.session).await.unwrap_or(false))
         }
         (Err(_), true) => Some(false),
     };

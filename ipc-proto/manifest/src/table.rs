@@ -5,8 +5,8 @@ use crate::process::Process::{
 };
 use crate::row::{Access, Allow, Backoff, Limits, Network, Open, Place, Row};
 use crate::syscalls::{
-    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, FILES, LINKS, OLDER, PAIRS, PASS, SELF, SIGNALS, TIMES,
-    TREE,
+    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, LINKS, OLDER, PAIRS, PASS, SELF,
+    SIGNALS, TIMES, TREE,
 };
 
 /// Every process's row, in order of start.
@@ -61,7 +61,7 @@ pub const TABLE: &[Row] = &[
         shows: Some("public.key"),
         network: Network::None,
         capabilities: &[],
-        syscalls: &[&BASE, &LINKS, &FILES],
+        syscalls: &[&BASE, &LINKS, &DIALLED, &FILES],
         limits: ACTOR,
         restart: BACKOFF,
         config: &["log", "credproxy"],

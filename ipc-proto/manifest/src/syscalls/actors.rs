@@ -87,6 +87,13 @@ pub const LINKS: Group = Group {
     ],
 };
 
+/// Speaking over a connection that dialer made.
+pub const DIALLED: Group = Group {
+    name: "dialled",
+    why: "who is at the other end: a secret that is sent without TLS goes to this machine alone",
+    calls: &[any("getpeername")],
+};
+
 /// Passing descriptors on.
 pub const PASS: Group = Group {
     name: "pass",

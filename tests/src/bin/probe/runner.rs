@@ -35,7 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Is a runner, in a jail with namespaces.
 pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
-    let holds = format!("{} and {} variables", crate::held(), std::env::vars_os().count());
     let socket = passing::inherited_control().ok_or("no socket")?;
     let mode = if std::env::args().nth(1).as_deref() == Some("user") { Mode::User } else { Mode::System };
     let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect();
@@ -48,6 +47,7 @@ pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
     let notices = passing::inherited_notices().ok_or("no second socket")?;
     confine::seal_runner(row, mode, &places, Watch::Agentd(notices.as_fd()))?;
     drop(notices);
+    let holds = format!("{} and {} variables", crate::held(), std::env::vars_os().count());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let early = writable();
     tokio::task::LocalSet::new().block_on(&runtime, turn(socket, holds, early))
