@@ -91,7 +91,7 @@ pub const LINKS: Group = Group {
 pub const DIALLED: Group = Group {
     name: "dialled",
     why: "who is at the other end: a secret that is sent without TLS goes to this machine alone",
-    calls: &[any("getpeername")],
+    calls: &[any("getpeername").rare("a secret for a service on this machine that speaks no TLS")],
 };
 
 /// Passing descriptors on.
