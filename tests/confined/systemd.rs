@@ -25,6 +25,7 @@ fn the_package_installs_users_and_a_host_that_is_ready() {
 #[ignore = "needs root: run by make test-confined"]
 fn under_the_hardened_unit_every_layer_of_every_process_and_jail_is_there() {
     LIFE.is("attest", "ok");
+    LIFE.says("self check", &["passed"]);
     LIFE.says("jail", &["AGENT"]);
 }
 

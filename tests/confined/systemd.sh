@@ -15,6 +15,8 @@ row user "$(stat -c %U /var/lib/cordon/gate)"
 
 # Every layer, in spite of all that the unit takes away.
 try attest agentctl attest
+soon sh -c 'journalctl -u cordon -o cat --no-pager | grep -q self-check'
+row 'self check' "$(journalctl -u cordon -o cat --no-pager | grep self-check)"
 row jail "$(said a 'run: hostname' | tr '\n' ' ')"
 useradd -m ada
 for place in /home/ada/work /tmp/work /opt/work; do

@@ -81,7 +81,8 @@ fn large(most: u32) -> Ready {
 
 fn full() -> io::Result<()> {
     let path = "/tmp/cordon-twin";
-    let file = File::create(path)?;
+    drop(std::fs::remove_file(path));
+    let file = File::create_new(path)?;
     let filled = fallocate(file.as_fd(), FallocateFlags::empty(), 0, TMP);
     std::fs::remove_file(path)?;
     Ok(filled?)

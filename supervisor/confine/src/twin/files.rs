@@ -17,6 +17,8 @@ const WRITE: OFlag = OFlag::O_WRONLY;
 const NAME: &str = "cordon-twin";
 /// A file of the system that is there in every jail, and nobody's own.
 const OUTSIDE: &str = "/etc/passwd";
+/// One that can be put back before anybody misses it.
+const MOVABLE: &str = "/etc/mtab";
 /// How often a name is turned and opened.
 const TURNS: usize = 300;
 
@@ -68,8 +70,8 @@ fn workspace(id: &str) -> Option<Ready> {
         "link-out" => Some(link_out()),
         "link-race" => Some(link_race()),
         "rename-out" => Some(rename_out()),
-        "rename-in" => deed(|| fs::rename(OUTSIDE, NAME)),
-        "hard-link-in" => deed(|| fs::hard_link(OUTSIDE, NAME)),
+        "rename-in" => deed(|| fs::rename(MOVABLE, NAME).and_then(|()| fs::rename(NAME, MOVABLE))),
+        "hard-link-in" => deed(|| fs::hard_link(OUTSIDE, NAME).and_then(|()| fs::remove_file(NAME))),
         "fifo" => deed(|| Ok(mkfifo(NAME, Mode::S_IRUSR | Mode::S_IWUSR)?)),
         "device-node" | "device-node-jailed" => deed(device_node),
         "setuid-file" => deed(setuid_file),
@@ -127,19 +129,29 @@ fn git(file: &str, text: &str) -> io::Result<()> {
 }
 
 fn link_out() -> Ready {
+    drop(fs::remove_file(NAME));
     symlink(OUTSIDE, NAME)?;
     Ok(Box::new(|| any(&[PathBuf::from(NAME)], WRITE)))
 }
 
 fn rename_out() -> Ready {
-    fs::write(NAME, "")?;
-    Ok(Box::new(|| fs::rename(NAME, Path::new("/usr/bin").join(NAME))))
+    drop(own_file()?);
+    let to = Path::new("/usr/bin").join(NAME);
+    Ok(Box::new(move || fs::rename(NAME, &to).and_then(|()| fs::remove_file(&to))))
+}
+
+/// A new file of this name. What another act left there may be a link, and be the system's file under a second name: it
+/// goes, and is never written through. A twin in a jail that lacks a layer may be able to.
+fn own_file() -> io::Result<fs::File> {
+    drop(fs::remove_file(NAME));
+    fs::File::create_new(NAME)
 }
 
 /// A name that is a file and a link in turns, opened by another process all the while: what is opened must never be
 /// what the link points to.
 fn link_race() -> Ready {
-    fs::write(NAME, "")?;
+    drop(own_file()?);
+    drop(fs::remove_file("cordon-link"));
     symlink(OUTSIDE, "cordon-link")?;
     let outside = stat(OUTSIDE).map_err(io::Error::from)?;
     Ok(Box::new(move || {
@@ -172,8 +184,9 @@ fn device_node() -> io::Result<()> {
 }
 
 fn setuid_file() -> io::Result<()> {
-    let file = fs::File::create(NAME)?;
-    Ok(fchmod(file.as_fd(), Mode::S_ISUID | Mode::S_IRWXU)?)
+    let file = own_file()?;
+    fchmod(file.as_fd(), Mode::S_ISUID | Mode::S_IRWXU)?;
+    fs::remove_file(NAME)
 }
 
 impl From<nix::Error> for NotReady {
