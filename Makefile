@@ -8,7 +8,7 @@ CORPORA ?= ../shared/corpora/dev
 # Faults and runs of `make chaos`; a CHAOS_SEED of an earlier run has the same faults fall again.
 CHAOS_FAULTS ?= 2000
 CHAOS_RUNS ?= 1
-PROGRAMS := agentd agentd-config twin audit dialer credproxy scanner memory web model router gate control runner
+PROGRAMS := agentd agentd-config twin audit dialer credproxy scanner memory web model router gate gateway control runner
 # Folder of built programs, and what `make install` puts where beneath PREFIX.
 BUILT := target/release
 UNITS := $(PREFIX)/lib/systemd/system
@@ -18,7 +18,7 @@ COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agen
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DEB ?= target/cordon_$(VERSION).deb
 
-.PHONY: build release check test test-confined demo run bench chaos eval install uninstall deb deny
+.PHONY: build release check test test-confined conformance demo run bench chaos eval install uninstall deb deny
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -49,6 +49,9 @@ test: build ## everything this user may run; what needs root is named, not skipp
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
 	$(CARGO) test --quiet --workspace --test confined -- --ignored
+
+conformance: build ## official SDKs and coding agents, from their registries, against a host; needs python3, node and npm
+	PROGRAMS=target/debug tests/conformance/run
 
 demo: release
 	deploy/demo

@@ -3,8 +3,8 @@
 use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
-    approvals, audit, backup, chat, config, cred, doctor, listings, memory, message, policy, queue, redteam,
-    report, sandbox, scan, session, user, web, workspace,
+    approvals, audit, backup, chat, config, cred, doctor, key, listings, memory, message, model, policy,
+    queue, redteam, report, sandbox, scan, session, setup, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     },
     /// Check this machine and what is installed on it, with or without a host
     Doctor(doctor::Doctor),
+    /// Set a provider up: its configuration, its key, and a first call
+    Setup(setup::Setup),
     /// Put what a bug report needs into one file, with nothing of anybody's in it
     Report(report::Report),
     /// Try every jail from inside: what must be refused, and is it
@@ -118,9 +120,9 @@ pub(crate) enum Command {
     /// The agents there are
     #[command(subcommand)]
     Agent(listings::Agent),
-    /// The models there are
+    /// The models there are, what was used of them and what may be spent
     #[command(subcommand)]
-    Model(listings::Model),
+    Model(model::Model),
     /// The folders that sessions work in
     #[command(subcommand)]
     Workspace(workspace::Workspace),
@@ -142,6 +144,9 @@ pub(crate) enum Command {
     /// Secrets: they go in and never come out
     #[command(subcommand)]
     Cred(cred::Cred),
+    /// Keys of the API, for programs that speak to the host over HTTP
+    #[command(subcommand)]
+    Key(key::Key),
     /// Commands in a runner's jail
     #[command(subcommand)]
     Sandbox(sandbox::Sandbox),
@@ -250,6 +255,10 @@ mod tests {
             "memory add text --area nowhere",
             "user add bob --role king",
             "approvals approve",
+            "key create",
+            "key create k --day-usd 0",
+            "key create k --expires soon",
+            "key revoke",
             "approvals deny not-an-id",
             "chat --workspace-trust user -m x",
             "chat --workspace d --workspace-trust system -m x",

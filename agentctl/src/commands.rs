@@ -3,17 +3,15 @@
 use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
-    approvals, attest, audit, backup, chat, config, cred, doctor, events, inspect, listings, logs, memory,
-    message, policy, queue, redteam, report, restart, rows, sandbox, scan, session, status, user, web,
-    workspace,
+    approvals, attest, audit, backup, chat, config, cred, doctor, events, inspect, key, listings, logs,
+    memory, message, model, policy, queue, redteam, report, restart, rows, sandbox, scan, session, setup,
+    status, user, web, workspace,
 };
 use config::Config;
-use cred::Cred;
-use listings::{Agent, Model};
+use listings::Agent;
 use memory::Memory;
 use sandbox::Sandbox;
 use session::Session;
-use user::User;
 use web::Web;
 use workspace::Workspace;
 
@@ -25,6 +23,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Attest { all, probe } => attest::attest(app, all, probe).await,
         Command::Redteam(arguments) => redteam::run(app, arguments).await,
         Command::Doctor(arguments) => doctor::doctor(app, arguments).await,
+        Command::Setup(arguments) => setup::setup(app, arguments).await,
         Command::Report(arguments) => report::report(app, &arguments).await,
         Command::Manifest { dot } => rows::manifest(app, dot),
         Command::Events { follow } => events::events(app, follow).await,
@@ -42,13 +41,10 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Session(Session::Show { name }) => session::show(app, name).await,
         Command::Session(Session::End { name }) => session::end(app, name).await,
         Command::Message(command) => message::run(app, command).await,
-        Command::User(User::List) => user::list(app).await,
-        Command::User(User::Add(arguments)) => user::add(app, arguments).await,
-        Command::User(User::Remove { name }) => user::remove(app, name).await,
-        Command::User(User::Whoami) => user::whoami(app).await,
+        Command::User(command) => user::run(app, command).await,
         Command::Agent(Agent::List) => listings::agents(app).await,
         Command::Agent(Agent::Show { name }) => listings::agent(app, name).await,
-        Command::Model(Model::List) => listings::models(app).await,
+        Command::Model(command) => model::run(app, command).await,
         Command::Workspace(Workspace::List) => workspace::list(app).await,
         Command::Workspace(Workspace::Get { session, path }) => workspace::get(app, session, path).await,
         Command::Workspace(Workspace::Put { session, path, file }) => {
@@ -56,9 +52,10 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         }
         Command::Workspace(Workspace::Remove { id }) => workspace::remove(app, id).await,
         Command::Memory(Memory::Add { content, tags, place }) => memory::add(app, content, tags, place).await,
-        Command::Memory(Memory::Search { words, limit, place }) => {
-            memory::search(app, words, limit, place).await
+        Command::Memory(Memory::Search { words, limit, how, place }) => {
+            memory::search(app, words, limit, how, place).await
         }
+        Command::Memory(Memory::Eval { limit, by }) => memory::eval(app, limit, by),
         Command::Memory(Memory::Show { id, place }) => memory::show(app, id, place).await,
         Command::Memory(Memory::Delete { id, place }) => memory::delete(app, id, place).await,
         Command::Memory(Memory::List { limit, offset, place }) => {
@@ -68,9 +65,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Approvals(command) => approvals::run(app, command).await,
         Command::Audit(command) => audit::run(app, command).await,
         Command::Backup(command) => backup::run(app, command).await,
-        Command::Cred(Cred::Set { name, hosts }) => cred::set(app, name, hosts).await,
-        Command::Cred(Cred::List) => cred::list(app).await,
-        Command::Cred(Cred::Remove { name }) => cred::remove(app, name).await,
+        Command::Cred(command) => cred::run(app, command).await,
+        Command::Key(command) => key::run(app, command).await,
         Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
         Command::Scan(arguments) => scan::scan(&arguments),
         Command::Web(Web::Check) => web::check(),

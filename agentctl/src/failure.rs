@@ -7,8 +7,9 @@ use ipc_proto::audit::AuditError;
 use ipc_proto::bounded::TooLong;
 use ipc_proto::control::ControlError;
 use ipc_proto::credproxy::CredError;
-use ipc_proto::gate::PolicyError;
+use ipc_proto::gate::{PolicyError, RelayError};
 use ipc_proto::memory::MemoryError;
+use ipc_proto::model::ModelError;
 use ipc_proto::router::RouterError;
 use std::io;
 use std::path::PathBuf;
@@ -101,6 +102,12 @@ pub(crate) enum Failure {
     /// The value could not be sealed.
     #[error("the value could not be sealed")]
     Seal,
+    /// The kernel gives no random bytes.
+    #[error("the kernel gives no random bytes: {0}")]
+    Random(getrandom::Error),
+    /// The configuration that is there or was made does not hold.
+    #[error("{0}")]
+    Configuration(String),
     /// A program that belongs to this one is not installed beside it.
     #[error("the program {name} is not beside agentctl, nor in ../libexec/cordon")]
     NoProgram {
@@ -180,6 +187,8 @@ impl Failure {
             Self::File { .. } => "file",
             Self::PublicKey { .. } => "public_key",
             Self::Seal => "seal",
+            Self::Random(_) => "random",
+            Self::Configuration(_) => "configuration",
             Self::NoProgram { .. } | Self::Program { .. } => "program",
             Self::Editor { .. } => "editor",
             Self::NoAgent(_) => "no_agent",
@@ -200,7 +209,7 @@ impl Failure {
             Self::Unreachable { .. }
             | Self::WrongVersion
             | Self::Deadline
-            | Self::Control(ControlError::Down(_)) => UNREACHABLE,
+            | Self::Control(ControlError::Down(_) | ControlError::Relay(RelayError::Down(_))) => UNREACHABLE,
             Self::SocketDenied { .. }
             | Self::NotYours(_)
             | Self::Refused(io::ErrorKind::PermissionDenied)
@@ -208,6 +217,7 @@ impl Failure {
                 ControlError::NotAllowed(_)
                 | ControlError::Router(RouterError::NoUser | RouterError::OwnerOnly),
             ) => NOT_ALLOWED,
+            Self::Configuration(_) => CONFIGURATION,
             Self::Interrupted | Self::Backup(Broken { fault: Fault::Interrupted, .. }) => 130,
             _ => 1,
         }
@@ -233,6 +243,41 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Frozen => "frozen",
         ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),
+        ControlError::Relay(error) => relay(error),
+    }
+}
+
+const fn relay(error: &RelayError) -> &'static str {
+    match error {
+        RelayError::NoKey => "no_key",
+        RelayError::NotInScope => "not_in_scope",
+        RelayError::Policy(_) => "policy",
+        RelayError::Blocked(_) => "blocked",
+        RelayError::Busy { .. } => "busy",
+        RelayError::Model(error) => model(*error),
+        RelayError::Down(_) => "down",
+    }
+}
+
+const fn model(error: ModelError) -> &'static str {
+    match error {
+        ModelError::UnknownModel => "no_model",
+        ModelError::RateLimited { .. } => "rate_limited",
+        ModelError::Timeout => "timeout",
+        ModelError::InvalidJson => "invalid_json",
+        ModelError::Truncated => "truncated",
+        ModelError::Auth => "auth",
+        ModelError::Rejected { .. } => "rejected",
+        ModelError::Server { .. } => "server",
+        ModelError::Credentials(error) => cred(error),
+        ModelError::Script => "script",
+        ModelError::NoStream => "no_stream",
+        ModelError::Busy => "busy",
+        ModelError::Budget { .. } => "budget",
+        ModelError::TooLong { .. } => "too_long",
+        ModelError::CoolingDown { .. } => "cooling_down",
+        ModelError::Ledger => "ledger",
+        ModelError::Unpriced => "unpriced",
     }
 }
 
@@ -264,6 +309,10 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::NoCall => "no_call",
         RouterError::TooLate(_) => "too_late",
         RouterError::NotDead(_) => "not_dead",
+        RouterError::NoKey => "no_key",
+        RouterError::NotInScope(_) => "not_in_scope",
+        RouterError::KeyExists => "key_exists",
+        RouterError::BadKey => "bad_key",
     }
 }
 
@@ -300,6 +349,17 @@ const fn cred(error: CredError) -> &'static str {
         CredError::BadBinding => "bad_binding",
         CredError::Full => "full",
         CredError::NotRecorded => "not_recorded",
+        CredError::Locked => "locked",
+        CredError::WrongPassphrase => "wrong_passphrase",
+        CredError::BadPassphrase => "bad_passphrase",
+        CredError::NotByPassphrase => "not_by_passphrase",
+        CredError::Revoked => "revoked",
+        CredError::Expired => "expired",
+        CredError::Spent => "spent",
+        CredError::Widens => "widens",
+        CredError::NoTrial => "no_trial",
+        CredError::Misplaced => "misplaced",
+        CredError::Login => "login",
         CredError::Dial(_)
         | CredError::Tls
         | CredError::Upstream

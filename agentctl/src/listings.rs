@@ -1,4 +1,4 @@
-//! `agentctl agent`, `model` and `completions`: what there is to choose from.
+//! `agentctl agent` and `completions`: what there is to choose from.
 
 use crate::app::{App, Outcome};
 use crate::cli::Cli;
@@ -24,13 +24,6 @@ pub(crate) enum Agent {
     },
 }
 
-/// The commands of `model`.
-#[derive(clap::Subcommand)]
-pub(crate) enum Model {
-    /// List models
-    List,
-}
-
 /// Lists agents.
 pub(crate) async fn agents(app: &App) -> Outcome {
     let found = all(app).await?;
@@ -47,7 +40,8 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
         let names: Vec<_> = found.iter().map(|agent| agent.name.as_str()).collect();
         return Err(Failure::NoAgent(names.join(", ")));
     };
-    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls) = agent.limits;
+    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls, same_call) =
+        agent.limits;
     let facts = [
         ("agent", agent.name.to_string()),
         ("model", agent.model.to_string()),
@@ -59,6 +53,7 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
         ("CPU seconds a turn", cpu_seconds.to_string()),
         ("tokens an answer", output_tokens.to_string()),
         ("model calls an hour", model_calls.to_string()),
+        ("same call a turn", same_call.to_string()),
     ];
     Ok(app.out.facts(json!({ "agent": view::agent(agent) }), &facts)?)
 }
@@ -69,16 +64,6 @@ async fn all(app: &App) -> Result<Vec<AgentInfo>, Failure> {
 
 fn tools(agent: &AgentInfo) -> String {
     agent.tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// Lists models.
-pub(crate) async fn models(app: &App) -> Outcome {
-    let found = app.link.ask(&method::models, async |c, cx| c.models(cx).await).await?;
-    let head = ["MODEL", "TAKES IN", "GIVES OUT", "TOOLS"];
-    Ok(app.out.list("models", &found, view::model, &head, |model| {
-        let tools = if model.tools { "yes" } else { "no" };
-        vec![model.name.to_string(), model.context.to_string(), model.output.to_string(), tools.to_owned()]
-    })?)
 }
 
 /// Prints the completions of a shell.

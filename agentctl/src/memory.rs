@@ -1,14 +1,19 @@
-//! `agentctl memory`: what the host remembers for the caller.
+//! `agentctl memory`: what the host remembers for the caller, and how well it finds it. It shows text of the host only
+//! escaped, and reads no memory but by asking.
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{text, view};
+use crate::{sibling, text, view};
 use ipc_proto::control::method;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, CONTENT_BOUND};
+use ipc_proto::memory::{Area, CONTENT_BOUND, Manner, Question, Why};
 use ipc_proto::{List, Name, Text};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::process::ExitCode;
+
+/// Memory's program.
+const PROGRAM: &str = "memory";
 
 /// The commands of `memory`.
 #[derive(clap::Subcommand)]
@@ -32,6 +37,8 @@ pub(crate) enum Memory {
         #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
         limit: u16,
         #[command(flatten)]
+        how: How,
+        #[command(flatten)]
         place: Where,
     },
     /// Show one memory
@@ -48,6 +55,15 @@ pub(crate) enum Memory {
         #[command(flatten)]
         place: Where,
     },
+    /// Measure how well turns of conversations are found, without a host: JSON lines on standard input
+    Eval {
+        /// Turns found for each question, at most
+        #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
+        limit: u16,
+        /// By what turns are ranked: words, meaning, fused, weighted or plain
+        #[arg(long, value_name = "MANNER", value_parser = named::<Manner>, default_value = "words")]
+        by: Manner,
+    },
     /// List memories, newest first
     List {
         /// At most so many
@@ -59,6 +75,23 @@ pub(crate) enum Memory {
         #[command(flatten)]
         place: Where,
     },
+}
+
+/// How to look.
+#[derive(clap::Args)]
+pub(crate) struct How {
+    /// By what memories are ranked: words, meaning, fused, weighted or plain
+    #[arg(long, value_name = "MANNER", value_parser = named::<Manner>, default_value = "words")]
+    by: Manner,
+    /// A tag that a memory must have; may be given again
+    #[arg(long = "tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    tags: Vec<Name>,
+    /// Put what repeats a better one behind what says something else
+    #[arg(long)]
+    varied: bool,
+    /// Say of each why it was found
+    #[arg(long)]
+    explain: bool,
 }
 
 /// In which part of the caller's memory.
@@ -94,22 +127,67 @@ pub(crate) async fn add(app: &App, content: String, tags: Vec<Name>, place: Wher
 }
 
 /// Finds.
-pub(crate) async fn search(app: &App, words: Vec<String>, limit: u16, place: Where) -> Outcome {
+pub(crate) async fn search(app: &App, words: Vec<String>, limit: u16, how: How, place: Where) -> Outcome {
     let words: Text<2048> =
         Text::new(words.join(" ")).map_err(|why| Failure::TooLong { what: "the words", why })?;
+    let tags: List<Name, 16> = List::new(how.tags).map_err(|why| Failure::TooLong { what: "--tag", why })?;
+    let question =
+        Question { words, tags, since_ms: None, until_ms: None, manner: how.by, varied: how.varied, limit };
     let area = place.area;
-    let call = app.link.ask(&method::memory_search, async |c, cx| {
-        c.memory_search(cx, area.clone(), words.clone(), limit).await
-    });
+    let call = app
+        .link
+        .ask(&method::memory_find, async |c, cx| c.memory_find(cx, area.clone(), question.clone()).await);
+    let found = call.await?;
+    if how.explain {
+        let head = ["ID", "SCORE", "WHY", "FOUND"];
+        return Ok(app.out.list("hits", &found, view::found, &head, |found| {
+            let begun = text::begin(&found.hit.snippet, 80);
+            vec![found.hit.row.entry.id.to_string(), found.hit.score.to_string(), why(&found.why), begun]
+        })?);
+    }
     let head = ["ID", "SCORE", "LABEL", "FOUND"];
-    Ok(app.out.list("hits", &call.await?, view::hit, &head, |hit| {
-        vec![
-            hit.row.entry.id.to_string(),
-            hit.score.to_string(),
-            view::label(&hit.row.entry.label),
-            text::begin(&hit.snippet, 100),
-        ]
-    })?)
+    Ok(app.out.list(
+        "hits",
+        &found,
+        |found| view::hit(&found.hit),
+        &head,
+        |found| {
+            let hit = &found.hit;
+            vec![
+                hit.row.entry.id.to_string(),
+                hit.score.to_string(),
+                view::label(&hit.row.entry.label),
+                text::begin(&hit.snippet, 100),
+            ]
+        },
+    )?)
+}
+
+/// The reasons in a few words.
+fn why(why: &Why) -> String {
+    let words = why.by_words.map(|rank| format!("words #{rank} ({} own, {} around)", why.own, why.around));
+    let meaning = why.by_meaning.map(|rank| format!("meaning #{rank} ({})", why.likeness));
+    let signs = [(why.named, "named"), (why.dated, "dated"), (why.answers, "answers")];
+    let signs = signs.into_iter().filter(|(holds, _)| *holds).map(|(_, sign)| sign.to_owned());
+    words.into_iter().chain(meaning).chain(signs).collect::<Vec<_>>().join(", ")
+}
+
+/// Has memory's own program measure how well it finds. This process looks at neither the turns nor the answers.
+pub(crate) fn eval(app: &App, limit: u16, by: Manner) -> Outcome {
+    let (limit, by) = (limit.to_string(), name(by));
+    let words = ["--offline", "eval", "--limit", &limit, "--by", &by];
+    let json = app.out.json.then_some("--json");
+    sibling::stream(PROGRAM, &words.into_iter().chain(json).map(OsStr::new).collect::<Vec<_>>())
+}
+
+/// A value by the name that it has on the wire.
+fn named<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_value(name.into())
+}
+
+/// That name.
+fn name<T: serde::Serialize>(value: T) -> String {
+    serde_json::to_value(value).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Shows one.

@@ -64,8 +64,18 @@ impl From<Role> for UserRole {
     }
 }
 
+/// Does what was asked of users.
+pub(crate) async fn run(app: &App, command: User) -> Outcome {
+    match command {
+        User::List => list(app).await,
+        User::Add(arguments) => add(app, arguments).await,
+        User::Remove { name } => remove(app, name).await,
+        User::Whoami => whoami(app).await,
+    }
+}
+
 /// Lists users.
-pub(crate) async fn list(app: &App) -> Outcome {
+async fn list(app: &App) -> Outcome {
     let found = app.link.ask(&method::users, async |c, cx| c.users(cx).await).await?;
     let head = ["USER", "ROLE", "UIDS", "IDENTITIES", "FROM"];
     Ok(app.out.list("users", &found, view::user, &head, |user| {
@@ -75,7 +85,7 @@ pub(crate) async fn list(app: &App) -> Outcome {
 }
 
 /// Adds a user.
-pub(crate) async fn add(app: &App, add: Add) -> Outcome {
+async fn add(app: &App, add: Add) -> Outcome {
     let uids: List<u32, 16> = List::new(add.uids).map_err(|why| Failure::TooLong { what: "--uid", why })?;
     let identities: List<Text<256>, 16> =
         List::new(add.identities).map_err(|why| Failure::TooLong { what: "--identity", why })?;
@@ -88,7 +98,7 @@ pub(crate) async fn add(app: &App, add: Add) -> Outcome {
 }
 
 /// Removes a user.
-pub(crate) async fn remove(app: &App, name: Name) -> Outcome {
+async fn remove(app: &App, name: Name) -> Outcome {
     let removed =
         app.link.ask(&method::remove_user, async |c, cx| c.remove_user(cx, name.clone()).await).await;
     match removed {
@@ -99,7 +109,7 @@ pub(crate) async fn remove(app: &App, name: Name) -> Outcome {
 }
 
 /// Shows who the caller is.
-pub(crate) async fn whoami(app: &App) -> Outcome {
+async fn whoami(app: &App) -> Outcome {
     let user = app.link.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await?;
     let facts = [
         ("user", user.name.to_string()),

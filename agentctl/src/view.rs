@@ -9,7 +9,7 @@ use ipc_proto::audit::{Record, Report};
 use ipc_proto::control::ProcessStatus;
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::label::Label;
-use ipc_proto::memory::{Area, Hit, Row};
+use ipc_proto::memory::{Area, Found, Hit, Row};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
     AgentInfo, CallInfo, Effect, Finished, Labelled, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
@@ -134,7 +134,8 @@ pub(crate) fn user(user: &UserInfo) -> Value {
 
 /// An agent.
 pub(crate) fn agent(agent: &AgentInfo) -> Value {
-    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls_per_hour) = agent.limits;
+    let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls_per_hour, same_call) =
+        agent.limits;
     json!({
         "name": agent.name,
         "model": agent.model,
@@ -147,6 +148,7 @@ pub(crate) fn agent(agent: &AgentInfo) -> Value {
             "cpu_seconds": cpu_seconds,
             "output_tokens": output_tokens,
             "model_calls_per_hour": model_calls_per_hour,
+            "same_call": same_call,
         },
     })
 }
@@ -190,6 +192,15 @@ pub(crate) fn hit(hit: &Hit) -> Value {
     found
 }
 
+/// A memory that was found, and why.
+pub(crate) fn found(found: &Found) -> Value {
+    let mut shown = hit(&found.hit);
+    if let Some(map) = shown.as_object_mut() {
+        map.insert("why".to_owned(), json!(found.why));
+    }
+    shown
+}
+
 /// An area of memory, as it is written on the command line.
 pub(crate) fn area(area: &Area) -> String {
     match area {
@@ -201,7 +212,12 @@ pub(crate) fn area(area: &Area) -> String {
 
 /// A secret, without its value.
 pub(crate) fn secret(secret: &SecretInfo) -> Value {
-    json!(secret)
+    let SecretInfo { name, binding, lease, revoked, set_ms, uses, used_ms } = secret;
+    json!({
+        "name": name, "hosts": binding.hosts, "verbs": binding.verbs, "paths": binding.paths, "at": binding.at,
+        "until_ms": lease.until_ms, "uses_left": lease.uses, "revoked": revoked, "set_ms": set_ms, "uses": uses,
+        "used_ms": used_ms,
+    })
 }
 
 /// An entry of the record.

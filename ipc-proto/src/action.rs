@@ -108,6 +108,25 @@ pub enum Action {
     /// A checkpoint of another host's record was posted here: the subject is that log's name, `bytes` its number of
     /// entries, the hash its root.
     CheckpointWitnessed,
+    /// A key of the API was made; the subject is its name, the reason whose it is.
+    KeyCreated,
+    /// A key of the API was revoked; the subject is its name.
+    KeyRevoked,
+    /// A client of the API was refused: nobody's key or uid, or more than its key reaches; the reason says which.
+    ApiRefused,
+    /// The vault was opened with its passphrase, or made under one.
+    VaultUnlocked,
+    /// What was given for the vault's passphrase or key does not open it.
+    VaultUnlockFailed,
+    /// The vault was put under another passphrase or key, or every secret under a new key of its own; the reason says
+    /// which.
+    SecretRotated,
+    /// A secret was bound to less than it was.
+    SecretNarrowed,
+    /// A secret was revoked: it is used no more.
+    SecretRevoked,
+    /// Every secret was given out with its value, sealed to who asked and showed what opens the vault.
+    SecretExported,
 }
 
 /// What an action belongs to. Derived, so that it cannot differ from the action.
@@ -177,10 +196,19 @@ impl Action {
             | Self::SecretMisdirected
             | Self::SecretSet
             | Self::SecretRemoved
+            | Self::VaultUnlocked
+            | Self::VaultUnlockFailed
+            | Self::SecretRotated
+            | Self::SecretNarrowed
+            | Self::SecretRevoked
+            | Self::SecretExported
             | Self::UserAdded
             | Self::UserRemoved
             | Self::OperatorRefused
             | Self::GrantChanged
+            | Self::KeyCreated
+            | Self::KeyRevoked
+            | Self::ApiRefused
             | Self::Alert => Category::Auth,
             Self::MemoryWritten | Self::MemoryDeleted => Category::Memory,
             Self::OperatorCommand
@@ -208,6 +236,7 @@ impl Action {
             (
                 Self::CanaryLeaked
                 | Self::SecretMisdirected
+                | Self::SecretExported
                 | Self::Declassified
                 | Self::Alert
                 | Self::AttestDrift

@@ -3,6 +3,11 @@
 //! They are written by agentd's configuration child, which has checked every value; a process that finds its
 //! section unreadable ends. Unknown keys are refused on both sides.
 
+mod audit;
+mod models;
+
+pub use audit::{AlertRule, Alerts, Audit, Checkpoint, RetentionDays};
+pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind, ProviderModel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,90 +41,6 @@ pub struct Section<T> {
     pub own: T,
 }
 
-/// `[audit]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Audit {
-    /// `[audit.retention_days]`.
-    pub retention_days: RetentionDays,
-    /// `[audit.checkpoint]`.
-    pub checkpoint: Checkpoint,
-    /// `[audit.alerts.NAME]`.
-    pub alerts: Alerts,
-}
-
-impl Audit {
-    /// What holds where nothing is configured.
-    pub const DEFAULT: Self = Self {
-        retention_days: RetentionDays { debug: 7, info: 30, warning: 90, error: 365, auth: 365, config: 365 },
-        checkpoint: Checkpoint { entries: 1024, ms: 500 },
-        alerts: Alerts {
-            auth_failures: AlertRule { number: 5, minutes: 5, quiet_minutes: 15 },
-            network_refusals: AlertRule { number: 10, minutes: 60, quiet_minutes: 60 },
-            attest_drift: AlertRule { number: 1, minutes: 60, quiet_minutes: 60 },
-            quarantined: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
-            disk_low: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
-        },
-    };
-}
-
-/// How many days entries are kept, by severity; those that are critical are kept for ever. A graver one is kept at
-/// least as long as a lesser one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RetentionDays {
-    /// Steps on the way.
-    pub debug: u32,
-    /// What was done.
-    pub info: u32,
-    /// What was refused.
-    pub warning: u32,
-    /// What failed.
-    pub error: u32,
-    /// At least so long: who may do what, and secrets.
-    pub auth: u32,
-    /// At least so long: the host's own settings and its record.
-    pub config: u32,
-}
-
-/// When a checkpoint is signed at the latest, whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Checkpoint {
-    /// So many entries after the last.
-    pub entries: u32,
-    /// So long after the first entry that it does not cover, ms.
-    pub ms: u32,
-}
-
-/// When audit raises alerts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Alerts {
-    /// The same operator is refused.
-    pub auth_failures: AlertRule,
-    /// The same web tool is refused, or a secret is asked for another host than its own.
-    pub network_refusals: AlertRule,
-    /// The kernel's word on the same process and the table differ.
-    pub attest_drift: AlertRule,
-    /// A message of the same session is given up.
-    pub quarantined: AlertRule,
-    /// Less is free on the disk than is kept.
-    pub disk_low: AlertRule,
-}
-
-/// When one alert is raised, and when again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AlertRule {
-    /// Events of the same.
-    pub number: u32,
-    /// Within so many minutes.
-    pub minutes: u32,
-    /// Minutes for which the same is quiet afterwards.
-    pub quiet_minutes: u32,
-}
-
 /// What `dialer` is handed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,6 +61,25 @@ pub struct Credproxy {
     pub plain_http: Vec<String>,
     /// The secret that web may use: `[web.search] secret`.
     pub web_secret: Option<String>,
+    /// The secrets that model may use: those of every `[provider.NAME]`.
+    pub model_secrets: Vec<String>,
+    /// The secrets that gate may use: those of every `[service.NAME]`.
+    pub gate_secrets: Vec<String>,
+    /// Where the vault's key comes from.
+    pub key: KeySource,
+}
+
+/// Where the key of the vault comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeySource {
+    /// A file beside the vault.
+    #[default]
+    File,
+    /// A person, after each start of the host.
+    Passphrase,
+    /// The credential `cordon-vault` of agentd's unit.
+    Systemd,
 }
 
 /// `[scanner]`.
@@ -205,36 +145,6 @@ pub struct WebReach {
     pub block: Vec<String>,
     /// `host:port` that may be reached although not public: `[web] private_hosts`.
     pub private_hosts: Vec<String>,
-}
-
-/// `[model]` and every `[provider.NAME]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Model {
-    /// Providers by name.
-    pub providers: BTreeMap<String, Provider>,
-}
-
-/// `[provider.NAME]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Provider {
-    /// Base URL up to and without `/chat/completions`.
-    pub base_url: String,
-    /// The secret that holds its key; none for a server without keys.
-    pub secret: Option<String>,
-    /// Its models by name.
-    pub models: BTreeMap<String, ProviderModel>,
-}
-
-/// `[provider.NAME.models.MODEL]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProviderModel {
-    /// Tokens it can take in.
-    pub context: u32,
-    /// Tokens it can give out.
-    pub output: u32,
 }
 
 /// What `router` is handed.
@@ -313,6 +223,8 @@ pub struct AgentLimits {
     pub output_tokens: u32,
     /// Model calls of one session an hour.
     pub model_calls_per_hour: u32,
+    /// Times that a turn may call one tool with the same arguments; the next such call is refused.
+    pub same_call: u32,
 }
 
 /// What `gate` is handed.
@@ -327,6 +239,42 @@ pub struct Gate {
     pub policy: Policy,
     /// `[tool.NAME]`: what is declared of tools, in place of what they declare themselves.
     pub tools: BTreeMap<String, crate::capability::Capability>,
+    /// What a client of the API may ask for beside the agents.
+    pub relay: RelayLimits,
+    /// `[service.NAME]`.
+    pub services: BTreeMap<String, Service>,
+}
+
+/// `[service.NAME]`: an account of the owner's somewhere, which agents may call without seeing its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Base URL, without a slash at its end; the paths of calls stand behind it.
+    pub base_url: String,
+    /// The secret that it is called with, and where that goes; none for a service that asks for none.
+    pub secret: Option<crate::credproxy::Placement>,
+    /// The secret is a set of OAuth tokens: it is called by `oauth_call`, and by `http_call` otherwise.
+    pub oauth: bool,
+    /// How it may be called.
+    pub verbs: Vec<crate::credproxy::Verb>,
+    /// What the path of a call must begin with, whole segments; any if empty.
+    pub paths: Vec<String>,
+    /// Which agents may call it.
+    pub agents: Vec<String>,
+    /// What it is, for the model.
+    pub description: String,
+    /// A header that it takes an idempotency key in.
+    pub idempotency_header: Option<String>,
+}
+
+/// The part of `[gateway]` that gate holds clients of the API to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RelayLimits {
+    /// Requests of one key within a minute.
+    pub requests_per_minute: u32,
+    /// Answers that come for one key at once.
+    pub streams_per_key: u16,
 }
 
 /// `[policy]`.
@@ -352,6 +300,22 @@ pub enum Autonomy {
     /// What policy says.
     #[default]
     Full,
+}
+
+/// `[gateway]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gateway {
+    /// Where it listens on TCP: `127.0.0.1:PORT` or `[::1]:PORT`. The listener itself is agentd's.
+    pub listen: Option<String>,
+    /// Origins that a page may have that asks over TCP with any key; a key may name more of its own.
+    pub origins: Vec<String>,
+    /// What a request over TCP may say in `Host`, in lower case; never empty where it listens there.
+    pub hosts: Vec<String>,
+    /// Most bytes of a request's body.
+    pub max_body: u32,
+    /// Requests of one key within a minute that gate lets through, for the headers that tell clients so.
+    pub requests_per_minute: u32,
 }
 
 /// What `control` is handed.

@@ -1,105 +1,32 @@
 //! What `agentctl` may ask. Who asks is known from the socket's peer credentials; each method names its least
 //! role in [`least_role`], and what is not named there is refused.
 
+mod status;
+
+use crate::api::{KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use crate::audit::{
     AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
 };
 use crate::config::UserRole;
 use crate::content::{Content, TEXT_BOUND};
-use crate::credproxy::{CredError, SecretInfo};
-use crate::gate::{POLICY_BOUND, PolicyError, PolicySet};
+use crate::credproxy::{
+    Binding, CredError, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
+};
+use crate::gate::{POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
 use crate::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
-use crate::memory::{Area, Hit, MemoryError, Row};
-use crate::model::ModelInfo;
+use crate::memory::{Area, Found, Hit, MemoryError, Question, Row};
+use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
     RouterError, SessionInfo, SessionName, SessionView, Stopped, Task, UserInfo, WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
-use manifest::acts::Seen;
-use manifest::command::Ended;
 use serde::{Deserialize, Serialize};
 
-/// One process as `status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessStatus {
-    /// Its name.
-    pub name: Name,
-    /// `starting`, `ready`, `waiting`, `held` or `stopped`.
-    pub state: Name,
-    /// Its pid; 0 when it does not run.
-    pub pid: u32,
-    /// The uid it runs as.
-    pub uid: u32,
-    /// How often it was started.
-    pub generation: u64,
-    /// How often it was restarted since the host started.
-    pub restarts: u64,
-    /// How long it has been running, ms.
-    pub uptime_ms: u64,
-    /// Proportional set size at its last beat, KiB.
-    pub pss_kib: u64,
-    /// Resident set size at its last beat, KiB.
-    pub rss_kib: u64,
-    /// Calls served.
-    pub calls: u64,
-    /// Calls refused by the table, and connections ended for what they sent.
-    pub refused: u64,
-    /// Median time of a call, us.
-    pub p50_us: u64,
-    /// 99th percentile, us.
-    pub p99_us: u64,
-    /// Calls being served.
-    pub in_flight: u64,
-    /// What waits in its own queue.
-    pub queue: u64,
-}
-
-/// The host as `status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostStatus {
-    /// `starting`, `ready`, `degraded` or `stopping`.
-    pub state: Name,
-    /// `system`, `user` or `flat`.
-    pub mode: Name,
-    /// What holds the limits of a jail as a whole: `cgroup` or `watch`.
-    pub limits: Name,
-    /// How the check came out that the host makes of itself before it serves a runner: `pending`, `passed` and in what
-    /// time, or `failed` and by what.
-    pub self_check: Text<256>,
-    /// Cordon's version.
-    pub version: Name,
-    /// Pid of agentd.
-    pub pid: u32,
-    /// How long it has been running, ms.
-    pub uptime_ms: u64,
-    /// Why it is degraded besides processes that are not ready; empty if there is no such reason.
-    pub reason: Text<256>,
-    /// The state directory.
-    pub state_dir: Text<4096>,
-    /// Every process.
-    pub processes: List<ProcessStatus, 32>,
-}
-
-/// What became of an act that a twin tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probed {
-    /// How its process ended: the number of an [`Ended`].
-    pub ended: u64,
-    /// The code of that.
-    pub code: u64,
-}
-
-impl Probed {
-    /// What it comes to.
-    #[must_use]
-    pub fn seen(self) -> Seen {
-        Seen::of(Ended::from_number(self.ended).unwrap_or(Ended::NotLaunched), self.code)
-    }
-}
+pub use status::{HostStatus, Probed, ProcessStatus};
 
 /// A chat message, command, put or get from `agentctl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +83,9 @@ pub enum ControlError {
     /// The gate's reason.
     #[error("{0}")]
     Policy(PolicyError),
+    /// The gate's reason for not asking a model.
+    #[error("{0}")]
+    Relay(RelayError),
     /// The workspace is not a directory, not the caller's, or too many are attached.
     #[error("the workspace {0}")]
     Workspace(Name),
@@ -290,6 +220,9 @@ service! {
         /// Finds among the caller's memories.
         [idempotent, 10240, 15]
         async fn memory_search(area: Area, words: Text<2048>, limit: u16) -> Answer<List<Hit, 100>>;
+        /// Finds among the caller's memories, and says of each why.
+        [idempotent, 10752, 15]
+        async fn memory_find(area: Area, question: Question) -> Answer<List<Found, 100>>;
         /// One of the caller's memories.
         [idempotent, 128, 15]
         async fn memory_show(area: Area, id: MemoryId) -> Answer<Row>;
@@ -331,9 +264,9 @@ service! {
         async fn audit_witness(head: TreeHead) -> Answer<()>;
         /// Stores a secret that was sealed to credproxy's public key.
         [idempotent, 32, 15]
-        async fn cred_set(name: Name, hosts: List<Text<253>, 8>, sealed: Blob<16384>) -> Answer<()>;
+        async fn cred_set(name: Name, binding: Binding, lease: Lease, sealed: Blob<SECRET_BOUND>) -> Answer<()>;
         /// Every secret, without its value.
-        [idempotent, 1024, 15]
+        [idempotent, 2048, 15]
         async fn cred_list() -> Answer<List<SecretInfo, 256>>;
         /// Forgets a secret.
         [idempotent, 4, 15]
@@ -365,6 +298,48 @@ service! {
         /// Removes one.
         [idempotent, 4, 25]
         async fn remove_policy(name: Name) -> Answer<Name>;
+        /// Keeps a key of the API for the caller, by the hash of what its client will send.
+        [idempotent, 32, 20]
+        async fn key_create(name: Name, scope: KeyScope, presented: Presented) -> Answer<KeyInfo>;
+        /// The caller's keys; everyone's for the owner.
+        [idempotent, 2048, 15]
+        async fn key_list() -> Answer<List<KeyInfo, KEYS>>;
+        /// Revokes one.
+        [idempotent, 4, 20]
+        async fn key_revoke(name: Name) -> Answer<()>;
+        /// Has a model answer one short question, and says how it did.
+        [once, 4, 155]
+        async fn model_test(model: ModelName) -> Answer<Tried>;
+        /// What was used since `since_ms`.
+        [idempotent, 256, 30]
+        async fn model_usage(by: GroupBy, since_ms: u64) -> Answer<List<UsageRow, 256>>;
+        /// Every budget and how it stands.
+        [idempotent, 64, 30]
+        async fn model_budgets() -> Answer<List<BudgetInfo, 64>>;
+        /// Binds a secret to less than it is bound to.
+        [idempotent, 16, 15]
+        async fn cred_bind(name: Name, binding: Binding, lease: Lease) -> Answer<()>;
+        /// Has a secret be used no more.
+        [idempotent, 4, 15]
+        async fn cred_revoke(name: Name) -> Answer<()>;
+        /// The vault as a whole.
+        [idempotent, 4, 15]
+        async fn cred_vault() -> Answer<VaultInfo>;
+        /// Opens the vault with a passphrase that was sealed to credproxy's public key.
+        [idempotent, 8, 45]
+        async fn cred_unlock(sealed: Blob<PARCEL_BOUND>) -> Answer<()>;
+        /// Puts the vault under another passphrase; both are sealed.
+        [idempotent, 8, 45]
+        async fn cred_passphrase(sealed: Blob<PARCEL_BOUND>) -> Answer<()>;
+        /// Seals every secret under a new key of its own.
+        [idempotent, 4, 45]
+        async fn cred_rotate() -> Answer<()>;
+        /// Every secret with its value, sealed to who asks, who has sealed what opens the vault.
+        [idempotent, 4352, 45]
+        async fn cred_export(sealed: Blob<PARCEL_BOUND>) -> Answer<Blob<EXPORT_BOUND>>;
+        /// Sends one request with a secret in it; gives the status of the reply and nothing else.
+        [once, 8, 135]
+        async fn cred_test(name: Name, verb: Verb, url: Text<2048>) -> Answer<u16>;
     }
 }
 
@@ -377,12 +352,15 @@ pub fn least_role(method: &str) -> Option<UserRole> {
         "approvals" | "approval" | "answer" | "grants" | "revoke" | "call" => User,
         "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
         | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace" | "memory_add"
-        | "memory_search" | "memory_show" | "memory_list" | "memory_delete" => User,
+        | "memory_search" | "memory_find" | "memory_show" | "memory_list" | "memory_delete"
+        | "key_create" | "key_list" | "key_revoke" => User,
         "freeze" | "thaw" | "drift" | "probe" | "probed" | "restart" | "hold" | "release" | "shutdown"
         | "logs" | "events" | "users" | "add_user" | "remove_user" | "audit_tail" | "audit_verify"
         | "audit_prove" | "audit_consistency" | "audit_checkpoint" | "audit_stats" | "audit_query"
         | "audit_digest" | "audit_rotate_key" | "audit_witness" | "cred_set" | "cred_list"
-        | "cred_remove" | "policies" | "set_policy" | "remove_policy" => Owner,
+        | "cred_remove" | "cred_bind" | "cred_revoke" | "cred_vault" | "cred_unlock" | "cred_passphrase"
+        | "cred_rotate" | "cred_export" | "cred_test" | "policies" | "set_policy" | "remove_policy"
+        | "model_test" | "model_usage" | "model_budgets" => Owner,
         _ => return None,
     })
 }

@@ -1,8 +1,14 @@
 //! Credproxy keeps secrets. A value goes in sealed to its public key and never comes out again, save into a
 //! request to a host it is bound to.
 
+mod login;
+mod sealing;
+
+use crate::config::KeySource;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
+pub use login::{Grant, LOGIN, Login, REPLY_BOUND};
+pub use sealing::{Exported, Purpose, binding, open_parcel, parcel};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a request's or a reply's body in one frame.
@@ -12,20 +18,12 @@ pub const BODY_BOUND: usize = 4 * 1024 * 1024;
 /// Bytes of one sealed value, its binding included.
 pub const SECRET_BOUND: usize = 16 * 1024;
 
-/// What stands before the value inside the seal: name and hosts as the person gave them, so that whoever
-/// carries the sealed bytes cannot have them stored under another name or for another host.
-///
-/// Whoever seals, seals `binding(name, hosts)` followed by the value.
-#[must_use]
-pub fn binding(name: &str, hosts: &[Text<253>]) -> Vec<u8> {
-    let mut bytes = b"cordon-secret-1".to_vec();
-    for part in std::iter::once(name).chain(hosts.iter().map(Text::as_str)) {
-        bytes.extend(u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
-        bytes.extend(part.as_bytes());
-    }
-    bytes.extend(u32::MAX.to_le_bytes());
-    bytes
-}
+/// Bytes of what else is sealed to credproxy: a passphrase or two, and a key.
+pub const PARCEL_BOUND: usize = 4096;
+/// Bytes of an export as it is sealed to who asked for it.
+pub const EXPORT_BOUND: usize = 4 * 1024 * 1024;
+/// Bytes of a passphrase, at least and at most.
+pub const PASSPHRASE: (usize, usize) = (12, 1024);
 
 /// A header that is not a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,22 +34,116 @@ pub struct Header {
     pub value: Text<1024>,
 }
 
+/// What stands in the place of a secret's value in a path, a query or a body until credproxy swaps it.
+pub const PLACEHOLDER: &str = "__cordon_secret__";
+
+/// A place of a request that a secret can go to. Nowhere else in the request may [`PLACEHOLDER`] stand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum At {
+    /// A header.
+    Header {
+        /// Which.
+        name: Name,
+        /// What stands before the value, such as `Bearer `.
+        prefix: Text<32>,
+    },
+    /// The value of this parameter of the query.
+    Query {
+        /// Which.
+        name: Name,
+    },
+    /// The one segment of the path that [`PLACEHOLDER`] stands in, alone or with other text around it.
+    Segment,
+    /// The value of this field of a JSON object or of a form, which is [`PLACEHOLDER`].
+    Field {
+        /// Which.
+        name: Name,
+    },
+}
+
 /// Where a secret is put.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Which secret.
     pub secret: Name,
-    /// The header it goes into.
-    pub header: Name,
-    /// What stands before the value, such as `Bearer `.
-    pub prefix: Text<32>,
+    /// Where it goes.
+    pub at: At,
+}
+
+impl Placement {
+    /// This secret in a header.
+    #[must_use]
+    pub fn header(secret: &str, name: &str, prefix: &str) -> Self {
+        let at = At::Header { name: Name::clip(name), prefix: Text::clip(prefix) };
+        Self { secret: Name::clip(secret), at }
+    }
+}
+
+/// How a request is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    /// Reads.
+    #[default]
+    Get,
+    /// Reads the head alone.
+    Head,
+    /// Makes, or asks.
+    Post,
+    /// Replaces.
+    Put,
+    /// Changes.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Verb {
+    /// Every one.
+    pub const ALL: [Self; 6] = [Self::Get, Self::Head, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// As HTTP writes it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// What a secret is for. Its use for anything else is refused, and is an alert.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// Hosts it may go to, each exact: `host` or `host:port`; one at least.
+    pub hosts: List<Text<253>, 8>,
+    /// How it may be sent; any if empty.
+    pub verbs: List<Verb, 6>,
+    /// What the path must begin with, whole segments; any if empty.
+    pub paths: List<Text<256>, 8>,
+    /// Where in the request it may stand; any header if empty, and nothing but a header.
+    pub at: List<At, 4>,
+}
+
+/// How long and how often a secret may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Until when, unix ms; with no end if `None`.
+    pub until_ms: Option<u64>,
+    /// How often; without a bound if `None`.
+    pub uses: Option<u64>,
 }
 
 /// A request to send.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// `GET` or `POST`.
-    pub post: bool,
+    /// How it is sent.
+    pub verb: Verb,
     /// `https://host[:port]/path`; `http` only to hosts that the configuration names.
     pub url: Text<2048>,
     /// Headers besides those credproxy sets.
@@ -75,6 +167,9 @@ pub struct Head {
     pub status: u16,
     /// `Retry-After`, seconds.
     pub retry_after: Option<u32>,
+    /// `content-type`, `location` and those that tell of rate limits and of the request's id, where they came and are
+    /// short; secrets are cut out of them as of a body.
+    pub headers: List<Header, 16>,
 }
 
 /// A piece of a reply's body, with every live secret cut out.
@@ -91,14 +186,29 @@ pub struct Chunk {
 pub struct SecretInfo {
     /// Its name.
     pub name: Name,
-    /// The hosts it is bound to.
-    pub hosts: List<Text<253>, 8>,
+    /// What it is for.
+    pub binding: Binding,
+    /// How long and how often it may be used.
+    pub lease: Lease,
+    /// Whether it was revoked: it is used no more, and still looked for in replies.
+    pub revoked: bool,
     /// When it was set, unix ms.
     pub set_ms: u64,
     /// How often it has been used.
     pub uses: u64,
     /// When last, unix ms; 0 if never.
     pub used_ms: u64,
+}
+
+/// The vault as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VaultInfo {
+    /// Where its key comes from.
+    pub key: KeySource,
+    /// Whether it waits for its passphrase.
+    pub locked: bool,
+    /// Whether there is none yet: the first passphrase makes it.
+    pub empty: bool,
 }
 
 /// Why a request was not sent, or a secret not stored.
@@ -151,6 +261,39 @@ pub enum CredError {
         "bad name or host: a name of letters, digits, `.`, `_` and `-`; one to eight hosts, each `host` or `host:port`"
     )]
     BadBinding,
+    /// The vault waits for its passphrase.
+    #[error("the vault is locked; unlock it with `agentctl cred unlock`")]
+    Locked,
+    /// What should open the vault does not.
+    #[error("this is not the vault's passphrase or key")]
+    WrongPassphrase,
+    /// A passphrase that is too short or too long.
+    #[error("a passphrase has 12 to 1,024 bytes")]
+    BadPassphrase,
+    /// The configuration has the vault opened by something else.
+    #[error("the vault is not opened by a passphrase; `[credproxy] key = \"passphrase\"` has it so")]
+    NotByPassphrase,
+    /// The secret was revoked.
+    #[error("the secret was revoked; set it again to use it")]
+    Revoked,
+    /// The secret's time is over.
+    #[error("the secret has expired; set it again to use it")]
+    Expired,
+    /// The secret was used as often as it may be.
+    #[error("the secret was used as often as it may be; set it again to use it")]
+    Spent,
+    /// A binding that is wider than the one that holds.
+    #[error("a binding can only be narrowed; for a wider one give the value again with `agentctl cred set`")]
+    Widens,
+    /// A secret for a field of a body cannot be tried by a request without one.
+    #[error("the secret goes into a body, which a trial has not")]
+    NoTrial,
+    /// The secret's mark stands nowhere, twice, or elsewhere than where the secret goes.
+    #[error("the mark of the secret must stand once in the request, exactly where the secret goes")]
+    Misplaced,
+    /// The server that gives out tokens refused, or what it said cannot be used.
+    #[error("the login has ended or was refused; log in again with `agentctl cred login`")]
+    Login,
 }
 
 /// Bytes at the beginning of a secret by which a text is searched for it; a secret is never shorter.
@@ -188,8 +331,8 @@ pub struct Fingerprints {
     pub version: u64,
     /// The key of the HMAC.
     pub key: [u8; 32],
-    /// One per secret.
-    pub prints: List<Fingerprint, 256>,
+    /// One per secret, and per token of a login.
+    pub prints: List<Fingerprint, 512>,
 }
 
 service! {
@@ -204,11 +347,11 @@ service! {
         /// Lets a reply go; the upstream connection is closed.
         [idempotent, 4, 5]
         async fn close(reply: Reply) -> ();
-        /// Stores a value sealed, behind its [`binding`], to the vault's public key.
+        /// Stores a value sealed, behind its [`binding()`], to credproxy's public key.
         [idempotent, 32, 10]
-        async fn set(name: Name, hosts: List<Text<253>, 8>, sealed: Blob<SECRET_BOUND>) -> Result<(), CredError>;
+        async fn set(name: Name, binding: Binding, lease: Lease, sealed: Blob<SECRET_BOUND>) -> Result<(), CredError>;
         /// Every secret, without its value.
-        [idempotent, 1024, 10]
+        [idempotent, 2048, 10]
         async fn list() -> Result<List<SecretInfo, 256>, CredError>;
         /// Forgets a secret.
         [idempotent, 4, 10]
@@ -216,28 +359,29 @@ service! {
         /// The fingerprints of every secret, once they are of another version than `known`; waits up to 20 s.
         [idempotent, 32, 30]
         async fn fingerprints(known: Option<u64>) -> Fingerprints;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_names_and_lists_of_hosts_have_the_same_binding() {
-        let text = |text: &str| Text::new(text).unwrap();
-        let all = [
-            binding("a", &[]),
-            binding("a", &[text("b")]),
-            binding("ab", &[]),
-            binding("a", &[text("b"), text("c")]),
-            binding("a", &[text("bc")]),
-            binding("", &[text("a"), text("b")]),
-        ];
-        for (index, one) in all.iter().enumerate() {
-            assert!(
-                all.iter().skip(index + 1).all(|other| !other.starts_with(one) && !one.starts_with(other))
-            );
-        }
+        /// Binds a secret to less than it is bound to, and gives it a shorter lease.
+        [idempotent, 16, 10]
+        async fn narrow(name: Name, binding: Binding, lease: Lease) -> Result<(), CredError>;
+        /// Has a secret be used no more.
+        [idempotent, 4, 10]
+        async fn revoke(name: Name) -> Result<(), CredError>;
+        /// The vault as a whole.
+        [idempotent, 4, 10]
+        async fn vault() -> Result<VaultInfo, CredError>;
+        /// Opens the vault with its passphrase, or makes one under it: [`Purpose::Unlock`].
+        [idempotent, 8, 40]
+        async fn unlock(sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError>;
+        /// Puts the vault under another passphrase: [`Purpose::Passphrase`].
+        [idempotent, 8, 40]
+        async fn passphrase(sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError>;
+        /// Seals every secret under a new key of its own, and under a new key of the vault where that is a file.
+        [idempotent, 4, 40]
+        async fn rotate() -> Result<(), CredError>;
+        /// Every secret with its value, sealed to who asks: [`Purpose::Export`].
+        [idempotent, 4352, 40]
+        async fn export(sealed: Blob<PARCEL_BOUND>) -> Result<Blob<EXPORT_BOUND>, CredError>;
+        /// Sends a request without a body with this secret in it; gives the status of the reply and nothing else.
+        [once, 8, 130]
+        async fn try_out(name: Name, verb: Verb, url: Text<2048>) -> Result<u16, CredError>;
     }
 }

@@ -1,6 +1,10 @@
 //! What the gate tells operators, and the owner's policies. What it does for runners is in `runner_gate`.
 
-use crate::model::ModelInfo;
+use crate::api::Caller;
+use crate::model::{
+    BudgetInfo, Embedded, Embedding, GroupBy, ModelError, ModelInfo, ModelName, Piece, Request, StreamId,
+    UsageRow,
+};
 use crate::service::service;
 use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};
@@ -61,6 +65,48 @@ pub enum PolicyError {
     NotDurable,
 }
 
+/// Why a wish of the API was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum RelayError {
+    /// No key of this host, or it was revoked or has ended.
+    #[error("the key is not one of this host, was revoked or has ended")]
+    NoKey,
+    /// The key's scope does not reach this model.
+    #[error("this key may not use this model")]
+    NotInScope,
+    /// The text may not go to a model; the policies are named.
+    #[error("this text may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
+    Policy(List<Name, 16>),
+    /// The scanner found what may not leave; the rules are named.
+    #[error("the scanner keeps this text back ({0})")]
+    Blocked(Text<512>),
+    /// More than this key may ask for at once or within a minute.
+    #[error("too many requests; try again in {retry_s} s")]
+    Busy {
+        /// Seconds after which to try again.
+        retry_s: u32,
+    },
+    /// The model failed.
+    #[error("{0}")]
+    Model(ModelError),
+    /// A process that every effect needs is not there: nothing leaves.
+    #[error("{0} is not there; nothing leaves without it")]
+    Down(Name),
+}
+
+/// How a model answered when it was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// To its first piece, ms.
+    pub first_ms: u32,
+    /// To its end, ms.
+    pub whole_ms: u32,
+    /// Tokens it read and wrote.
+    pub tokens: (u32, u32),
+    /// What it cost, millionths of a US dollar.
+    pub cost_micros: u64,
+}
+
 service! {
     /// The gate's listings and the owner's policies.
     pub trait Gate {
@@ -76,5 +122,34 @@ service! {
         /// Removes one; gives back the version that holds now.
         [idempotent, 4, 20]
         async fn remove_policy(name: Name, by: Name) -> Result<Name, PolicyError>;
+
+        // Gateway's: a model without an agent. It meets the key's scope, scanner, policy, budget and record as a
+        // runner's model call does.
+        /// Begins an answer; `request.payer` is filled in here, whatever it says.
+        [once, 8192, 30]
+        async fn relay(caller: Caller, request: Request) -> Result<StreamId, RelayError>;
+        /// The next pieces, scanned; waits up to 20 s for the first, and may come back empty.
+        [once, 1024, 30]
+        async fn relayed(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError>;
+        /// Ends an answer that nobody waits for.
+        [idempotent, 4, 10]
+        async fn relay_end(stream: StreamId) -> ();
+        /// Vectors of these texts.
+        [once, 2304, 140]
+        async fn relay_embed(caller: Caller, request: Embedding) -> Result<Embedded, RelayError>;
+        /// An estimate of the tokens that a request would read.
+        [idempotent, 8192, 30]
+        async fn relay_count(caller: Caller, request: Request) -> Result<u32, RelayError>;
+
+        // Control's.
+        /// Has a model answer one short question, and says how it did.
+        [once, 4, 150]
+        async fn try_model(model: ModelName, by: Name) -> Result<Tried, RelayError>;
+        /// What was used since `since_ms`.
+        [idempotent, 256, 25]
+        async fn usage(by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, RelayError>;
+        /// Every budget and how it stands.
+        [idempotent, 64, 25]
+        async fn budgets() -> Result<List<BudgetInfo, 64>, RelayError>;
     }
 }

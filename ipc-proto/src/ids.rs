@@ -89,4 +89,6 @@ id! {
     MemoryId,
     /// A question to a person.
     ApprovalId,
+    /// A key of the API.
+    KeyId,
 }

@@ -4,6 +4,7 @@
 //! nothing opens, reads or waits. Limits live in the types and hold while decoding.
 
 mod action;
+pub mod api;
 pub mod approval;
 pub mod audit;
 pub mod bounded;
@@ -32,4 +33,4 @@ pub use service::Method;
 
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;

@@ -70,6 +70,72 @@ pub struct Hit {
     pub score: i32,
 }
 
+/// By what rows are ranked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Manner {
+    /// By words: their stems and their kin, the turns around, who said it and when.
+    #[default]
+    Words,
+    /// By likeness of the whole text.
+    Meaning,
+    /// Both, by reciprocal rank.
+    Fused,
+    /// Both, by weighted scores.
+    Weighted,
+    /// By the full-text index alone, any of the words: what the others are measured against.
+    Plain,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Any text at all.
+    pub words: Text<2048>,
+    /// Tags that a row must have, all of them.
+    pub tags: List<Name, 16>,
+    /// Only rows of this time or later, unix ms.
+    pub since_ms: Option<u64>,
+    /// Only rows of before this time, unix ms.
+    pub until_ms: Option<u64>,
+    /// By what rows are ranked.
+    pub manner: Manner,
+    /// Whether a row that repeats a better one is put behind those that say something else.
+    pub varied: bool,
+    /// At most so many rows.
+    pub limit: u16,
+}
+
+/// Why a row is where it is among what was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// Its place by words, from 1; none if no word led to it.
+    pub by_words: Option<u32>,
+    /// Its place by meaning, from 1; none if that was not asked for.
+    pub by_meaning: Option<u32>,
+    /// What its own words are worth, in thousandths.
+    pub own: i32,
+    /// What the turns around it lend it, in thousandths.
+    pub around: i32,
+    /// Likeness of meaning, in thousandths.
+    pub likeness: i32,
+    /// A tag of it, such as who said it, is in the question.
+    pub named: bool,
+    /// It is about the time that the question names.
+    pub dated: bool,
+    /// It holds what the question asks for: a time, a number or a name.
+    pub answers: bool,
+}
+
+/// A row that was found, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The row.
+    pub hit: Hit,
+    /// Why.
+    pub why: Why,
+}
+
 /// Why memory refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum MemoryError {
@@ -114,5 +180,8 @@ service! {
         /// Forgets a row; one that was forgotten before is forgotten.
         [idempotent, 4, 10]
         async fn delete(scope: Scope, id: MemoryId) -> Result<(), MemoryError>;
+        /// Rows that answer a question best, best first, each with the reason.
+        [idempotent, 10752, 10]
+        async fn find(scope: Scope, question: Question) -> Result<List<Found, HITS>, MemoryError>;
     }
 }

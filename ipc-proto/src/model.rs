@@ -1,14 +1,20 @@
 //! Model answers. It has neither key nor network: requests leave through credproxy, and what comes back is
 //! parsed here and nowhere else. It serves the gate alone.
 
+mod money;
+
+use crate::content::MEDIA_BOUND;
 use crate::ids::CallId;
 use crate::service::service;
 use crate::tool::{ARGS_BOUND, ToolList};
-use crate::{List, Name, Text};
+use crate::{Blob, List, Name, Text};
+pub use money::{BudgetInfo, GroupBy, Payer, Per, UsageRow};
 use serde::{Deserialize, Serialize};
 
-/// A model's name: `provider/model`.
+/// A model's name: `provider/model`; or, without a slash, a task that is routed: `default`, `fast`, `thinking`, `coding`.
 pub type ModelName = Text<128>;
+/// The tasks that can be routed; which of them there are is configured.
+pub const TASKS: [&str; 4] = ["default", "fast", "thinking", "coding"];
 /// Bytes of one message's text.
 pub const MESSAGE_BOUND: usize = 1024 * 1024 + 4096;
 /// Messages in one request.
@@ -74,6 +80,31 @@ pub enum Purpose {
     Plan,
 }
 
+/// An image in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Index of the message that shows it.
+    pub message: u16,
+    /// Its media type, such as `image/png`.
+    pub media: Text<128>,
+    /// The image; nothing is fetched from an address.
+    pub bytes: Blob<MEDIA_BOUND>,
+}
+
+/// Whether tools are to be asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Choice {
+    /// As the model sees fit.
+    #[default]
+    Auto,
+    /// None.
+    Never,
+    /// At least one.
+    Some,
+    /// This one.
+    This(Name),
+}
+
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -89,7 +120,20 @@ pub struct Request {
     pub max_output: u32,
     /// Temperature in thousandths.
     pub temperature: Option<u16>,
+    /// Nucleus in thousandths.
+    pub top_p: Option<u16>,
+    /// Texts at which the answer ends.
+    pub stop: List<Text<256>, 8>,
+    /// Whether tools are to be asked for.
+    pub choice: Choice,
+    /// Images of the conversation, in order of their messages.
+    pub images: List<Image, IMAGES>,
+    /// Whose money it spends.
+    pub payer: Payer,
 }
+
+/// Images in one request; all of them and the text fit in [`REQUEST_BOUND`].
+pub const IMAGES: usize = 16;
 
 /// An answer that is coming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -146,6 +190,15 @@ pub enum Piece {
         /// Which call of the answer.
         index: u16,
     },
+    /// Another model answers than was asked for, or than answered so far; what was said before is void.
+    Failover {
+        /// Which failed, and how.
+        from: ModelName,
+        /// Its error.
+        why: ModelError,
+        /// Which answers now.
+        to: ModelName,
+    },
     /// Tokens so far.
     Usage(Usage),
     /// The end.
@@ -158,7 +211,7 @@ pub enum Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ModelError {
     /// No such model.
-    #[error("LLM_UNKNOWN_MODEL: no such model; `agentctl agent list` shows the valid ones")]
+    #[error("LLM_UNKNOWN_MODEL: no such model; `agentctl model list` shows the valid ones")]
     UnknownModel,
     /// The provider asks to slow down.
     #[error("LLM_RATE_LIMITED: the provider asks to wait {retry_after_s} s")]
@@ -202,6 +255,34 @@ pub enum ModelError {
     /// Too many answers at once.
     #[error("QUEUE_BUSY: too many answers at once")]
     Busy,
+    /// A budget is used up; nothing was sent.
+    #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; it is free again in {again_s} s")]
+    Budget {
+        /// Which.
+        per: Per,
+        /// Seconds until it is free again; 0 if it never is.
+        again_s: u32,
+    },
+    /// The conversation is longer than the model takes.
+    #[error("LLM_CONTEXT_TOO_LONG: the conversation is longer than the model's {context} tokens")]
+    TooLong {
+        /// What it takes.
+        context: u32,
+    },
+    /// It failed too often just now and is left alone for a while.
+    #[error("LLM_UNAVAILABLE: the provider failed too often; it is tried again in {again_s} s")]
+    CoolingDown {
+        /// Seconds until it is tried again.
+        again_s: u32,
+    },
+    /// The ledger cannot be written, so nothing that costs money is sent.
+    #[error("LLM_ERROR: the ledger of what is spent cannot be written")]
+    Ledger,
+    /// Nobody knows what it costs, and a budget holds.
+    #[error(
+        "LLM_UNPRICED: a budget holds, and what this model costs is not known; its prices stand in [provider.NAME.models.MODEL]"
+    )]
+    Unpriced,
 }
 
 /// What is known of a model.
@@ -215,6 +296,38 @@ pub struct ModelInfo {
     pub output: u32,
     /// Whether it can ask for tools.
     pub tools: bool,
+    /// Whether it can see images.
+    pub vision: bool,
+    /// Whether it embeds texts rather than answers.
+    pub embeds: bool,
+    /// Whether its prices are known; if not, they stand as 0 here.
+    pub priced: bool,
+    /// Price of a million tokens read, millionths of a US dollar.
+    pub input_micros: u64,
+    /// Price of a million tokens written, millionths of a US dollar.
+    pub output_micros: u64,
+}
+
+/// Texts to embed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Embedding {
+    /// By which model.
+    pub model: ModelName,
+    /// The texts.
+    pub texts: List<Text<32768>, 64>,
+    /// Most numbers in a vector, where the model can give fewer.
+    pub dimensions: Option<u16>,
+    /// Whose money it spends.
+    pub payer: Payer,
+}
+
+/// Their vectors, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Embedded {
+    /// One vector a text, all of one length.
+    pub vectors: List<List<f32, 4096>, 64>,
+    /// Tokens read.
+    pub input: u32,
 }
 
 service! {
@@ -232,5 +345,17 @@ service! {
         /// The models that can be used.
         [idempotent, 256, 10]
         async fn models() -> List<ModelInfo, 256>;
+        /// Vectors of these texts.
+        [once, 2304, 130]
+        async fn embed(request: Embedding) -> Result<Embedded, ModelError>;
+        /// An estimate of the tokens that a request would read.
+        [idempotent, 8192, 20]
+        async fn count(request: Request) -> Result<u32, ModelError>;
+        /// What was used since `since_ms`, the most expensive first.
+        [idempotent, 256, 20]
+        async fn usage(by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, ModelError>;
+        /// Every budget and how it stands.
+        [idempotent, 64, 20]
+        async fn budgets() -> Result<List<BudgetInfo, 64>, ModelError>;
     }
 }

@@ -1,6 +1,7 @@
 //! Router keeps users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and it
 //! asks agentd for the runner that answers it. It holds no model, no tool and no secret.
 
+use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
 use crate::content::{Content, TEXT_BOUND};
@@ -599,7 +600,7 @@ pub struct AgentInfo {
     /// Its tools.
     pub tools: List<Name, 64>,
     /// Its limits, as they stand in the configuration reference.
-    pub limits: (u32, u32, u32, u32, u32, u32),
+    pub limits: (u32, u32, u32, u32, u32, u32, u32),
 }
 
 /// A workspace, listed.
@@ -772,9 +773,23 @@ pub enum RouterError {
     /// It has begun, or is over.
     #[error("this message is {} already and cannot be taken back; cancel its turn to end it", .0.name())]
     TooLate(MessageState),
+    /// No key of this host, or it was revoked or has ended; or this uid is nobody's.
+    #[error("the key is not one of this host, was revoked or has ended")]
+    NoKey,
+    /// The key's scope does not reach this.
+    #[error("this key may not use this; it may use: {0}")]
+    NotInScope(Text<512>),
+    /// A key of this name is in use, or there are as many as there may be.
+    #[error("a key of this name is in use, or there are {KEYS} keys already")]
+    KeyExists,
     /// It is no dead letter.
     #[error("this message is {}: only what failed or is quarantined can be put into the queue again", .0.name())]
     NotDead(MessageState),
+    /// The key's name is not printable or is kept for who has no key, or it would have ended before it was made.
+    #[error(
+        "no such key can be: its name is 1 to 48 letters, digits, `-`, `_`, `.` and `@` and not `peer`, and it ends later than now"
+    )]
+    BadKey,
 }
 
 service! {
@@ -806,7 +821,39 @@ service! {
         [idempotent, 4, 30]
         async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
 
+        // Gateway's: what a client of the API may do is known from what it presented, never from what gateway says.
+        /// Who presented this. Gate asks it as well.
+        [idempotent, 32, 10]
+        async fn holder(caller: Caller) -> Result<Holder, RouterError>;
+        /// Accepts a message of a client of the API. User, channel and workspace are filled in here, whatever the submission
+        /// says; its session is one of this client's own, named `api:NAME:` and what the submission calls it; its agent,
+        /// `default` if it names none, must be one of the key's.
+        [idempotent, 8192, 15]
+        async fn api_submit(caller: Caller, submission: Submission) -> Result<Accepted, RouterError>;
+        /// Events of a turn of this client, as `follow` gives them.
+        [idempotent, 2560, 30]
+        async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
+        /// Cancels a turn of this client.
+        [idempotent, 4, 10]
+        async fn api_cancel(caller: Caller, turn: TurnId) -> Result<(), RouterError>;
+        /// Named events after `after` of this client's own sessions; of the whole host for an owner who is known by uid.
+        [idempotent, 256, 30]
+        async fn api_events(caller: Caller, after: u64, wait_ms: u32) -> Result<List<NamedEvent, 256>, RouterError>;
+        /// The queue in numbers, for `/metrics`: the whole host's for the owner's keys, and no names with them.
+        [idempotent, 16, 10]
+        async fn api_queue(caller: Caller) -> Result<QueueInfo, RouterError>;
+
         // Control's.
+        /// Keeps a key, by what its client will present.
+        [idempotent, 32, 15]
+        async fn create_key(user: UserId, by: Name, name: Name, scope: KeyScope, presented: Presented)
+            -> Result<KeyInfo, RouterError>;
+        /// Keys, newest first, revoked ones included; of one user or of all.
+        [idempotent, 2048, 10]
+        async fn keys(user: Option<UserId>) -> Result<List<KeyInfo, KEYS>, RouterError>;
+        /// Revokes a key.
+        [idempotent, 4, 15]
+        async fn revoke_key(user: Option<UserId>, by: Name, name: Name) -> Result<(), RouterError>;
         /// Approvals that wait, oldest first; with `all` also the last 256 that were answered.
         [idempotent, 512, 10]
         async fn approvals(user: Option<UserId>, all: bool) -> Result<List<ApprovalInfo, 256>, RouterError>;

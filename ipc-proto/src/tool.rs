@@ -16,10 +16,10 @@ pub const TOOLS: usize = 64;
 pub struct ToolSpec {
     /// Its name.
     pub name: Name,
-    /// What it does, for the model.
-    pub description: Text<2048>,
+    /// What it does, for the model. Coding agents that come by the API describe theirs on several pages.
+    pub description: Text<32768>,
     /// JSON Schema of its arguments.
-    pub schema: Text<8192>,
+    pub schema: Text<65536>,
     /// Whether it runs inside the jail; the gate runs the others.
     pub in_jail: bool,
 }

@@ -12,7 +12,8 @@ usage: agentd run [--config FILE] [--state-dir DIR] [--runtime-dir DIR]
        agentd check [--config FILE] [--state-dir DIR]
        agentd --help | --version
 
-run     start the host and stay in the foreground; the control socket is DIR/control.sock in the runtime directory
+run     start the host and stay in the foreground; DIR/control.sock and DIR/gateway.sock in the runtime directory are
+        the sockets of agentctl and of the API
 check   say whether this program would run the configuration and the state that are there, and what it would migrate;
         nothing is started and nothing is changed
 

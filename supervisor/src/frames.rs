@@ -2,7 +2,7 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{freeze, proof, start, stop, tell, twins, violations};
+use crate::{freeze, proof, start, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -38,6 +38,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Beat, _) => beat(host, from, frame),
         (Kind::Failing, _) => failing(host, from, frame),
         (Kind::Listening, _) => violations::listen(host, from, descriptors),
+        (Kind::Locked, Name::Credproxy) => vault::say(host, frame),
         (Kind::Recorded, Name::Control) => host.violations.recorded(frame.words[0]),
         (Kind::Launch, Name::Router) => proof::launch(host, frame),
         (Kind::Kill, Name::Router | Name::Gate) => kill(host, frame.id(0)),

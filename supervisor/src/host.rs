@@ -6,6 +6,7 @@ use crate::disk::Disk;
 use crate::exit::{self, Fault};
 use crate::freeze::Frozen;
 use crate::limits::Holding;
+use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::notify::Notify;
 use crate::places::{self, Places};
@@ -14,6 +15,7 @@ use crate::proof::{self, Proof};
 use crate::restart::History;
 use crate::runners::Runners;
 use crate::twins::{self, Twins};
+use crate::vault::Vault;
 use crate::violations::Violations;
 use crate::warm::Pool;
 use crate::watch::Watch;
@@ -46,10 +48,11 @@ pub(crate) struct Host {
     pub(crate) workspaces: Workspaces,
     pub(crate) logs: Logs,
     pub(crate) disk: Disk,
+    pub(crate) vault: Vault,
     /// How far every process's wall clock is off the machine's, ms; 0 but in tests.
     pub(crate) clock_ms: i64,
     pub(crate) notify: Notify,
-    pub(crate) listener: OwnedFd,
+    pub(crate) listeners: Listeners,
     pub(crate) signals: SignalFd,
     pub(crate) null: OwnedFd,
     pub(crate) runner_program: OwnedFd,
@@ -131,7 +134,7 @@ pub(crate) const fn name_of(mode: Mode) -> &'static str {
     }
 }
 
-/// Everything in order: configuration, mode, folders, lock, programs, listener.
+/// Everything in order: configuration, mode, folders, lock, programs, listeners.
 fn make(options: &Options) -> Result<Host, Fault> {
     let kernel = |what| move |cause: std::io::Error| Fault::Kernel(what, cause);
     let configuration = configure::read(options)?;
@@ -167,9 +170,10 @@ fn make(options: &Options) -> Result<Host, Fault> {
         workspaces: Workspaces::default(),
         logs: Logs::new(log_folder, rotate, ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
+        vault: Vault::new(),
         clock_ms: 0,
         notify: Notify::from_environment(),
-        listener: places::listener(&places.runtime, own_uid == 0)?,
+        listeners: Listeners::make(&places.runtime, &configuration.settings, own_uid == 0)?,
         signals: signals().map_err(kernel("cannot take signals"))?,
         null: null().map_err(kernel("cannot open /dev/null"))?,
         runner_program: places::program(Name::Runner.name())?,

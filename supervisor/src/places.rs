@@ -1,4 +1,4 @@
-//! Directories, the lock and the listener: made once, with the owners that the mode gives.
+//! Directories and the lock: made once, with the owners that the mode gives.
 
 use crate::args::Options;
 use crate::exit::Fault;
@@ -8,7 +8,6 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// Where a host lives.
@@ -88,22 +87,6 @@ pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
         .map_err(at("cannot open", &path))?;
     nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusiveNonblock)
         .map_err(|_| Fault::Locked(state.display().to_string()))
-}
-
-/// Makes the control socket. Everybody may connect in system mode: who they are is known from the kernel.
-pub(crate) fn listener(runtime: &Path, everybody: bool) -> Result<OwnedFd, Fault> {
-    let path = runtime.join("control.sock");
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(at("cannot replace", &path)(error));
-        }
-        _ => {}
-    }
-    let listener = UnixListener::bind(&path).map_err(at("cannot listen on", &path))?;
-    let mode = if everybody { 0o666 } else { 0o600 };
-    fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", &path))?;
-    listener.set_nonblocking(true).map_err(at("cannot listen on", &path))?;
-    Ok(listener.into())
 }
 
 /// Opens a folder for a child to begin in, or to be mounted.

@@ -1,4 +1,4 @@
-//! Starting one process: jail, start frame, edges, listener.
+//! Starting one process: jail, start frame, edges, listeners.
 
 use crate::edges;
 use crate::exit::Fault;
@@ -19,13 +19,15 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     let (life, section) = launch(host, name).map_err(|cause| failed(cause.clone()))?;
     let armed = host.options.fault.filter(|(process, _)| *process == name).map_or(0, |(_, point)| point);
     let (mode, off, recording) = (host.mode as u64, clock::word(host.clock_ms), u64::from(host.records()));
+    let (flags, handed) = if name == Name::Credproxy { host.vault.handed() } else { (0, Vec::new()) };
     let Some(process) = host.process_mut(name) else { return Ok(()) };
     process.generation += 1;
     process.state = ProcessState::Starting;
     process.due = None;
     process.life = Some(life);
     let armed = if process.generation == 1 { armed } else { 0 };
-    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off, recording]), &[section.as_fd()]);
+    let descriptors: Vec<_> = std::iter::once(&section).chain(&handed).map(AsFd::as_fd).collect();
+    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off, recording, flags]), &descriptors);
     edges::plumb(host, name).map_err(|cause| failed(cause.to_string()))?;
     hand_over(host, name);
     if name == Name::Control {
@@ -71,15 +73,13 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
     Ok((life, section))
 }
 
-/// What only some processes get: control its listener and the state of everything, router the live runners.
+/// What only some processes get: their listeners, control the state of everything, router the live runners.
 fn hand_over(host: &Host, name: Name) {
     let Some(process) = host.process(name) else { return };
     disk::tell(host, name);
+    host.listeners.hand_over(process);
     match name {
-        Name::Control => {
-            process.tell(Frame::new(Kind::Listener, Name::Control), &[host.listener.as_fd()]);
-            tell::everything(host);
-        }
+        Name::Control => tell::everything(host),
         Name::Router => {
             for turn in host.runners.turns() {
                 let words = manifest::command::id_words(turn);

@@ -45,7 +45,8 @@ fn tell_host(host: &Host) {
         let pid = u64::from(std::process::id());
         let holder = host.limits.holder() as u64;
         let words = [host.state as u64, host.mode as u64, host.began_ms, pid, now_ms(), holder];
-        let words: Vec<u64> = words.into_iter().chain(host.proof.words()).collect();
+        let words = words.into_iter().chain(host.proof.words());
+        let words: Vec<u64> = words.chain([u64::from(host.vault.locked)]).collect();
         control.tell(Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
     }
 }
@@ -54,10 +55,13 @@ fn state_of(host: &Host) -> HostState {
     let all_ready = host.processes.iter().all(|process| process.state == ProcessState::Ready);
     match host.state {
         HostState::Stopping => HostState::Stopping,
-        // A host that begins on a disk that is low has begun: whoever waits for that is told so, and then the rest.
+        // A host that begins on a disk that is low, or with a vault that is locked, has begun: whoever waits for that is
+        // told so, and then the rest.
         HostState::Starting if all_ready => HostState::Ready,
         HostState::Starting => HostState::Starting,
-        _ if all_ready && !host.disk.room.low && !host.proof.failed() => HostState::Ready,
+        _ if all_ready && !host.disk.room.low && !host.proof.failed() && !host.vault.locked => {
+            HostState::Ready
+        }
         _ => HostState::Degraded,
     }
 }
@@ -71,6 +75,9 @@ fn tell_systemd(host: &Host) {
             let room = host.disk.room;
             if room.low {
                 why.push(format!("disk: {} MiB free, {} are kept", room.free_mib, room.kept_mib));
+            }
+            if host.vault.locked {
+                why.push("vault locked".to_owned());
             }
             if host.proof.failed() {
                 why.push("self-check failed, no runner is served".to_owned());

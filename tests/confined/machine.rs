@@ -85,6 +85,11 @@ impl Machine {
         fs::write(path, text).unwrap();
     }
 
+    /// Puts the tests of the supervisor's own crate into it, as they were built last, as `/agentd-tests`.
+    pub(crate) fn supervisors_tests(&self) {
+        fs::copy(supervisors_tests(), self.root.path().join("agentd-tests")).unwrap();
+    }
+
     /// Packs the built programs as `version`, and puts the package into it as `/VERSION.deb`.
     pub(crate) fn package(&self, version: &str) {
         let file = self.root.path().join(format!("{version}.deb"));
@@ -142,6 +147,22 @@ impl Machine {
         assert!(rows.contains_key("end"), "the script did not come to its end\n{log}");
         Found { rows, log }
     }
+}
+
+/// The newest program of the tests of agentd's crate. The program itself lies beside them under the same name, and is
+/// the same file as the one that is run.
+fn supervisors_tests() -> PathBuf {
+    use std::os::unix::fs::MetadataExt as _;
+    let programs = tests::programs();
+    let program = fs::metadata(programs.join("agentd")).unwrap().ino();
+    let built = fs::read_dir(programs.join("deps")).unwrap().map(|entry| entry.unwrap().path());
+    let named = built.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_prefix("agentd-").is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    });
+    let others = named.filter(|path| fs::metadata(path).unwrap().ino() != program);
+    let newest = others.max_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    newest.expect("the tests of agentd's crate are not built: `make build`")
 }
 
 /// Ends what is left of a machine: a container ends with all that is in it at the second word, user-mode Linux by force.

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 static BOOT: LazyLock<Found> = LazyLock::new(|| {
     let machine = Machine::new();
     machine.package("1.0");
+    machine.supervisors_tests();
     machine.boot(Kernel::UserMode, include_str!("old_kernel.sh"))
 });
 
@@ -31,4 +32,10 @@ fn the_unit_refuses_once_and_the_journal_and_the_doctor_say_why() {
 fn the_unit_leaves_its_own_control_groups_to_be_made_and_limited_and_no_other() {
     BOOT.is("kind", "cgroup2fs");
     BOOT.is("groups", "own limits ");
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn control_groups_that_are_delegated_hold_a_jail_to_its_limits() {
+    BOOT.says("limits", &["the_kernel_holds_a_jail_to_its_memory", "1 passed; 0 failed"]);
 }

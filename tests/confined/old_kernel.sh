@@ -29,3 +29,6 @@ GROUPS
 systemctl daemon-reload; systemctl reset-failed cordon; systemctl restart cordon
 row kind "$(stat -f -c %T /sys/fs/cgroup)"
 row groups "$(tr '\n' ' ' </var/lib/cordon/own)"
+
+# What agentd does with groups that are its own to divide.
+row limits "$(systemd-run --quiet --wait --pipe -p Delegate=yes /agentd-tests --ignored the_kernel_holds 2>&1 | tr '\n' ' ')"

@@ -101,13 +101,14 @@ fn with_its_secrets_a_restored_host_goes_on_with_the_same_record_and_the_same_va
         assert_eq!(fs::read(host.state().join(name)).unwrap(), there, "{name}");
     };
     same("audit/key");
-    same("credproxy/public.key");
     let other = Setup::default().state(&place.at("state")).start();
     let _ = other.chat("s", "echo: after");
     let origin = |host: &Host| host.json(&["audit", "stats"])["origin"].clone();
     assert_eq!(origin(&other), origin(&host));
     assert_eq!(other.json(&["audit", "verify"])["ok"], true);
-    same("credproxy/public.key");
+    for name in ["credproxy/vault", "credproxy/vault.key", "credproxy/vault.id"] {
+        same(name);
+    }
 }
 
 #[test]

@@ -4,8 +4,16 @@
 mod approvals;
 mod backup;
 mod events;
+mod finding;
+mod gateway;
+mod keys;
+mod models;
 mod operations;
+mod providers;
 mod queue;
 mod sandbox;
+mod services;
+mod spending;
 mod turns;
+mod vault;
 mod witness;

@@ -14,6 +14,8 @@ use manifest::Process;
 use std::io;
 use std::time::{Duration, Instant};
 use tests::Host;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
 
 /// Kills of each process.
 const ROUNDS: usize = 10;
@@ -24,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// How long one may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What is killed, and what is asked for then.
-const VICTIMS: [(Process, &str); 10] = [
+const VICTIMS: [(Process, &str); 11] = [
     (Process::Audit, "control reads the record"),
     (Process::Dialer, "a turn whose model is dialled for"),
     (Process::Credproxy, "control lists secrets"),
@@ -34,6 +36,7 @@ const VICTIMS: [(Process, &str); 10] = [
     (Process::Model, "gate asks for the models"),
     (Process::Router, "control lists sessions"),
     (Process::Gate, "control asks for the models"),
+    (Process::Gateway, "a client asks whether it serves"),
     (Process::Control, "a new connection asks who it is"),
 ];
 
@@ -80,6 +83,7 @@ async fn kill(host: &Host, victim: Process, fetch: &str) -> io::Result<Duration>
     let took = loop {
         let answer = match victim {
             Process::Control => again(host, &mut person).await,
+            Process::Gateway => served(host).await,
             _ => asked(&person, victim, fetch).await,
         };
         match answer {
@@ -102,6 +106,14 @@ async fn pid(person: &Person, of: Process) -> io::Result<i32> {
 async fn again(host: &Host, person: &mut Person) -> io::Result<()> {
     *person = Person::connect(&host.socket()).await?;
     asked(person, Process::Control, "").await
+}
+
+async fn served(host: &Host) -> io::Result<()> {
+    let mut stream = UnixStream::connect(host.gateway()).await?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 /// Asks for something that this process has to do with.
@@ -142,6 +154,6 @@ async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()>
             let answer = person.say("dialled", Some(provider::AGENT), "good morning").await?;
             if answer.contains(provider::WORD) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
         }
-        Process::Agentd | Process::Runner => Ok(()),
+        Process::Agentd | Process::Gateway | Process::Runner => Ok(()),
     }
 }

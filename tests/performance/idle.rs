@@ -43,6 +43,13 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     Ok([sum, beside].into_iter().chain(each).collect())
 }
 
+/// The sum of PSS of a host and all its processes, MiB.
+pub(crate) fn weight_of(agentd: i32) -> io::Result<f64> {
+    let pids = [agentd.unsigned_abs()].into_iter().chain(children(agentd)?);
+    // A runner may have ended meanwhile.
+    Ok(pids.filter_map(|pid| weigh(pid).ok()).map(|weight| weight.pss).sum())
+}
+
 fn children(pid: i32) -> io::Result<Vec<u32>> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     Ok(text.split_whitespace().filter_map(|word| word.parse().ok()).collect())

@@ -5,13 +5,17 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
 mod call;
+mod client;
 mod figure;
+mod finding;
 mod floors;
+mod gateway;
 mod healing;
 mod idle;
 mod jailed;
 mod judging;
 mod launch;
+mod litellm;
 mod machine;
 mod person;
 mod provider;
@@ -42,6 +46,8 @@ const SETS: &[Set] = &[
     ("queued", queued::measure),
     ("turn", turn::measure),
     ("healing", healing::measure),
+    ("finding", finding::measure),
+    ("gateway", gateway::measure),
 ];
 
 fn main() -> ExitCode {

@@ -27,6 +27,7 @@ const POINTS: &[&str] = &[
     "gate:gate.result.kept",
     "gate:gate.finish.recorded",
     "model:model.start.taken",
+    "model:model.answer.begun",
     "model:model.next.given",
     "memory:memory.write.recorded",
     "memory:memory.write.stored",

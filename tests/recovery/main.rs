@@ -10,4 +10,5 @@ mod fault_points;
 mod halting;
 mod kill_each;
 mod poison;
+mod vault;
 mod warm;

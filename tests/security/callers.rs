@@ -87,6 +87,7 @@ laws! {
     model_may_call_what_the_table_says_and_nothing_else: Model;
     router_may_call_what_the_table_says_and_nothing_else: Router;
     gate_may_call_what_the_table_says_and_nothing_else: Gate;
+    gateway_may_call_what_the_table_says_and_nothing_else: Gateway;
     control_may_call_what_the_table_says_and_nothing_else: Control;
 }
 

@@ -97,6 +97,11 @@ fn a_hostile_web_costs_itself_its_edges_and_nobody_else_anything() {
 }
 
 #[test]
+fn a_hostile_gateway_costs_itself_its_edges_and_nobody_else_anything() {
+    law(Process::Gateway);
+}
+
+#[test]
 fn a_hostile_credproxy_costs_itself_its_edges_and_nobody_else_anything() {
     // Secrets are credproxy's own; everything else is served.
     let probed = attacked(Process::Credproxy, "attack", &["garbage"]);

@@ -83,6 +83,7 @@ fn people(host: &Host) {
     let (policy, note) = (file.display().to_string(), host.dir().join("note"));
     fs::write(&note, "forty-two\n").unwrap();
     secret(host);
+    let _ = host.get("/v1/models");
     for words in [
         &["memory", "add", "a fact"][..],
         &["memory", "search", "fact"],

@@ -9,7 +9,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use tests::{Host, Setup};
@@ -86,29 +85,27 @@ fn reply(key: &str) -> String {
     format!("{head}x-your-key: {key}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A host whose model sends the planted secret to the upstream, once.
+/// A host whose model sends the planted secret to the upstream, once, and whose agent calls a service there with it,
+/// once.
 fn planted() -> Host {
     let (port, keys) = upstream();
     let config = format!(
         "[agent.default]\nmodel = \"local/m\"\n[provider.local]\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
          secret = \"planted\"\n[provider.local.models.m]\n[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n\
-         [log]\nlevel = \"trace\"\n"
+         [agent.helper]\nmodel = \"offline/hijackable\"\n[service.box]\nbase_url = \"http://127.0.0.1:{port}\"\n\
+         secret = \"planted\"\nagents = [\"helper\"]\n[log]\nlevel = \"trace\"\n"
     );
     let host = Setup::default().config(&config).start();
-    set(&host, &format!("127.0.0.1:{port}"));
+    host.keep("planted", SECRET, &["--host", &format!("127.0.0.1:{port}")]);
     let value = host.ask(&["chat", "--session", "s", "-m", "what is my key?"]);
     assert_eq!(keys.recv_timeout(std::time::Duration::from_secs(60)).unwrap(), format!("Bearer {SECRET}"));
     assert!(!holds(value.to_string().as_bytes(), &needles()), "{value}");
+    let order = r#"echo: look !!CALL http_call {"service":"box","path":"/"}!!"#;
+    let value = host.ask(&["chat", "--agent", "helper", "--session", "box", "-m", order]);
+    assert_eq!(keys.recv_timeout(std::time::Duration::from_secs(60)).unwrap(), format!("Bearer {SECRET}"));
+    assert!(!holds(value.to_string().as_bytes(), &needles()), "{value}");
+    assert!(value.to_string().contains("your key is"), "{value}");
     host
-}
-
-/// `cred set`, with the value on standard input.
-fn set(host: &Host, bound: &str) {
-    let mut command = host.command(&["cred", "set", "planted", "--host", bound, "--json"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(SECRET.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), host.log());
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -127,6 +124,7 @@ fn a_planted_secret_is_in_no_file_no_log_and_no_answer() {
     for words in [
         &["cred", "list"][..],
         &["session", "show", "s"],
+        &["session", "show", "box"],
         &["audit", "tail"],
         &["message", "list"],
         &["status"],

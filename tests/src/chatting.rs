@@ -3,6 +3,7 @@
 use crate::Host;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 
@@ -77,6 +78,29 @@ impl Host {
         let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
         fs::write(&path, lines.join("\n")).expect("the script");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("its mode");
+    }
+
+    /// Keeps a secret, with these further words to `cred set`.
+    pub fn keep(&self, name: &str, value: &str, words: &[&str]) {
+        let stored = self.ask_with(&[&["cred", "set", name], words].concat(), value);
+        assert_eq!(stored["ok"], true, "{stored}\n{}", self.log());
+    }
+
+    /// Runs `agentctl … --json` with this on its standard input, whatever it comes to.
+    ///
+    /// # Panics
+    /// It gives no document.
+    #[must_use]
+    pub fn ask_with(&self, words: &[&str], input: &str) -> Value {
+        let mut command = self.command(words);
+        let mut child =
+            command.arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+        // A command that needs no input may be over before it is all written.
+        drop(child.stdin.take().expect("its input").write_all(input.as_bytes()));
+        let output = child.wait_with_output().expect("its end");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("agentctl {words:?} --json: {error}: {output:?}\n{}", self.log());
+        })
     }
 
     /// The entries of the record that are of this action.

@@ -9,9 +9,11 @@
 )]
 #![expect(clippy::disallowed_methods, reason = "tests start the real programs")]
 
+mod api;
 mod chatting;
 mod upstream;
 
+pub use api::{connect, free_port, get_over_tcp};
 pub use chatting::{Chatting, text};
 pub use upstream::Upstream;
 

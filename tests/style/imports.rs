@@ -27,13 +27,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("upstream", &["ipc-proto"]),
     ("migration", &[]),
     ("dialer", &["address", "ipc-proto", "kit", "manifest"]),
-    ("credproxy", &["ipc-proto", "kit", "manifest", "upstream"]),
+    ("credproxy", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("scanner", ACTOR),
-    ("memory", STORING),
+    ("finding", &[]),
+    ("memory", &["finding", "ipc-proto", "kit", "manifest", "migration"]),
     ("web", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
-    ("model", ACTOR),
+    ("dialect", &["ipc-proto"]),
+    ("model", &["dialect", "ipc-proto", "kit", "manifest", "migration"]),
     ("router", STORING),
     ("gate", &["address", "ipc-proto", "kit", "manifest", "policy", "provenance", "toolset"]),
+    ("gateway", ACTOR),
     ("control", CONTROL),
     ("runner", &["confine", "ipc-proto", "manifest", "toolset", "wire"]),
     ("agentctl", &["ipc-proto", "manifest", "wire"]),
@@ -68,18 +71,10 @@ const NEVER_IN_AGENTD: &[&str] = &[
 
 /// Packages that few may link, and who.
 const ONLY: &[(&[&str], &[&str])] = &[
+    (&["hyper", "hyper-util", "http"], &["credproxy", "upstream", "web", "gateway"]),
+    (&["axum"], &["gateway"]),
     (
-        &[
-            "hyper",
-            "hyper-util",
-            "http",
-            "rustls",
-            "tokio-rustls",
-            "webpki-roots",
-            "reqwest",
-            "ureq",
-            "native-tls",
-        ],
+        &["rustls", "tokio-rustls", "webpki-roots", "reqwest", "ureq", "native-tls"],
         &["credproxy", "upstream", "web"],
     ),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
@@ -104,11 +99,14 @@ const ONLY: &[(&[&str], &[&str])] = &[
             "model",
             "router",
             "gate",
+            "gateway",
             "control",
         ],
     ),
     (&["clap", "rustyline"], &["agentctl"]),
     (&["toml"], &["agentd-config"]),
+    // Setup changes a configuration line by line; what it means is read by agentd-config alone.
+    (&["toml_edit"], &["agentctl"]),
 ];
 
 /// The resolved packages.

@@ -27,7 +27,7 @@ fn rules(config: &config::Alerts) -> [Rule; 5] {
     [
         Rule {
             name: "auth failures",
-            counts: |event| event.action == Action::OperatorRefused,
+            counts: is_auth_failure,
             key: |event| text(event.reason.as_ref()),
             bounds: config.auth_failures,
         },
@@ -62,10 +62,16 @@ fn text(value: Option<&impl ToString>) -> String {
     value.map_or_else(String::new, ToString::to_string)
 }
 
-/// A tool that would reach the web was refused, or a secret was asked for a host that it is not bound to.
+/// An operator, a client of the API or a passphrase of the vault was refused.
+const fn is_auth_failure(event: &Event) -> bool {
+    matches!(event.action, Action::OperatorRefused | Action::ApiRefused | Action::VaultUnlockFailed)
+}
+
+/// A tool that would reach the web or a service was refused, or a secret was asked for a host that it is not bound to.
 fn is_network_refusal(event: &Event) -> bool {
-    let web = event.subject.as_ref().is_some_and(|subject| subject.starts_with("web_"));
-    let tool = matches!(event.action, Action::ToolDecided | Action::ToolEnded) && web;
+    let reaches = |tool: &str| tool.starts_with("web_") || matches!(tool, "http_call" | "oauth_call");
+    let outward = event.subject.as_ref().is_some_and(|subject| reaches(subject));
+    let tool = matches!(event.action, Action::ToolDecided | Action::ToolEnded) && outward;
     event.result == Result3::Blocked && (tool || event.action == Action::SecretMisdirected)
 }
 
@@ -198,12 +204,22 @@ mod tests {
     }
 
     #[test]
+    fn wrong_passphrases_of_the_vault_are_failures_too() {
+        let mut alerts = alerts();
+        let wrong = || Event::new(Action::VaultUnlockFailed, Result3::Blocked).because("unlock");
+        let raised: Vec<_> = (0..5).filter_map(|n| see(&mut alerts, n, wrong())).collect();
+        assert_eq!(raised.len(), 1);
+        assert_eq!(raised[0].subject.as_ref().unwrap().as_str(), "auth failures: unlock");
+    }
+
+    #[test]
     fn refusals_of_the_web_count_and_other_tools_do_not() {
         let mut alerts = alerts();
         let blocked = |tool: &str| Event::new(Action::ToolDecided, Result3::Blocked).about(tool);
         assert!((0..30).all(|n| see(&mut alerts, n, blocked("bash")).is_none()));
-        let raised = (0..10).filter_map(|n| see(&mut alerts, n, blocked("web_fetch"))).count();
-        assert_eq!(raised, 1);
+        for tool in ["web_fetch", "http_call"] {
+            assert_eq!((0..10).filter_map(|n| see(&mut alerts, n, blocked(tool))).count(), 1, "{tool}");
+        }
     }
 
     #[test]

@@ -9,8 +9,6 @@ mod shares;
 
 use crate::desk::Desk;
 use shares::Shares;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
@@ -34,23 +32,14 @@ pub(crate) struct Door {
 }
 
 /// Takes connections on this listener from now on.
-pub(crate) fn open(desk: &Rc<Desk>, listener: OwnedFd) {
+pub(crate) fn open(desk: &Rc<Desk>, listener: UnixListener) {
     let owner = desk.config.owner_uid;
     let door = Rc::new(Door {
         desk: Rc::clone(desk),
         seats: Shares::new(owner, SEATS_EACH, SEATS_OTHERS),
         room: Shares::new(owner, ROOM_EACH, ROOM_OTHERS),
     });
-    match as_listener(listener) {
-        Ok(listener) => drop(tokio::task::spawn_local(accept(door, listener))),
-        Err(error) => tracing::error!(%error, "the listener cannot be used"),
-    }
-}
-
-fn as_listener(listener: OwnedFd) -> io::Result<UnixListener> {
-    let listener = std::os::unix::net::UnixListener::from(listener);
-    listener.set_nonblocking(true)?;
-    UnixListener::from_std(listener)
+    drop(tokio::task::spawn_local(accept(door, listener)));
 }
 
 async fn accept(door: Rc<Door>, listener: UnixListener) {

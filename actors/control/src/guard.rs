@@ -100,7 +100,8 @@ refusals! {
     Models Workspaces RemoveWorkspace MemoryAdd MemorySearch MemoryShow MemoryList MemoryDelete AuditTail
     AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
     AuditWitness CredSet CredList CredRemove Approvals Approval Answer Grants Revoke Call Policies SetPolicy
-    RemovePolicy
+    RemovePolicy KeyCreate KeyList KeyRevoke MemoryFind ModelTest ModelUsage ModelBudgets CredBind CredRevoke
+    CredVault CredUnlock CredPassphrase CredRotate CredExport CredTest
 }
 
 #[cfg(test)]
@@ -167,6 +168,17 @@ mod tests {
             "policies",
             "set_policy",
             "remove_policy",
+            "model_test",
+            "model_usage",
+            "model_budgets",
+            "cred_bind",
+            "cred_revoke",
+            "cred_vault",
+            "cred_unlock",
+            "cred_passphrase",
+            "cred_rotate",
+            "cred_export",
+            "cred_test",
         ];
         assert_eq!(beyond, owners);
     }

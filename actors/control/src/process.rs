@@ -7,7 +7,6 @@ use ipc_proto::config;
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
 use manifest::command::{Frame, Kind, Room};
-use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -15,7 +14,6 @@ use std::rc::Rc;
 /// The process.
 pub(crate) struct Controller {
     desk: Rc<Desk>,
-    listener: RefCell<Option<OwnedFd>>,
 }
 
 impl Actor for Controller {
@@ -28,20 +26,17 @@ impl Actor for Controller {
     }
 
     async fn start((config, logs): Self::Opened, host: Host) -> Self {
-        Self { desk: Rc::new(Desk::new(host, config, logs)), listener: RefCell::default() }
+        let desk = Rc::new(Desk::new(host, config, logs));
+        drop(tokio::task::spawn_local(open(Rc::clone(&desk))));
+        Self { desk }
     }
 
     /// No process of the table calls this one.
     async fn serve(&self, _: Edge) {}
 
-    fn notice(&self, frame: Frame, descriptors: Vec<OwnedFd>) {
+    fn notice(&self, frame: Frame, _: Vec<OwnedFd>) {
         match frame.kind {
-            Kind::Listener => drop(self.listener.replace(descriptors.into_iter().next())),
-            // Everything that is has been told: who comes in now is not told of a host without processes.
-            Kind::Plumbed => match self.listener.take() {
-                Some(listener) => door::open(&self.desk, listener),
-                None => tracing::error!("agentd handed over no listener"),
-            },
+            Kind::Plumbed => {}
             Kind::ProcessState | Kind::HostState => self.desk.board.borrow_mut().take(&frame),
             Kind::Done => self.desk.agentd.done(&frame),
             Kind::Disk => disk::hear(&self.desk, Room::of(&frame).unwrap_or_default()),
@@ -49,5 +44,13 @@ impl Actor for Controller {
             Kind::Probed => self.desk.agentd.probed(&frame),
             _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
         }
+    }
+}
+
+/// Takes people in once everything that is has been told: nobody is told of a host without processes.
+async fn open(desk: Rc<Desk>) {
+    match desk.host.listeners().await {
+        Ok(listeners) => door::open(&desk, listeners.unix),
+        Err(fault) => tracing::error!(%fault, "nobody can be taken in"),
     }
 }

@@ -3,7 +3,9 @@
 mod approvals;
 mod creds;
 mod freeze;
+mod keys;
 mod memory;
+mod models;
 mod operations;
 mod people;
 mod policies;
@@ -13,16 +15,19 @@ mod records;
 mod sessions;
 
 use crate::caller::Caller;
+use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk, Probed};
-use ipc_proto::credproxy::SecretInfo;
-use ipc_proto::gate::{POLICY_BOUND, PolicySet};
+use ipc_proto::credproxy::{
+    Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
+};
+use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{Area, Hit, Row};
-use ipc_proto::model::ModelInfo;
+use ipc_proto::memory::{Area, Found, Hit, Question, Row};
+use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
     SessionInfo, SessionName, SessionView, Stopped, UserInfo, WorkspaceInfo,
@@ -196,6 +201,10 @@ impl Control for Caller {
         self.search_memory(area, words, limit).await
     }
 
+    async fn memory_find(self, _: Context, area: Area, question: Question) -> Answer<List<Found, 100>> {
+        self.find_memory(area, question).await
+    }
+
     async fn memory_show(self, _: Context, area: Area, id: MemoryId) -> Answer<Row> {
         self.show_memory(area, id).await
     }
@@ -252,10 +261,11 @@ impl Control for Caller {
         self,
         _: Context,
         name: Name,
-        hosts: List<Text<253>, 8>,
-        sealed: Blob<16384>,
+        binding: Binding,
+        lease: Lease,
+        sealed: Blob<SECRET_BOUND>,
     ) -> Answer<()> {
-        self.keep_secret(name, hosts, sealed).await
+        self.keep_secret(name, binding, lease, sealed).await
     }
 
     async fn cred_list(self, _: Context) -> Answer<List<SecretInfo, 256>> {
@@ -264,6 +274,38 @@ impl Control for Caller {
 
     async fn cred_remove(self, _: Context, name: Name) -> Answer<()> {
         self.forget_secret(name).await
+    }
+
+    async fn cred_bind(self, _: Context, name: Name, binding: Binding, lease: Lease) -> Answer<()> {
+        self.narrow_secret(name, binding, lease).await
+    }
+
+    async fn cred_revoke(self, _: Context, name: Name) -> Answer<()> {
+        self.revoke_secret(name).await
+    }
+
+    async fn cred_vault(self, _: Context) -> Answer<VaultInfo> {
+        self.show_vault().await
+    }
+
+    async fn cred_unlock(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
+        self.unlock_vault(sealed).await
+    }
+
+    async fn cred_passphrase(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
+        self.change_passphrase(sealed).await
+    }
+
+    async fn cred_rotate(self, _: Context) -> Answer<()> {
+        self.rotate_vault().await
+    }
+
+    async fn cred_export(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<Blob<EXPORT_BOUND>> {
+        self.export_secrets(sealed).await
+    }
+
+    async fn cred_test(self, _: Context, name: Name, verb: Verb, url: Text<2048>) -> Answer<u16> {
+        self.try_secret(name, verb, url).await
     }
 
     async fn approvals(self, _: Context, all: bool) -> Answer<List<ApprovalInfo, 256>> {
@@ -288,6 +330,36 @@ impl Control for Caller {
 
     async fn call(self, _: Context, id: CallId) -> Answer<Released> {
         self.show_call(id).await
+    }
+
+    async fn key_create(
+        self,
+        _: Context,
+        name: Name,
+        scope: KeyScope,
+        presented: Presented,
+    ) -> Answer<KeyInfo> {
+        self.make_key(name, scope, presented).await
+    }
+
+    async fn key_list(self, _: Context) -> Answer<List<KeyInfo, KEYS>> {
+        self.list_keys().await
+    }
+
+    async fn key_revoke(self, _: Context, name: Name) -> Answer<()> {
+        self.lose_key(name).await
+    }
+
+    async fn model_test(self, _: Context, model: ModelName) -> Answer<Tried> {
+        self.try_model(model).await
+    }
+
+    async fn model_usage(self, _: Context, by: GroupBy, since_ms: u64) -> Answer<List<UsageRow, 256>> {
+        self.read_usage(by, since_ms).await
+    }
+
+    async fn model_budgets(self, _: Context) -> Answer<List<BudgetInfo, 64>> {
+        self.read_budgets().await
     }
 
     async fn policies(self, _: Context) -> Answer<PolicySet> {

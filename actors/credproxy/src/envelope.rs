@@ -41,6 +41,11 @@ impl Key {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
     }
 
+    /// The same key a second time.
+    pub(crate) fn copy(&self) -> Self {
+        Self(self.0.clone())
+    }
+
     /// Its bytes.
     pub(crate) fn bytes(&self) -> &[u8; KEY] {
         &self.0
@@ -92,6 +97,13 @@ impl Envelope {
         let key = wrapping.seal(&labelled(b"key", associated), data.0.as_slice())?;
         let value = data.seal(&labelled(b"value", associated), plain)?;
         Ok(Self { key, value })
+    }
+
+    /// The same under another wrapping key: its data key is wrapped anew, its value stays as it is.
+    pub(crate) fn rewrap(&self, from: &Key, to: &Key, associated: &[u8]) -> Result<Self, EnvelopeFault> {
+        let associated = labelled(b"key", associated);
+        let data = from.open(&associated, &self.key)?;
+        Ok(Self { key: to.seal(&associated, &data)?, value: self.value.clone() })
     }
 
     /// The value.
@@ -169,6 +181,16 @@ mod tests {
             (Envelope::seal(&key, b"", &[7; 64]).unwrap(), Envelope::seal(&key, b"", &[7; 64]).unwrap());
         assert_ne!(one.key, other.key);
         assert!(one.value.windows(8).all(|run| !other.value.windows(8).any(|there| there == run)));
+    }
+
+    #[test]
+    fn an_envelope_that_is_wrapped_anew_opens_with_the_new_key_alone() {
+        let (old, new) = (Key::random().unwrap(), Key::random().unwrap());
+        let envelope = Envelope::seal(&old, b"x", b"value").unwrap();
+        let moved = envelope.rewrap(&old, &new, b"x").unwrap();
+        assert_eq!(moved.open(&new, b"x").unwrap().to_vec(), b"value");
+        assert!(moved.open(&old, b"x").is_err() && moved.value == envelope.value);
+        assert!(envelope.rewrap(&new, &old, b"x").is_err() && envelope.rewrap(&old, &new, b"y").is_err());
     }
 
     #[test]

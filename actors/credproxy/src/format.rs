@@ -1,20 +1,89 @@
-//! The vault file's outside: what tells a short, an altered and a foreign file apart before any key is used.
-//! Pure. Layout: magic and version (8), key id (16), length of the body (8, little-endian), body, SHA-256 of all
-//! before it (32).
+//! The vault file's outside: what tells a short, an altered and a foreign file apart before any key is used, and says
+//! what opens it. Pure. Numbers are little-endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | magic; the last byte is the version of the layout |
+//! | 16 | key id: of which key, without saying anything about the key |
+//! | 16 | host id |
+//! | 1 | what opens it: 0 a key file, 1 a passphrase, 2 a credential |
+//! | 16, 4, 4, 4 | of a passphrase: salt, KiB of memory, passes, lanes; else zeros |
+//! | 8 | length of the body |
+//! | … | body |
+//! | 32 | SHA-256 of all before it |
+//!
+//! Version 1 has only magic, key id, length, body and checksum, and is of a key file.
 
+use ipc_proto::config::KeySource;
 use sha2::{Digest, Sha256};
 
-/// What every vault begins with; the last byte is the version of the layout.
-const MAGIC: &[u8; 8] = b"CORDNVT1";
-/// Bytes before the body.
-const HEAD: usize = 8 + 16 + 8;
+/// What every vault begins with, before its version.
+const FAMILY: &[u8; 7] = b"CORDNVT";
+/// Bytes before the length of the body.
+const HEAD: usize = 8 + 16 + 16 + 1 + 16 + 3 * 4;
+/// The same in version 1.
+const HEAD_1: usize = 8 + 16;
+/// Bytes of the length.
+const LENGTH: usize = 8;
 /// Bytes of the checksum after the body.
 const SUM: usize = 32;
 /// The largest vault, bytes: 256 secrets of 16 KiB as base64, and room.
 pub(crate) const VAULT_BOUND: u64 = 8 * 1024 * 1024;
+/// The most memory that a passphrase may ask for, KiB: half of what the row allows.
+const MOST_MEMORY: u32 = 128 * 1024;
+/// The most passes over it, and lanes of it.
+const MOST_PASSES: u32 = 16;
 
 /// Says which key a vault was made with, without saying anything about the key.
 pub(crate) type KeyId = [u8; 16];
+/// Says whose vault it is: random, made with a host's first vault.
+pub(crate) type HostId = [u8; 16];
+
+/// How a passphrase is made into a key: Argon2id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// New with every passphrase.
+    pub(crate) salt: [u8; 16],
+    /// KiB.
+    pub(crate) memory: u32,
+    /// Over all of the memory.
+    pub(crate) passes: u32,
+    /// That could be filled at once.
+    pub(crate) lanes: u32,
+}
+
+/// What opens a vault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opener {
+    /// The key file beside it.
+    File,
+    /// A passphrase.
+    Passphrase(Stretch),
+    /// The credential of agentd's unit.
+    Systemd,
+}
+
+impl Opener {
+    /// As the configuration calls it.
+    pub(crate) const fn source(&self) -> KeySource {
+        match self {
+            Self::File => KeySource::File,
+            Self::Passphrase(_) => KeySource::Passphrase,
+            Self::Systemd => KeySource::Systemd,
+        }
+    }
+}
+
+/// What a vault says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Of which key.
+    pub(crate) key: KeyId,
+    /// Of which host; none in a vault of version 1.
+    pub(crate) host: Option<HostId>,
+    /// What opens it.
+    pub(crate) opener: Opener,
+}
 
 /// What is wrong with a vault file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,19 +102,86 @@ pub(crate) enum FormatFault {
         /// Bytes there should be, as far as that can be known.
         want: usize,
     },
-    /// Its checksum does not hold.
+    /// Its checksum does not hold, or its head asks for what no vault asks for.
     #[error("it was altered: its checksum does not hold")]
     Altered,
-    /// It is whole, but made with another key.
-    #[error("it was made with another vault.key, so it belongs to another host or the key was replaced")]
-    OtherKey,
 }
 
-/// The file of this body.
-pub(crate) fn encode(key: &KeyId, body: &[u8]) -> Vec<u8> {
-    let mut file = Vec::with_capacity(HEAD + body.len() + SUM);
-    file.extend(MAGIC);
-    file.extend(key);
+/// A file that is whole.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Whole<'a> {
+    /// What it says of itself.
+    pub(crate) head: Head,
+    /// The same as it is written; the body is bound to it. Empty in version 1.
+    pub(crate) written: &'a [u8],
+    /// The sealed body.
+    pub(crate) body: &'a [u8],
+}
+
+impl Head {
+    /// As it is written.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD);
+        bytes.extend(FAMILY);
+        bytes.push(b'2');
+        bytes.extend(self.key);
+        bytes.extend(self.host.unwrap_or_default());
+        let (kind, stretch) = match self.opener {
+            Opener::File => (0, NO_STRETCH),
+            Opener::Passphrase(stretch) => (1, stretch),
+            Opener::Systemd => (2, NO_STRETCH),
+        };
+        bytes.push(kind);
+        bytes.extend(stretch.salt);
+        [stretch.memory, stretch.passes, stretch.lanes]
+            .iter()
+            .for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes.get(8..)?;
+        let (key, host) = (take(&mut rest)?, take(&mut rest)?);
+        let [kind] = take(&mut rest)?;
+        let salt = take(&mut rest)?;
+        let mut number = || take(&mut rest).map(u32::from_le_bytes);
+        let stretch = Stretch { salt, memory: number()?, passes: number()?, lanes: number()? };
+        let opener = match kind {
+            0 if stretch == NO_STRETCH => Opener::File,
+            1 if stretch.is_sane() => Opener::Passphrase(stretch),
+            2 if stretch == NO_STRETCH => Opener::Systemd,
+            _ => return None,
+        };
+        Some(Self { key, host: Some(host), opener })
+    }
+}
+
+const NO_STRETCH: Stretch = Stretch { salt: [0; 16], memory: 0, passes: 0, lanes: 0 };
+
+impl Stretch {
+    /// Whether the key can be made within the row's limits. Who changes it makes another key of the passphrase, not a
+    /// cheaper way to the same.
+    const fn is_sane(&self) -> bool {
+        let Self { memory, passes, lanes, .. } = *self;
+        lanes >= 1
+            && lanes <= 16
+            && passes >= 1
+            && passes <= MOST_PASSES
+            && memory >= 8 * lanes
+            && memory <= MOST_MEMORY
+    }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, after) = rest.split_first_chunk::<N>()?;
+    *rest = after;
+    Some(*first)
+}
+
+/// The file of this head and this body.
+pub(crate) fn encode(head: &[u8], body: &[u8]) -> Vec<u8> {
+    let mut file = Vec::with_capacity(head.len() + LENGTH + body.len() + SUM);
+    file.extend(head);
     file.extend((body.len() as u64).to_le_bytes());
     file.extend(body);
     let sum = Sha256::digest(&file);
@@ -53,40 +189,47 @@ pub(crate) fn encode(key: &KeyId, body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The body of a file that is whole and made with this key.
-pub(crate) fn decode<'a>(key: &KeyId, file: &'a [u8]) -> Result<&'a [u8], FormatFault> {
-    check_magic(file)?;
+/// Head and body of a file that is whole.
+pub(crate) fn decode(file: &[u8]) -> Result<Whole<'_>, FormatFault> {
+    let version = version(file)?;
+    let before = if version == b'1' { HEAD_1 } else { HEAD };
     let have = file.len();
     let short = |want| FormatFault::Short { have, want };
-    let length = file.get(24..HEAD).and_then(|bytes| bytes.try_into().ok()).ok_or(short(HEAD + SUM))?;
-    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
-    let want = length.saturating_add(HEAD + SUM);
+    let length = file.get(before..before + LENGTH).and_then(|bytes| bytes.try_into().ok());
+    let length = u64::from_le_bytes(length.ok_or(short(before + LENGTH + SUM))?);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let want = length.saturating_add(before + LENGTH + SUM);
     // A length beyond any vault's is no length: then the bytes that state it were altered.
     if have < want && length as u64 <= VAULT_BOUND {
         return Err(short(want));
     }
-    let (sealed, sum) =
-        file.split_at_checked(have - SUM).filter(|_| have == want).ok_or(FormatFault::Altered)?;
+    let (sealed, sum) = file
+        .split_at_checked(have.saturating_sub(SUM))
+        .filter(|_| have == want)
+        .ok_or(FormatFault::Altered)?;
     if Sha256::digest(sealed).as_slice() != sum {
         return Err(FormatFault::Altered);
     }
-    let made_with = file.get(8..24).ok_or(FormatFault::Altered)?;
-    if made_with != key {
-        return Err(FormatFault::OtherKey);
+    let (written, rest) = sealed.split_at_checked(before).ok_or(FormatFault::Altered)?;
+    let body = rest.get(LENGTH..).ok_or(FormatFault::Altered)?;
+    if version == b'1' {
+        let key = written.last_chunk().copied().ok_or(FormatFault::Altered)?;
+        return Ok(Whole { head: Head { key, host: None, opener: Opener::File }, written: &[], body });
     }
-    sealed.get(HEAD..).ok_or(FormatFault::Altered)
+    let head = Head::decode(written).ok_or(FormatFault::Altered)?;
+    Ok(Whole { head, written, body })
 }
 
-fn check_magic(file: &[u8]) -> Result<(), FormatFault> {
-    let start = file.get(..8).unwrap_or(file);
-    if start == MAGIC {
-        return Ok(());
+fn version(file: &[u8]) -> Result<u8, FormatFault> {
+    let start = file.get(..FAMILY.len()).unwrap_or(file);
+    if !FAMILY.starts_with(start) {
+        return Err(FormatFault::Foreign);
     }
-    if MAGIC.starts_with(start) {
-        return Err(FormatFault::Short { have: file.len(), want: HEAD + SUM });
+    match file.get(FAMILY.len()) {
+        Some(version @ (b'1' | b'2')) => Ok(*version),
+        Some(_) => Err(FormatFault::Version),
+        None => Err(FormatFault::Short { have: file.len(), want: HEAD + LENGTH + SUM }),
     }
-    let family = MAGIC.get(..7).is_some_and(|family| start.starts_with(family));
-    Err(if family { FormatFault::Version } else { FormatFault::Foreign })
 }
 
 #[cfg(test)]
@@ -94,45 +237,77 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const KEY: KeyId = [3; 16];
+    const STRETCH: Stretch = Stretch { salt: [7; 16], memory: 65_536, passes: 3, lanes: 4 };
 
-    #[test]
-    fn each_fault_is_told_from_the_others() {
-        let good = encode(&KEY, b"body");
-        assert_eq!(decode(&KEY, &good), Ok(&b"body"[..]));
-        assert_eq!(decode(&[4; 16], &good), Err(FormatFault::OtherKey));
-        assert_eq!(decode(&KEY, b"SQLite format 3\0 and so on"), Err(FormatFault::Foreign));
-        assert_eq!(decode(&KEY, b"CORDNVT2 and so on"), Err(FormatFault::Version));
-        for length in 0..good.len() {
-            let fault = decode(&KEY, &good[..length]).unwrap_err();
-            assert!(matches!(fault, FormatFault::Short { have, .. } if have == length), "{length}: {fault}");
-        }
-        assert_eq!(decode(&KEY, &[&good[..], b"x"].concat()), Err(FormatFault::Altered));
+    fn head(opener: Opener) -> Head {
+        Head { key: [3; 16], host: Some([9; 16]), opener }
+    }
+
+    fn file(opener: Opener, body: &[u8]) -> Vec<u8> {
+        encode(&head(opener).encode(), body)
     }
 
     #[test]
-    fn a_changed_byte_anywhere_is_a_fault_and_never_another_key() {
-        let good = encode(&KEY, &[9; 40]);
+    fn each_fault_is_told_from_the_others() {
+        for opener in [Opener::File, Opener::Passphrase(STRETCH), Opener::Systemd] {
+            let good = file(opener, b"body");
+            let whole = decode(&good).unwrap();
+            assert_eq!((whole.head, whole.body), (head(opener), &b"body"[..]));
+            assert_eq!(whole.written, head(opener).encode());
+            for length in 0..good.len() {
+                let fault = decode(&good[..length]).unwrap_err();
+                let told = matches!(fault, FormatFault::Short { have, .. } if have == length);
+                assert!(told, "{length}: {fault}");
+            }
+            assert_eq!(decode(&[&good[..], b"x"].concat()), Err(FormatFault::Altered));
+        }
+        assert_eq!(decode(b"SQLite format 3\0 and so on"), Err(FormatFault::Foreign));
+        assert_eq!(decode(b"CORDNVT3 and so on"), Err(FormatFault::Version));
+    }
+
+    #[test]
+    fn a_changed_byte_anywhere_is_a_fault() {
+        let good = file(Opener::Passphrase(STRETCH), &[9; 40]);
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0x40;
-            let fault = decode(&KEY, &bad).unwrap_err();
-            assert!(fault != FormatFault::OtherKey, "{at}: {fault}");
-            assert!(at < 8 || (24..32).contains(&at) || fault == FormatFault::Altered, "{at}: {fault}");
+            let fault = decode(&bad).unwrap_err();
+            let length = HEAD..HEAD + LENGTH;
+            assert!(at < 8 || length.contains(&at) || fault == FormatFault::Altered, "{at}: {fault}");
         }
+    }
+
+    #[test]
+    fn a_head_that_asks_for_more_than_the_row_allows_or_for_nothing_is_none() {
+        let mut bad = vec![NO_STRETCH];
+        bad.push(Stretch { memory: MOST_MEMORY + 1, ..STRETCH });
+        bad.push(Stretch { passes: MOST_PASSES + 1, ..STRETCH });
+        bad.push(Stretch { passes: 0, ..STRETCH });
+        bad.push(Stretch { lanes: 0, ..STRETCH });
+        bad.push(Stretch { lanes: 17, ..STRETCH });
+        bad.push(Stretch { memory: 31, ..STRETCH });
+        for stretch in bad {
+            let file = file(Opener::Passphrase(stretch), b"body");
+            assert_eq!(decode(&file), Err(FormatFault::Altered), "{stretch:?}");
+        }
+        let mut unused = head(Opener::File).encode();
+        unused[50] = 1;
+        assert_eq!(decode(&encode(&unused, b"body")), Err(FormatFault::Altered));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_at_all_are_judged_without_panic(bytes: Vec<u8>, length: u64) {
-            let _ = decode(&KEY, &bytes);
-            let _ = decode(&KEY, &[&MAGIC[..], &KEY, &length.to_le_bytes(), &bytes].concat());
+        fn any_bytes_at_all_are_judged_without_panic(bytes: Vec<u8>, length: u64, version in "[123]") {
+            let _ = decode(&bytes);
+            let start = [&FAMILY[..], version.as_bytes()].concat();
+            let _ = decode(&[&start[..], &bytes].concat());
+            let _ = decode(&[&start[..], &[0; HEAD - 8], &length.to_le_bytes(), &bytes].concat());
         }
 
         #[test]
         fn a_body_comes_back(body: Vec<u8>) {
-            let file = encode(&KEY, &body);
-            prop_assert_eq!(decode(&KEY, &file), Ok(body.as_slice()));
+            let file = file(Opener::Systemd, &body);
+            prop_assert_eq!(decode(&file).unwrap().body, body.as_slice());
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The headers of a request: which a caller may set, and the one that a secret goes into. Pure.
 
 use crate::secret::Secret;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use ipc_proto::credproxy::{CredError, Header, Placement};
+use ipc_proto::credproxy::{CredError, Header, PLACEHOLDER};
 
 /// Headers that are credproxy's own to set, that speak about the connection, or that carry credentials.
 const RESERVED: &[&str] = &[
@@ -26,14 +26,14 @@ const RESERVED: &[&str] = &[
     "upgrade",
 ];
 
-/// The headers of a request to `host`, its secret not yet among them.
+/// The headers of a request to `host`, with room for a secret in `free`, which is not yet among them.
 ///
 /// A caller's name is a token outside of [`RESERVED`], each once; its value is printable ASCII, so that no line end
-/// makes one header into two.
+/// makes one header into two. The mark of a secret stands in no header: a header that takes a secret takes all of it.
 pub(crate) fn build(
     host: &str,
     given: &[Header],
-    placement: Option<&Placement>,
+    free: Option<(&str, &str)>,
 ) -> Result<HeaderMap, CredError> {
     let mut headers = HeaderMap::new();
     for header in given {
@@ -41,18 +41,20 @@ pub(crate) fn build(
         if is_reserved(&name) || headers.contains_key(&name) {
             return Err(CredError::BadHeader);
         }
+        if header.name.contains(PLACEHOLDER) || header.value.contains(PLACEHOLDER) {
+            return Err(CredError::Misplaced);
+        }
         headers.insert(name, value(header.value.as_bytes())?);
     }
-    if let Some(placement) = placement {
-        let name = name(&placement.header)?;
+    if let Some((header, prefix)) = free {
+        let name = name(header)?;
         let free = name == AUTHORIZATION || !is_reserved(&name);
         if !free || headers.contains_key(&name) {
             return Err(CredError::BadHeader);
         }
-        value(placement.prefix.as_bytes())?;
+        value(prefix.as_bytes())?;
     }
     headers.insert(HOST, value(host.as_bytes())?);
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
     // Replies are searched for secrets, so they must come as they are.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     Ok(headers)
@@ -61,13 +63,14 @@ pub(crate) fn build(
 /// Puts the secret where it goes.
 pub(crate) fn place(
     headers: &mut HeaderMap,
-    placement: &Placement,
+    header: &str,
+    prefix: &str,
     secret: &Secret,
 ) -> Result<(), CredError> {
-    let bytes = zeroize::Zeroizing::new([placement.prefix.as_bytes(), secret.reveal()].concat());
+    let bytes = zeroize::Zeroizing::new([prefix.as_bytes(), secret.reveal()].concat());
     let mut value = value(&bytes)?;
     value.set_sensitive(true);
-    headers.insert(name(&placement.header)?, value);
+    headers.insert(name(header)?, value);
     Ok(())
 }
 
@@ -94,14 +97,6 @@ mod tests {
         Header { name: Text::new(name).unwrap(), value: Text::new(value).unwrap() }
     }
 
-    fn placement(header: &str, prefix: &str) -> Placement {
-        Placement {
-            secret: Text::new("k").unwrap(),
-            header: Text::new(header).unwrap(),
-            prefix: Text::new(prefix).unwrap(),
-        }
-    }
-
     fn refused(name: &str, value: &str) -> bool {
         build("a.test", &[header(name, value)], None).err() == Some(CredError::BadHeader)
     }
@@ -114,7 +109,6 @@ mod tests {
             ("content-type", "application/json"),
             ("anthropic-version", "2023-06-01"),
             ("host", "a.test:8443"),
-            ("connection", "close"),
             ("accept-encoding", "identity"),
         ];
         for (name, value) in want {
@@ -137,19 +131,27 @@ mod tests {
             ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b", "a\u{7f}", "a\u{85}b", "a\u{e9}", "a\tb", "\u{a}"]
         {
             assert!(refused("x-ok", bad), "{bad:?}");
-            assert!(build("a.test", &[], Some(&placement("x-ok", bad))).is_err(), "{bad:?}");
+            assert!(build("a.test", &[], Some(("x-ok", bad))).is_err(), "{bad:?}");
         }
         for bad in ["", "x y", "x:y", "x\r\ny", "x\n", "x\0", "\u{e9}", "(x)", "x/y", "x\"", "x: 1\r\nHost"] {
             assert!(refused(bad, "v"), "{bad:?}");
-            assert!(build("a.test", &[], Some(&placement(bad, ""))).is_err(), "{bad:?}");
+            assert!(build("a.test", &[], Some((bad, ""))).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn the_mark_of_a_secret_stands_in_no_header() {
+        let misplaced = Some(CredError::Misplaced);
+        let value = format!("Bearer {PLACEHOLDER}");
+        assert_eq!(build("a.test", &[header("x-a", &value)], None).err(), misplaced);
+        assert_eq!(build("a.test", &[header(PLACEHOLDER, "v")], None).err(), misplaced);
     }
 
     #[test]
     fn a_header_is_set_once() {
         let twice = [header("x-a", "1"), header("X-A", "2")];
         assert_eq!(build("a.test", &twice, None).err(), Some(CredError::BadHeader));
-        let placed = build("a.test", &[header("x-api-key", "mine")], Some(&placement("X-Api-Key", "")));
+        let placed = build("a.test", &[header("x-api-key", "mine")], Some(("X-Api-Key", "")));
         assert_eq!(placed.err(), Some(CredError::BadHeader));
     }
 
@@ -159,14 +161,13 @@ mod tests {
         for (name, prefix, want) in
             [("Authorization", "Bearer ", "Bearer 0123456789"), ("x-api-key", "", "0123456789")]
         {
-            let placement = placement(name, prefix);
-            let mut headers = build("a.test", &[], Some(&placement)).unwrap();
-            place(&mut headers, &placement, &secret).unwrap();
+            let mut headers = build("a.test", &[], Some((name, prefix))).unwrap();
+            place(&mut headers, name, prefix, &secret).unwrap();
             assert_eq!(headers.get(name).unwrap(), want);
             assert!(!format!("{headers:?}").contains("0123456789"));
         }
         for name in ["host", "content-length", "cookie", "proxy-authorization", "transfer-encoding"] {
-            assert!(build("a.test", &[], Some(&placement(name, ""))).is_err(), "{name}");
+            assert!(build("a.test", &[], Some((name, ""))).is_err(), "{name}");
         }
     }
 }

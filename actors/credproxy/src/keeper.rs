@@ -1,14 +1,21 @@
 //! The actor that owns the vault. Everything about secrets is asked of it, one question after the other; it alone
 //! touches the own folder after the start.
 
+mod keys;
+
+use crate::binding::Wanted;
+use crate::door::Door;
 use crate::needles::Needles;
 use crate::prints::Printer;
 use crate::secret::Secret;
+use crate::store::Store;
 use crate::uses::Counts;
-use crate::vault::{Fresh, Vault, VaultFault};
-use ipc_proto::credproxy::{CredError, Fingerprints, SecretInfo};
-use ipc_proto::dialer::HostPort;
-use ipc_proto::{Blob, List, Name, Text};
+use crate::vault::{Fresh, Held, Listed, Narrower, Rekeying, Unlocked, Vault, VaultFault};
+use ipc_proto::credproxy::{
+    At, Binding, CredError, EXPORT_BOUND, Fingerprints, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo,
+    VaultInfo,
+};
+use ipc_proto::{Blob, List, Name};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +29,9 @@ pub(crate) struct Keeper;
 
 /// What it keeps.
 pub(crate) struct Kept {
-    vault: Vault,
+    store: Arc<Store>,
+    held: Held,
+    door: Door,
     counts: Counts,
     live: Live,
     /// Whether a `Save` is on its way.
@@ -32,29 +41,55 @@ pub(crate) struct Kept {
 /// A vault's answer.
 type Answer<T> = RpcReplyPort<Result<T, CredError>>;
 
-/// What it can be asked.
+/// What it can be asked. What changes something comes in two questions, so that it is on the record in between.
 pub(crate) enum Ask {
-    /// Opens a value sealed for this name and these hosts.
-    Unseal(Name, List<Text<253>, 8>, Blob<{ ipc_proto::credproxy::SECRET_BOUND }>, Answer<Fresh>),
+    /// Opens a value sealed for this name, this binding and this lease.
+    Unseal(Name, Binding, Lease, Blob<SECRET_BOUND>, Answer<Fresh>),
     /// Stores it.
     Put(Fresh, Answer<()>),
+    /// Puts another value in the place of one, which stays what it is otherwise.
+    Renew(Name, Secret, Answer<()>),
+    /// Whether this is no wider than what holds.
+    Narrower(Name, Binding, Lease, Answer<Narrower>),
+    /// Binds one to less.
+    Narrow(Narrower, Answer<()>),
     /// Whether there is a secret of this name.
     Has(Name, Answer<()>),
+    /// Has one be used no more.
+    Revoke(Name, Answer<()>),
     /// Forgets one.
     Remove(Name, Answer<()>),
     /// Every secret without its value.
-    List(RpcReplyPort<List<SecretInfo, 256>>),
-    /// The value of one that is bound to this host.
-    Reveal(Name, HostPort, Answer<Secret>),
+    List(Answer<List<SecretInfo, 256>>),
+    /// Where in a request one goes: the first place of its binding.
+    Place(Name, Answer<Option<At>>),
+    /// The value of one for this use.
+    Reveal(Name, Wanted, Answer<Secret>),
     /// One was used.
     Used(Name),
     /// Saves the counts of uses.
     Save,
+    /// The vault as a whole.
+    Info(Answer<VaultInfo>),
+    /// Whether a sealed passphrase opens the vault; `None` if it is open already.
+    Unlock(Blob<PARCEL_BOUND>, Answer<Option<Unlocked>>),
+    /// Opens it.
+    Enter(Unlocked, Answer<()>),
+    /// The key of another passphrase, sealed with what opens the vault now; `None` if it has that one already.
+    Passphrase(Blob<PARCEL_BOUND>, Answer<Option<Rekeying>>),
+    /// New data keys, and a new key where that is a file.
+    Rotation(Answer<Rekeying>),
+    /// Puts the vault under it.
+    Rekey(Rekeying, Answer<()>),
+    /// Every secret with its value, sealed to who shows what opens the vault.
+    Export(Blob<PARCEL_BOUND>, Answer<Blob<EXPORT_BOUND>>),
 }
 
 /// Everything the actor begins with, opened before the seal.
 pub(crate) struct Start {
-    vault: Vault,
+    store: Arc<Store>,
+    held: Held,
+    door: Door,
     counts: Counts,
     live: Live,
 }
@@ -64,6 +99,7 @@ struct Live {
     printer: Printer,
     needles: watch::Sender<Arc<Needles>>,
     fingerprints: watch::Sender<Arc<Fingerprints>>,
+    locked: watch::Sender<bool>,
 }
 
 /// Its other ends, which always show the secrets as they are.
@@ -72,15 +108,18 @@ pub(crate) struct Views {
     pub(crate) needles: watch::Receiver<Arc<Needles>>,
     /// What the scanner searches texts for.
     pub(crate) fingerprints: watch::Receiver<Arc<Fingerprints>>,
+    /// Whether the vault waits for its passphrase.
+    pub(crate) locked: watch::Receiver<bool>,
 }
 
 impl Live {
-    fn new(secrets: &[Secret]) -> Result<(Self, Views), VaultFault> {
+    fn new(secrets: &[Secret], is_locked: bool) -> Result<(Self, Views), VaultFault> {
         let mut printer = Printer::new().map_err(VaultFault::Random)?;
         let (needles, searched) = watch::channel(Arc::new(Needles::new(secrets)));
         let (fingerprints, told) = watch::channel(Arc::new(printer.print(secrets)));
-        let views = Views { needles: searched, fingerprints: told };
-        Ok((Self { printer, needles, fingerprints }, views))
+        let (locked, waits) = watch::channel(is_locked);
+        let views = Views { needles: searched, fingerprints: told, locked: waits };
+        Ok((Self { printer, needles, fingerprints, locked }, views))
     }
 
     fn show(&mut self, secrets: &[Secret]) {
@@ -90,14 +129,17 @@ impl Live {
 }
 
 impl Start {
-    /// Opens counts and builds what the live secrets are recognised by.
-    pub(crate) fn new(vault: Vault) -> Result<(Self, Views), VaultFault> {
+    /// Opens counts and the door, and builds what the live secrets are recognised by.
+    pub(crate) fn new(store: Arc<Store>, held: Held) -> Result<(Self, Views), VaultFault> {
         // An actor that ends looks for its process groups, and the first look asks the kernel for the number of
         // processors, which is not allowed after the seal: the look is taken here.
         drop(ractor::pg::which_groups());
-        let counts = Counts::open(vault.store());
-        let (live, views) = Live::new(&vault.values()?)?;
-        Ok((Self { vault, counts, live }, views))
+        let (counts, door) = (Counts::open(&store), Door::open(&store));
+        let (live, views) = match &held {
+            Held::Open(vault) => Live::new(&vault.values()?, false)?,
+            Held::Locked(_) => Live::new(&[], true)?,
+        };
+        Ok((Self { store, held, door, counts, live }, views))
     }
 }
 
@@ -107,22 +149,36 @@ impl Actor for Keeper {
     type Arguments = Start;
 
     async fn pre_start(&self, _: ActorRef<Ask>, start: Start) -> Result<Kept, ActorProcessingErr> {
-        let Start { vault, counts, live } = start;
-        Ok(Kept { vault, counts, live, saving: false })
+        let Start { store, held, door, counts, live } = start;
+        Ok(Kept { store, held, door, counts, live, saving: false })
     }
 
     async fn handle(&self, me: ActorRef<Ask>, ask: Ask, kept: &mut Kept) -> Result<(), ActorProcessingErr> {
         match ask {
-            Ask::Unseal(name, hosts, sealed, reply) => {
-                answer(reply, kept.vault.unseal(&name, &hosts, &sealed))
+            Ask::Unseal(name, bound, lease, sealed, reply) => {
+                answer(reply, kept.unseal(&name, &bound, lease, &sealed));
             }
-            Ask::Put(fresh, reply) => answer(reply, kept.put(&fresh)),
+            Ask::Put(fresh, reply) => answer(reply, kept.change(|vault| vault.put(&fresh, kit::now_ms()))),
+            Ask::Renew(name, value, reply) => answer(reply, kept.change(|vault| vault.renew(&name, &value))),
+            Ask::Narrower(name, bound, lease, reply) => {
+                answer(reply, kept.vault().and_then(|vault| vault.narrower(&name, &bound, lease)));
+            }
+            Ask::Narrow(narrower, reply) => answer(reply, kept.change(|vault| vault.narrow(narrower))),
             Ask::Has(name, reply) => answer(reply, kept.has(&name)),
+            Ask::Revoke(name, reply) => answer(reply, kept.change(|vault| vault.revoke(&name))),
             Ask::Remove(name, reply) => answer(reply, kept.remove(&name)),
             Ask::List(reply) => answer(reply, kept.list()),
-            Ask::Reveal(name, target, reply) => answer(reply, kept.vault.reveal(&name, &target)),
+            Ask::Place(name, reply) => answer(reply, kept.place(&name)),
+            Ask::Reveal(name, wanted, reply) => answer(reply, kept.reveal(&name, &wanted)),
             Ask::Used(name) => kept.used(&name, &me),
             Ask::Save => kept.save(),
+            Ask::Info(reply) => answer(reply, Ok(kept.info())),
+            Ask::Unlock(sealed, reply) => answer(reply, kept.unlock(&sealed)),
+            Ask::Enter(unlocked, reply) => answer(reply, kept.enter(unlocked)),
+            Ask::Passphrase(sealed, reply) => answer(reply, kept.passphrase(&sealed)),
+            Ask::Rotation(reply) => answer(reply, kept.rotation()),
+            Ask::Rekey(rekeying, reply) => answer(reply, kept.change(|vault| vault.rekey(rekeying))),
+            Ask::Export(sealed, reply) => answer(reply, kept.export(&sealed)),
         }
         Ok(())
     }
@@ -133,45 +189,68 @@ fn answer<T: Send + 'static>(reply: RpcReplyPort<T>, value: T) {
     drop(reply.send(value));
 }
 
+/// What a caller is told of a fault; what is not its own doing is in the log.
+fn told(fault: VaultFault) -> CredError {
+    let told = fault.told();
+    if told == CredError::Vault {
+        tracing::error!(%fault, "the vault could not be used or changed");
+    }
+    told
+}
+
 impl Kept {
-    fn put(&mut self, fresh: &Fresh) -> Result<(), CredError> {
-        let stored = self.vault.put(fresh, kit::now_ms());
-        self.changed(stored)
+    fn vault(&mut self) -> Result<&mut Vault, CredError> {
+        match &mut self.held {
+            Held::Open(vault) => Ok(vault),
+            Held::Locked(_) => Err(CredError::Locked),
+        }
     }
 
-    fn has(&self, name: &str) -> Result<(), CredError> {
-        if self.vault.has(name) { Ok(()) } else { Err(CredError::NoSecret) }
+    /// Changes the vault. From here on replies and texts are searched for what is live now.
+    fn change(&mut self, act: impl FnOnce(&mut Vault) -> Result<(), VaultFault>) -> Result<(), CredError> {
+        act(self.vault()?).map_err(told)?;
+        self.show()
     }
 
-    fn remove(&mut self, name: &str) -> Result<(), CredError> {
-        self.has(name)?;
-        let removed = self.vault.remove(name);
-        self.counts.forget(name);
-        self.changed(removed)
-    }
-
-    /// From here on replies and texts are searched for what is live now.
-    fn changed(&mut self, done: Result<(), VaultFault>) -> Result<(), CredError> {
-        let values = done.and_then(|()| self.vault.values());
-        let values = values.map_err(|fault| {
-            tracing::error!(%fault, "the vault could not be changed");
-            CredError::Vault
-        })?;
+    fn show(&mut self) -> Result<(), CredError> {
+        let values = self.vault()?.values().map_err(told)?;
         self.live.show(&values);
         Ok(())
     }
 
-    fn list(&self) -> List<SecretInfo, 256> {
-        List::clip(self.vault.list().map(|listed| {
-            let uses = self.counts.of(listed.name);
-            SecretInfo {
-                name: Name::clip(listed.name),
-                hosts: List::clip(listed.hosts.iter().map(|host| Text::clip(host))),
-                set_ms: listed.set_ms,
-                uses: uses.count,
-                used_ms: uses.last_ms,
-            }
-        }))
+    fn unseal(
+        &mut self,
+        name: &str,
+        bound: &Binding,
+        lease: Lease,
+        sealed: &[u8],
+    ) -> Result<Fresh, CredError> {
+        let plain = self.door.unseal(sealed)?;
+        self.vault()?.judge(name, bound, lease, &plain)
+    }
+
+    fn has(&mut self, name: &str) -> Result<(), CredError> {
+        if self.vault()?.has(name) { Ok(()) } else { Err(CredError::NoSecret) }
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), CredError> {
+        self.has(name)?;
+        self.counts.forget(name);
+        self.change(|vault| vault.remove(name))
+    }
+
+    fn list(&mut self) -> Result<List<SecretInfo, 256>, CredError> {
+        let Held::Open(vault) = &self.held else { return Err(CredError::Locked) };
+        Ok(List::clip(vault.list().map(|listed| info(&listed, &self.counts))))
+    }
+
+    fn place(&mut self, name: &str) -> Result<Option<At>, CredError> {
+        let found = self.vault()?.list().find(|listed| listed.name == name);
+        found.map(|listed| listed.binding.at.first().cloned()).ok_or(CredError::NoSecret)
+    }
+
+    fn reveal(&mut self, name: &str, wanted: &Wanted) -> Result<Secret, CredError> {
+        self.vault()?.reveal(name, wanted, kit::now_ms())
     }
 
     fn used(&mut self, name: &str, me: &ActorRef<Ask>) {
@@ -184,8 +263,21 @@ impl Kept {
 
     fn save(&mut self) {
         self.saving = false;
-        if let Err(fault) = self.counts.save(self.vault.store()) {
+        if let Err(fault) = self.counts.save(&self.store) {
             tracing::warn!(%fault, "the counts of uses could not be saved");
         }
+    }
+}
+
+fn info(listed: &Listed<'_>, counts: &Counts) -> SecretInfo {
+    let uses = counts.of(listed.name);
+    SecretInfo {
+        name: Name::clip(listed.name),
+        binding: listed.binding.clone(),
+        lease: listed.lease,
+        revoked: listed.revoked,
+        set_ms: listed.set_ms,
+        uses: uses.count,
+        used_ms: uses.last_ms,
     }
 }

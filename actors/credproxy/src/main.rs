@@ -4,11 +4,20 @@
 //! reply beyond HTTP, and gives a value to nobody: it goes out in a request, and is cut out of every reply.
 
 mod address;
+mod binding;
+mod changes;
+mod door;
+mod draft;
 mod envelope;
+mod escape;
 mod format;
+mod given;
 mod headers;
 mod keeper;
+mod locker;
+mod login;
 mod needles;
+mod pool;
 mod prints;
 mod proxy;
 mod redact;

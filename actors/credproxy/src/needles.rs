@@ -1,6 +1,8 @@
 //! What a live secret can look like in a reply: as it is, escaped in JSON, percent-encoded, or within base64 at
 //! each of its three alignments. Pure; every form is overwritten when dropped.
 
+use crate::escape;
+use crate::login;
 use crate::secret::Secret;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use zeroize::Zeroizing;
@@ -27,7 +29,8 @@ impl Needles {
     pub(crate) fn new(secrets: &[Secret]) -> Self {
         let mut by_first = Vec::new();
         by_first.resize_with(256, Vec::new);
-        let mut all: Vec<Form> = secrets.iter().flat_map(|secret| forms(secret.reveal())).collect();
+        let mut all: Vec<Form> =
+            secrets.iter().flat_map(login::parts).flat_map(|part| forms(part.reveal())).collect();
         all.sort_by(|one, other| one.as_slice().cmp(other.as_slice()));
         all.dedup_by(|one, other| one.as_slice() == other.as_slice());
         for form in all {
@@ -57,10 +60,10 @@ impl Needles {
 fn forms(secret: &[u8]) -> Vec<Form> {
     let mut forms = vec![
         Zeroizing::new(secret.to_vec()),
-        in_json(secret, false),
-        in_json(secret, true),
-        percent(secret, b"0123456789ABCDEF"),
-        percent(secret, b"0123456789abcdef"),
+        bytes(escape::json(secret, false)),
+        bytes(escape::json(secret, true)),
+        bytes(escape::percent(secret, true)),
+        bytes(escape::percent(secret, false)),
     ];
     for before in 0..3 {
         forms.push(within_base64(&STANDARD_NO_PAD, secret, before));
@@ -69,30 +72,8 @@ fn forms(secret: &[u8]) -> Vec<Form> {
     forms
 }
 
-/// As JSON text holds it; encoders differ over the slash.
-fn in_json(secret: &[u8], slash: bool) -> Form {
-    let mut form = Zeroizing::new(Vec::with_capacity(secret.len() * 2));
-    for byte in secret {
-        if matches!(byte, b'"' | b'\\') || (slash && *byte == b'/') {
-            form.push(b'\\');
-        }
-        form.push(*byte);
-    }
-    form
-}
-
-/// As a URL or a form holds it: all but unreserved characters as `%XX`.
-fn percent(secret: &[u8], digits: &[u8; 16]) -> Form {
-    let digit = |value: u8| digits.get(usize::from(value)).copied().unwrap_or_default();
-    let mut form = Zeroizing::new(Vec::with_capacity(secret.len() * 3));
-    for byte in secret {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            form.push(*byte);
-        } else {
-            form.extend([b'%', digit(byte >> 4), digit(byte & 0xf)]);
-        }
-    }
-    form
+fn bytes(mut text: Zeroizing<String>) -> Form {
+    Zeroizing::new(std::mem::take(&mut *text).into_bytes())
 }
 
 /// The characters that the secret alone decides when `before` bytes (modulo 3) stand before it, whatever they and

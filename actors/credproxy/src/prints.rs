@@ -1,6 +1,7 @@
 //! What the scanner is told of the live secrets: keyed hashes, from which nobody gets a value back, with a key that
 //! is new at each start. Pure but for the randomness of that key.
 
+use crate::login;
 use crate::secret::Secret;
 use hmac::{Hmac, Mac};
 use ipc_proto::List;
@@ -28,7 +29,7 @@ impl Printer {
     /// The fingerprints of these secrets.
     pub(crate) fn print(&mut self, secrets: &[Secret]) -> Fingerprints {
         self.version += 1;
-        let prints = secrets.iter().filter_map(|secret| self.one(secret.reveal()));
+        let prints = secrets.iter().flat_map(login::parts).filter_map(|part| self.one(part.reveal()));
         Fingerprints { version: self.version, key: *self.key, prints: List::clip(prints) }
     }
 

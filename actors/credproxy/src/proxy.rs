@@ -1,32 +1,39 @@
-//! What credproxy does: store, list and forget secrets, and send a request with one in it. Every decision is on
-//! the record before its effect. Recording and dialling are somebody else's, and handed in.
+//! What credproxy does: send a request with a secret in it. Every decision is on the record before its effect.
+//! Recording and dialling are somebody else's, and handed in.
 
 use crate::address::Address;
-use crate::headers;
+use crate::binding::Wanted;
+use crate::draft::Draft;
+use crate::given::{given, retry_after};
 use crate::keeper::Ask;
+use crate::login;
 use crate::needles::Needles;
+use crate::pool::{Lease, Pool, Purpose};
 use crate::replies::Replies;
 use crate::reply::Reply;
 use crate::secret::Secret;
 use crate::upstream::{self, Limits};
+use ::upstream::Fault;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use ipc_proto::Name;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::credproxy::{
-    Chunk, CredError, Head, Placement, Reply as ReplyId, Request, SECRET_BOUND, SecretInfo,
-};
+use ipc_proto::config;
+use ipc_proto::credproxy::{Chunk, CredError, Head, Placement, Reply as ReplyId, Request, Verb};
 use ipc_proto::dialer::HostPort;
-use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
 use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
 use rustls::ClientConfig;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 /// Replies at once, of all callers.
-pub(crate) const AT_ONCE: usize = 32;
+pub(crate) const AT_ONCE: usize = 256;
 
 /// The processes that credproxy needs.
 pub(crate) trait Outside {
@@ -35,6 +42,19 @@ pub(crate) trait Outside {
     /// A connection to this host.
     async fn dial(&self, target: &HostPort) -> Result<OwnedFd, CredError>;
 }
+
+/// One use of a secret.
+struct Used {
+    name: Name,
+    wanted: Wanted,
+    /// Of the request.
+    sum: [u8; 32],
+    /// Of its body.
+    bytes: u64,
+}
+
+/// Which secrets each caller may have put into its requests.
+pub(crate) type Shares = BTreeMap<Process, BTreeSet<String>>;
 
 /// Credproxy itself.
 pub(crate) struct Proxy<O> {
@@ -48,24 +68,39 @@ pub(crate) struct Proxy<O> {
     pub(crate) tls: Arc<ClientConfig>,
     /// Where plain HTTP may go.
     pub(crate) plain_http: BTreeSet<HostPort>,
-    /// The one secret that web may have put into its requests.
-    pub(crate) web_secret: Option<Name>,
+    /// Whose secrets are whose.
+    pub(crate) shares: Shares,
+    /// Connections that wait for the next request.
+    pub(crate) pool: Pool,
+    /// Logins are renewed one after the other.
+    pub(crate) logins: Mutex<()>,
     /// Room for replies.
     pub(crate) slots: Arc<Semaphore>,
     /// What upstreams may take.
     pub(crate) limits: Limits,
 }
 
+/// The configured shares.
+pub(crate) fn shares(config: &config::Credproxy) -> Shares {
+    Shares::from([
+        (Process::Web, config.web_secret.iter().cloned().collect()),
+        (Process::Model, config.model_secrets.iter().cloned().collect()),
+        (Process::Gate, config.gate_secrets.iter().cloned().collect()),
+    ])
+}
+
 impl<O: Outside> Proxy<O> {
-    /// Whether this caller may have this request sent. Web, which reads hostile bytes all day, searches with the key of
-    /// its provider and has nothing else of the vault; what needs no secret it sends by itself.
+    /// Whether this caller may have this request sent: each has its own secrets of the configuration and no other's.
+    /// Only model sends what needs none, to a server of its own; web sends such by itself.
     pub(crate) async fn admit(&self, caller: Process, request: &Request) -> Result<(), CredError> {
         let secret = request.secret.as_ref().map(|placement| &placement.secret);
-        if caller != Process::Web || secret.is_some() && secret == self.web_secret.as_ref() {
+        let own = |secret: &Name| self.shares.get(&caller).is_some_and(|own| own.contains(secret.as_str()));
+        if secret.map_or(matches!(caller, Process::Model | Process::Gate), own) {
             return Ok(());
         }
-        tracing::warn!("refused: web asked for a secret that is not its own");
-        let event = Event::new(Action::SecretMisdirected, Result3::Blocked).because("not the secret of web");
+        tracing::warn!(caller = caller.name(), "refused: asked for a secret that is not its own");
+        let event =
+            Event::new(Action::SecretMisdirected, Result3::Blocked).because("not a secret of the caller");
         self.note(Event { subject: secret.cloned(), hash: Some(hash(request)), ..event }).await;
         Err(CredError::NotBound)
     }
@@ -76,41 +111,92 @@ impl<O: Outside> Proxy<O> {
         if !address.tls && !self.plain_http.contains(&address.target) {
             return Err(CredError::BadUrl);
         }
-        let mut headers = headers::build(&address.to_string(), &request.headers, request.secret.as_ref())?;
         replies.sweep(self.limits.idle);
         let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| CredError::Full)?;
-        if let Some(placement) = &request.secret {
-            let secret = self.use_secret(placement, &address, &request).await?;
-            headers::place(&mut headers, placement, &secret)?;
+        let (placement, verb) = (request.secret.clone(), request.verb);
+        let (sum, bytes) = (hash(&request), request.body.len() as u64);
+        let draft = Draft::new(request, &address)?;
+        let used = placement.map(|placement| Used {
+            wanted: wanted(&placement, &address, verb),
+            name: placement.secret,
+            sum,
+            bytes,
+        });
+        let (reply, lease) = self.exchange(draft, used, &address).await?;
+        let status = reply.status().as_u16();
+        let retry_after = retry_after(reply.headers());
+        let live = Arc::clone(&self.needles.borrow());
+        let (headers, cut_out) = given(reply.headers(), &live);
+        self.tell_of(cut_out).await;
+        let reply = Reply::new(reply.into_body(), lease, self.needles.clone(), slot, self.limits);
+        Ok(Head { reply: replies.insert(reply), status, retry_after, headers })
+    }
+
+    /// Sends it with its secret in it, once the use of that is on the record. A login whose token the service takes no
+    /// more is renewed, once.
+    async fn exchange(
+        &self,
+        mut draft: Draft,
+        used: Option<Used>,
+        address: &Address,
+    ) -> Result<(http::Response<Incoming>, Lease), CredError> {
+        let secret = used.as_ref().map(|used| used.name.clone());
+        let purpose = Purpose { secret, target: address.target.clone(), tls: address.tls };
+        let Some(used) = used else { return self.send(draft.finish()?, address, purpose).await };
+        let value = self.use_secret(&used).await?;
+        let Some(login) = login::read(value.reveal()) else {
+            draft.fill(&value)?;
+            return self.send(draft.finish()?, address, purpose).await;
+        };
+        let bearer = self.token(&used.name, &used.wanted, login.clone(), None).await?;
+        let mut again = draft.clone();
+        draft.fill(&bearer.access)?;
+        let (reply, lease) = self.send(draft.finish()?, address, purpose.clone()).await?;
+        if reply.status() != http::StatusCode::UNAUTHORIZED || !bearer.renewable {
+            return Ok((reply, lease));
         }
-        let sent = upstream::request(&address, request.post, headers, request.body.into_vec())?;
+        drop((reply, lease));
+        let bearer = self.token(&used.name, &used.wanted, login, Some(&bearer.access)).await?;
+        again.fill(&bearer.access)?;
+        self.send(again.finish()?, address, purpose).await
+    }
+
+    /// Sends it over a connection that waits for this purpose, or over a new one.
+    pub(crate) async fn send(
+        &self,
+        request: http::Request<Full<Bytes>>,
+        address: &Address,
+        purpose: Purpose,
+    ) -> Result<(http::Response<Incoming>, Lease), CredError> {
+        while let Some(mut conversation) = self.pool.take(&purpose) {
+            match conversation.ask(request.clone(), self.limits.head).await {
+                Ok(reply) => return Ok((reply, self.pool.lease(purpose, conversation))),
+                // The other end had closed it, and has seen nothing of the request.
+                Err(Fault::Unsent) => {}
+                // It may have seen it, and what only reads may be read twice.
+                Err(Fault::Protocol) if request.method().is_safe() => {}
+                Err(fault) => return Err(upstream::broken(fault)),
+            }
+        }
         let descriptor = self.outside.dial(&address.target).await?;
-        let stream = upstream::open(descriptor, &address, &self.tls, self.limits).await?;
-        let (reply, driver) = upstream::send(stream, sent, self.limits).await?;
-        let (status, retry_after) = (reply.status().as_u16(), upstream::retry_after(reply.headers()));
-        let reply = Reply::new(reply.into_body(), driver, self.needles.clone(), slot, self.limits);
-        Ok(Head { reply: replies.insert(reply), status, retry_after })
+        let mut conversation = upstream::open(descriptor, address, &self.tls, self.limits).await?;
+        let reply = conversation.ask(request, self.limits.head).await.map_err(upstream::broken)?;
+        Ok((reply, self.pool.lease(purpose, conversation)))
     }
 
     /// The value for a request, once its use is on the record.
-    async fn use_secret(
-        &self,
-        placement: &Placement,
-        address: &Address,
-        request: &Request,
-    ) -> Result<Secret, CredError> {
-        let name = &placement.secret;
-        let revealed = self.ask(|reply| Ask::Reveal(name.clone(), address.target.clone(), reply)).await;
+    async fn use_secret(&self, used: &Used) -> Result<Secret, CredError> {
+        let Used { name, wanted, sum, bytes } = used;
+        let revealed = self.ask(|reply| Ask::Reveal(name.clone(), wanted.clone(), reply)).await;
         if revealed.as_ref().err() == Some(&CredError::NotBound) {
-            tracing::warn!(secret = name.as_str(), "refused: not bound to the host it was asked for");
+            tracing::warn!(secret = name.as_str(), "refused: not bound to what it was asked for");
             let event =
-                about(Action::SecretMisdirected, Result3::Blocked, name).because("not bound to this host");
-            self.note(Event { hash: Some(hash(request)), ..event }).await;
+                about(Action::SecretMisdirected, Result3::Blocked, name).because("not bound to this use");
+            self.note(Event { hash: Some(*sum), ..event }).await;
         }
         let secret = revealed?;
-        let bytes = request.body.len() as u64;
         let event = about(Action::SecretUsed, Result3::Success, name);
-        self.outside.record(Event { hash: Some(hash(request)), bytes, ..event }).await?;
+        self.outside.record(Event { hash: Some(*sum), bytes: *bytes, ..event }).await?;
         kit::fault_point!("credproxy.use.recorded");
         drop(self.keeper.cast(Ask::Used(name.clone())));
         Ok(secret)
@@ -119,67 +205,29 @@ impl<O: Outside> Proxy<O> {
     /// The next piece of a reply.
     pub(crate) async fn next(&self, replies: &Replies, id: ReplyId, credit: u32) -> Result<Chunk, CredError> {
         let pulled = replies.next(id, credit).await?;
-        if pulled.cut_out > 0 {
-            tracing::warn!(times = pulled.cut_out, "a live secret came back in a reply and was cut out");
+        self.tell_of(pulled.cut_out).await;
+        Ok(pulled.chunk)
+    }
+
+    /// Puts on the record that secrets came back in a reply.
+    async fn tell_of(&self, cut_out: u64) {
+        if cut_out > 0 {
+            tracing::warn!(times = cut_out, "a live secret came back in a reply and was cut out");
             let event =
                 Event::new(Action::SecretRedacted, Result3::Success).because("a live secret in a reply");
             self.note(event).await;
         }
-        Ok(pulled.chunk)
-    }
-
-    /// Stores a value that was sealed for this name and these hosts.
-    pub(crate) async fn set(
-        &self,
-        name: Name,
-        hosts: List<Text<253>, 8>,
-        sealed: Blob<SECRET_BOUND>,
-    ) -> Result<(), CredError> {
-        let fresh = self.ask(|reply| Ask::Unseal(name.clone(), hosts, sealed, reply)).await?;
-        self.outside.record(about(Action::SecretSet, Result3::Success, &name)).await?;
-        kit::fault_point!("credproxy.set.recorded");
-        let stored = self.ask(|reply| Ask::Put(fresh, reply)).await;
-        self.outcome(Action::SecretSet, &name, stored).await
-    }
-
-    /// Forgets a secret.
-    pub(crate) async fn remove(&self, name: Name) -> Result<(), CredError> {
-        self.ask(|reply| Ask::Has(name.clone(), reply)).await?;
-        self.outside.record(about(Action::SecretRemoved, Result3::Success, &name)).await?;
-        kit::fault_point!("credproxy.remove.recorded");
-        let removed = self.ask(|reply| Ask::Remove(name.clone(), reply)).await;
-        self.outcome(Action::SecretRemoved, &name, removed).await
-    }
-
-    /// Every secret without its value.
-    pub(crate) async fn list(&self) -> Result<List<SecretInfo, 256>, CredError> {
-        match self.keeper.call(Ask::List, None).await {
-            Ok(CallResult::Success(list)) => Ok(list),
-            _ => Err(CredError::Vault),
-        }
-    }
-
-    /// A change that was recorded and then failed is recorded as that.
-    async fn outcome(
-        &self,
-        action: Action,
-        name: &Name,
-        done: Result<(), CredError>,
-    ) -> Result<(), CredError> {
-        if done.is_err() {
-            self.note(about(action, Result3::Error, name).because("not stored")).await;
-        }
-        done
     }
 
     /// Records what is so already: a refusal and a redaction stand with or without a record of them.
-    async fn note(&self, event: Event) {
+    pub(crate) async fn note(&self, event: Event) {
         if self.outside.record(event).await.is_err() {
             tracing::warn!("what was refused, failed or cut out could not be recorded");
         }
     }
 
-    async fn ask<T: Send + 'static>(
+    /// Asks the keeper.
+    pub(crate) async fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(RpcReplyPort<Result<T, CredError>>) -> Ask,
     ) -> Result<T, CredError> {
@@ -190,14 +238,20 @@ impl<O: Outside> Proxy<O> {
     }
 }
 
-fn about(action: Action, result: Result3, name: &Name) -> Event {
+/// An event about a secret.
+pub(crate) fn about(action: Action, result: Result3, name: &Name) -> Event {
     Event::new(action, result).about(name)
 }
 
-/// SHA-256 of where a request goes and what it carries.
+fn wanted(placement: &Placement, address: &Address, verb: Verb) -> Wanted {
+    Wanted { target: address.target.clone(), verb, path: address.path.clone(), at: placement.at.clone() }
+}
+
+/// SHA-256 of where a request goes and what it carries, its secret not among it.
 fn hash(request: &Request) -> [u8; 32] {
     let mut hash = Sha256::new();
-    hash.update(if request.post { "POST " } else { "GET " });
+    hash.update(request.verb.word());
+    hash.update(" ");
     hash.update(request.url.as_bytes());
     hash.update("\n");
     hash.update(&*request.body);

@@ -1,10 +1,11 @@
 //! A reply that is coming in: pulled piece by piece, every live secret cut out, bounded in length and in waiting.
 
 use crate::needles::Needles;
+use crate::pool::Lease;
 use crate::redact::Redactor;
-use crate::upstream::{Driver, Limits};
+use crate::upstream::Limits;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use ipc_proto::Blob;
 use ipc_proto::credproxy::{CHUNK, Chunk, CredError};
 use std::sync::Arc;
@@ -24,8 +25,9 @@ pub(crate) struct Reply {
     taken: u64,
     ended: bool,
     limits: Limits,
-    // Dropped with the reply: the connection ends, and another may be made.
-    _driver: Driver,
+    /// Given back when the body has ended; dropped before, it closes the connection.
+    lease: Option<Lease>,
+    // Dropped with the reply: another may come in.
     _slot: OwnedSemaphorePermit,
 }
 
@@ -33,7 +35,7 @@ impl Reply {
     /// The reply with this body.
     pub(crate) fn new(
         body: Incoming,
-        driver: Driver,
+        lease: Lease,
         live: watch::Receiver<Arc<Needles>>,
         slot: OwnedSemaphorePermit,
         limits: Limits,
@@ -48,7 +50,7 @@ impl Reply {
             taken: 0,
             ended: false,
             limits,
-            _driver: driver,
+            lease: Some(lease),
             _slot: slot,
         }
     }
@@ -84,6 +86,9 @@ impl Reply {
         }
         let live = Arc::clone(&self.live.borrow());
         self.redactor.push(&data, &sets(&self.then, &live), &mut self.ready);
+        if self.body.is_end_stream() {
+            self.end();
+        }
         Ok(())
     }
 
@@ -91,6 +96,9 @@ impl Reply {
         let live = Arc::clone(&self.live.borrow());
         self.redactor.finish(&sets(&self.then, &live), &mut self.ready);
         self.ended = true;
+        if let Some(lease) = self.lease.take() {
+            lease.give_back();
+        }
     }
 
     fn give(&mut self, credit: usize) -> Chunk {

@@ -1,21 +1,24 @@
 //! Credproxy's methods: each hands on to the proxy. The record and the dialler are reached from here.
 
 use crate::keeper::{Keeper, Start, Views};
-use crate::proxy::{AT_ONCE, Outside, Proxy};
+use crate::locker::Locker;
+use crate::pool::Pool;
+use crate::proxy::{AT_ONCE, Outside, Proxy, Shares, shares};
 use crate::replies::Replies;
 use crate::store::Store;
 use crate::tls;
 use crate::upstream::Limits;
-use crate::vault::Vault;
+use crate::vault::{self, Sources};
 use ipc_proto::audit::Event;
 use ipc_proto::credproxy::{
-    Chunk, CredError, Credproxy as _, FRAME_BOUND, Fingerprints, Head, Reply, Request, SECRET_BOUND,
-    SecretInfo,
+    Binding, Chunk, CredError, Credproxy as _, EXPORT_BOUND, FRAME_BOUND, Fingerprints, Head, Lease,
+    PARCEL_BOUND, Reply, Request, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
 use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
 use ipc_proto::{Blob, Fault, List, Name, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Recorder};
+use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Recorder, Supervisor};
 use manifest::Process;
+use manifest::command::{Frame, Kind};
 use rustls::ClientConfig;
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -23,7 +26,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tarpc::context::Context;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 /// The process.
 pub(crate) struct Credproxy {
@@ -40,7 +43,7 @@ pub(crate) struct Opened {
     views: Views,
     tls: Arc<ClientConfig>,
     plain_http: BTreeSet<HostPort>,
-    web_secret: Option<Name>,
+    shares: Shares,
 }
 
 impl kit::Actor for Credproxy {
@@ -52,18 +55,20 @@ impl kit::Actor for Credproxy {
         let store = Store::open(&place.own()).map_err(|fault| OpenFault::new("the own folder", fault))?;
         let tls =
             tls::client(&store).map_err(|fault| OpenFault::new("the certificate authorities", fault))?;
-        let vault = Vault::open(store).map_err(|fault| OpenFault::new("the vault", fault))?;
-        let (start, views) = Start::new(vault).map_err(|fault| OpenFault::new("the vault", fault))?;
+        let vault = |fault| OpenFault::new("the vault", fault);
+        let (store, locker) = (Arc::new(store), Locker::new(place.page()));
+        let sources = Sources::new(config.key, place.credential()).map_err(vault)?;
+        let held = vault::open(Arc::clone(&store), sources, locker).map_err(vault)?;
+        let (start, views) = Start::new(store, held).map_err(vault)?;
         let plain_http = config.plain_http.iter().map(|text| text.parse()).collect::<Result<_, NoHost>>();
         let plain_http = plain_http.map_err(|fault| OpenFault::new("[credproxy] plain_http", fault))?;
-        let web_secret = config.web_secret.map(Name::new).transpose();
-        let web_secret = web_secret.map_err(|fault| OpenFault::new("[web.search] secret", fault))?;
-        Ok(Opened { start, views, tls, plain_http, web_secret })
+        Ok(Opened { start, views, tls, plain_http, shares: shares(&config) })
     }
 
     async fn start(opened: Opened, host: Host) -> Self {
-        let Opened { start, views, tls, plain_http, web_secret } = opened;
-        let Views { needles, fingerprints } = views;
+        let Opened { start, views, tls, plain_http, shares } = opened;
+        let Views { needles, fingerprints, locked } = views;
+        tokio::task::spawn_local(tell(host.supervisor(), locked));
         // An actor fails to start when its name is taken or its own start fails; this one has neither.
         let keeper = match ractor::Actor::spawn(None, Keeper, start).await {
             Ok((keeper, _)) => keeper,
@@ -74,9 +79,10 @@ impl kit::Actor for Credproxy {
             dialer: host.link(),
             descriptors: host.descriptors(Process::Dialer),
         };
-        let slots = Arc::new(Semaphore::new(AT_ONCE));
+        let (pool, slots) = (Pool::default(), Arc::new(Semaphore::new(AT_ONCE)));
         let limits = Limits::USUAL;
-        let proxy = Proxy { outside, keeper, needles, tls, plain_http, web_secret, slots, limits };
+        let logins = Mutex::default();
+        let proxy = Proxy { outside, keeper, needles, tls, plain_http, shares, pool, logins, slots, limits };
         Self { proxy: Rc::new(proxy), fingerprints }
     }
 
@@ -92,6 +98,24 @@ impl kit::Actor for Credproxy {
 
     fn queue_depth(&self) -> u64 {
         u64::try_from(AT_ONCE.saturating_sub(self.proxy.slots.available_permits())).unwrap_or(0)
+    }
+}
+
+/// How long until agentd is told again, where it did not read.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Tells agentd whether the vault waits for its passphrase: now, and whenever that changes.
+async fn tell(agentd: Supervisor, mut locked: watch::Receiver<bool>) {
+    loop {
+        let word = u64::from(*locked.borrow_and_update());
+        let frame = Frame::new(Kind::Locked, Process::Credproxy).with(&[word]);
+        if agentd.send(frame, &[]).is_err() {
+            tokio::time::sleep(AGAIN).await;
+            locked.mark_changed();
+        }
+        if locked.changed().await.is_err() {
+            return;
+        }
     }
 }
 
@@ -153,10 +177,11 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
         self,
         _: Context,
         name: Name,
-        hosts: List<Text<253>, 8>,
+        binding: Binding,
+        lease: Lease,
         sealed: Blob<SECRET_BOUND>,
     ) -> Result<(), CredError> {
-        self.proxy.set(name, hosts, sealed).await
+        self.proxy.set(name, binding, lease, sealed).await
     }
 
     async fn list(self, _: Context) -> Result<List<SecretInfo, 256>, CredError> {
@@ -166,8 +191,41 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
     async fn remove(self, _: Context, name: Name) -> Result<(), CredError> {
         self.proxy.remove(name).await
     }
+
     async fn fingerprints(mut self, _: Context, known: Option<u64>) -> Fingerprints {
         newer(&mut self.fingerprints, known, WATCHED).await
+    }
+
+    async fn narrow(self, _: Context, name: Name, binding: Binding, lease: Lease) -> Result<(), CredError> {
+        self.proxy.narrow(name, binding, lease).await
+    }
+
+    async fn revoke(self, _: Context, name: Name) -> Result<(), CredError> {
+        self.proxy.revoke(name).await
+    }
+
+    async fn vault(self, _: Context) -> Result<VaultInfo, CredError> {
+        self.proxy.vault().await
+    }
+
+    async fn unlock(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError> {
+        self.proxy.unlock(sealed).await
+    }
+
+    async fn passphrase(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError> {
+        self.proxy.passphrase(sealed).await
+    }
+
+    async fn rotate(self, _: Context) -> Result<(), CredError> {
+        self.proxy.rotate().await
+    }
+
+    async fn export(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Result<Blob<EXPORT_BOUND>, CredError> {
+        self.proxy.export(sealed).await
+    }
+
+    async fn try_out(self, _: Context, name: Name, verb: Verb, url: Text<2048>) -> Result<u16, CredError> {
+        self.proxy.try_out(name, verb, url).await
     }
 }
 

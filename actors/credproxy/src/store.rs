@@ -61,6 +61,20 @@ impl Store {
         fs::rename(&fresh, self.path.join(name))?;
         self.folder.sync_all()
     }
+
+    /// Gives a file another name, in the place of one that has it.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))?;
+        self.folder.sync_all()
+    }
+
+    /// Removes a file, if it is there.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.and_then(|()| self.folder.sync_all()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +94,20 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         store.replace("p", PUBLIC, b"x").unwrap();
         assert_eq!(store.read("p", 10).unwrap().unwrap().mode, PUBLIC);
+    }
+
+    #[test]
+    fn a_file_takes_another_s_place_and_one_that_is_not_there_is_removed_already() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        store.replace("old", PRIVATE, b"one").unwrap();
+        store.replace("new", PRIVATE, b"two").unwrap();
+        store.rename("new", "old").unwrap();
+        assert_eq!(store.read("old", 10).unwrap().unwrap().bytes, b"two");
+        store.remove("old").unwrap();
+        store.remove("old").unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(store.rename("new", "old").is_err());
     }
 
     #[test]

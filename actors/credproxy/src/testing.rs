@@ -1,11 +1,18 @@
 //! What several tests need: sealing as agentctl does it, and an HTTP server of the test's own on loopback.
 
-use crate::vault::PUBLIC_FILE;
-use ipc_proto::Text;
-use ipc_proto::credproxy::binding;
+use crate::door::PUBLIC_FILE;
+use crate::keeper::{Start, Views};
+use crate::locker::Locker;
+use crate::store::Store;
+use crate::vault::{self, Sources};
+use crypto_box::PublicKey;
+use ipc_proto::config::KeySource;
+use ipc_proto::credproxy::{Binding, Lease, binding};
+use ipc_proto::{List, Text};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -15,18 +22,35 @@ pub(crate) fn text<const N: usize>(text: &str) -> Text<N> {
     Text::new(text).unwrap()
 }
 
+/// Bound to these hosts and to nothing else.
+pub(crate) fn hosts(hosts: &[&str]) -> Binding {
+    Binding { hosts: List::clip(hosts.iter().map(|host| text(host))), ..Binding::default() }
+}
+
+/// A keeper on this folder, opened by a key file.
+pub(crate) fn start(store: Store) -> (Start, Views) {
+    let (store, sources) = (Arc::new(store), Sources::new(KeySource::File, None).unwrap());
+    let held = vault::open(Arc::clone(&store), sources, Locker::default()).unwrap();
+    Start::new(store, held).unwrap()
+}
+
 /// What agentctl does: read the public key from its file, seal the binding and the value to it.
-pub(crate) fn seal(folder: &Path, name: &str, hosts: &[Text<253>], value: &str) -> Vec<u8> {
+pub(crate) fn seal(folder: &Path, name: &str, bound: &Binding, lease: Lease, value: &str) -> Vec<u8> {
+    let mut plain = binding(name, bound, lease);
+    plain.extend(value.as_bytes());
+    sealed(folder, &plain)
+}
+
+/// Anything sealed to the public key of this folder.
+pub(crate) fn sealed(folder: &Path, plain: &[u8]) -> Vec<u8> {
     let line = std::fs::read_to_string(folder.join(PUBLIC_FILE)).unwrap();
     let digits = line.trim_end().as_bytes();
     let key: Vec<u8> = digits
         .chunks(2)
         .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
         .collect();
-    let key = crypto_box::PublicKey::from_slice(&key).unwrap();
-    let mut plain = binding(name, hosts);
-    plain.extend(value.as_bytes());
-    key.seal(&mut crypto_box::aead::OsRng, &plain).unwrap()
+    let key = PublicKey::from_slice(&key).unwrap();
+    key.seal(&mut crypto_box::aead::OsRng, plain).unwrap()
 }
 
 /// What the server does once it has read a request.
@@ -44,6 +68,8 @@ pub(crate) enum Step {
     Wait(Duration),
     /// Waits until the client is gone.
     UntilGone,
+    /// Reads another request, and begins again.
+    Again,
 }
 
 /// What happened at the server.
@@ -116,6 +142,7 @@ fn play(
                 while stream.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
                 drop(tell.send(Seen::Gone));
             }
+            Step::Again => return play(stream, steps, tell),
         }
         stream.flush()?;
     }
@@ -137,7 +164,7 @@ fn flood(
 }
 
 /// The head, and as much of a body as it announces.
-fn read_request(stream: &mut impl Read) -> std::io::Result<String> {
+pub(crate) fn read_request(stream: &mut impl Read) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     loop {
         let mut buffer = [0; 4096];

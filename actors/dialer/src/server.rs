@@ -17,7 +17,7 @@ use tarpc::context::Context;
 use tokio::sync::Semaphore;
 
 /// Connections that are being made at once.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 128;
 /// Bytes of a file of the system that are read.
 const FILE_BOUND: u64 = 1024 * 1024;
 

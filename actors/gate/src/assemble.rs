@@ -1,13 +1,16 @@
-//! Puts a model's pieces together: text, and calls whose arguments mean nothing before they are whole.
+//! Puts a model's pieces together: text, and calls whose arguments mean nothing before they are whole; and takes text
+//! apart again into pieces that fit.
 
 use ipc_proto::ids::CallId;
-use ipc_proto::model::{Finish, ModelError, Piece, Usage};
+use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Usage};
 use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND, ToolCall};
 use ipc_proto::{Name, Text};
 use std::collections::BTreeMap;
 
 /// Calls of one reply; more are dropped, and the reply is an error.
 const CALLS: usize = 32;
+/// Bytes of the arguments of all calls of one reply.
+const ARGS: usize = 4 * ARGS_BOUND;
 
 /// A reply in the making.
 #[derive(Debug, Default)]
@@ -15,6 +18,7 @@ pub(crate) struct Assembly {
     open: BTreeMap<u16, (Name, String)>,
     calls: Vec<ToolCall>,
     text_bytes: usize,
+    args_bytes: usize,
     pub(crate) usage: Usage,
 }
 
@@ -25,6 +29,17 @@ pub(crate) enum Step {
     Nothing,
     /// Text of the answer.
     Text(String),
+    /// Text of the model's reasoning.
+    Reasoning(String),
+    /// Another model answers from here on; all of the reply that there was is void.
+    Again {
+        /// Which failed.
+        from: ModelName,
+        /// How.
+        why: ModelError,
+        /// Which answers now.
+        to: ModelName,
+    },
     /// The end.
     Done(Finish),
     /// The end, by an error.
@@ -39,19 +54,27 @@ impl Assembly {
                 self.text_bytes += text.len();
                 if self.text_bytes > OUTPUT_BOUND { truncated() } else { Step::Text(text.into_string()) }
             }
-            Piece::Reasoning(_) => Step::Nothing,
+            Piece::Reasoning(text) => Step::Reasoning(text.into_string()),
+            Piece::Failover { from, why, to } => {
+                *self = Self::default();
+                Step::Again { from, why, to }
+            }
             Piece::CallStart { index, tool } => {
                 let full = self.open.len() + self.calls.len() >= CALLS;
                 let fresh = !full && self.open.insert(index, (tool, String::new())).is_none();
                 if fresh { Step::Nothing } else { invalid() }
             }
-            Piece::CallDelta { index, args } => match self.open.get_mut(&index) {
-                Some((_, whole)) if whole.len() + args.len() <= ARGS_BOUND => {
-                    whole.push_str(&args);
-                    Step::Nothing
+            Piece::CallDelta { index, args } => {
+                self.args_bytes += args.len();
+                let within = self.args_bytes <= ARGS;
+                match self.open.get_mut(&index) {
+                    Some((_, whole)) if within && whole.len() + args.len() <= ARGS_BOUND => {
+                        whole.push_str(&args);
+                        Step::Nothing
+                    }
+                    _ => invalid(),
                 }
-                _ => invalid(),
-            },
+            }
             Piece::CallEnd { index } => match self.open.remove(&index) {
                 Some((tool, args)) => {
                     self.calls.push(ToolCall { id: CallId::random(), tool, args: Text::clip(&args) });
@@ -74,6 +97,18 @@ impl Assembly {
     pub(crate) fn into_calls(self) -> Vec<ToolCall> {
         self.calls
     }
+}
+
+/// Text in pieces that fit an event or a piece of an answer.
+pub(crate) fn in_pieces(text: &str) -> Vec<Text<16384>> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let piece = Text::<16384>::clip(rest);
+        rest = rest.get(piece.len()..).unwrap_or_default();
+        pieces.push(piece);
+    }
+    pieces
 }
 
 const fn truncated() -> Step {
@@ -129,5 +164,42 @@ mod tests {
         let mut many = Assembly::default();
         let refused = (0..40).filter(|index| many.take(start(*index)) == invalid()).count();
         assert_eq!(refused, 8);
+    }
+
+    #[test]
+    fn another_model_s_answer_begins_with_nothing_of_the_one_before() {
+        let mut assembly = Assembly::default();
+        let name = |name: &str| ModelName::clip(name);
+        assembly.take(Piece::Usage(Usage { output: 7, ..Usage::default() }));
+        assembly.take(start(0));
+        let why = ModelError::Timeout;
+        let over = Piece::Failover { from: name("a/b"), why, to: name("c/d") };
+        assert_eq!(assembly.take(over), Step::Again { from: name("a/b"), why, to: name("c/d") });
+        assert_eq!(assembly.usage, Usage::default());
+        assert_eq!(assembly.take(Piece::Done(Finish::Stop)), Step::Done(Finish::Stop));
+    }
+
+    #[test]
+    fn arguments_beyond_the_bound_of_one_call_or_of_all_together_are_the_models_error() {
+        let long = "x".repeat(16384);
+        let mut assembly = Assembly::default();
+        assembly.take(start(0));
+        let taken = (0..40).take_while(|_| assembly.take(delta(0, &long)) == Step::Nothing).count();
+        assert_eq!(taken, ARGS_BOUND / long.len());
+        let mut many = Assembly::default();
+        let fill = |index: u16, many: &mut Assembly| {
+            many.take(start(index));
+            (0..32).all(|_| many.take(delta(index, &long)) == Step::Nothing)
+        };
+        assert_eq!((0..8).take_while(|index| fill(*index, &mut many)).count(), 4);
+    }
+
+    #[test]
+    fn text_is_taken_apart_at_characters_and_nothing_of_it_is_lost() {
+        let text = "ä€".repeat(10_000);
+        let pieces = in_pieces(&text);
+        assert!(pieces.len() > 3 && pieces.iter().all(|piece| !piece.is_empty()));
+        assert_eq!(pieces.iter().map(|piece| piece.as_str()).collect::<String>(), text);
+        assert!(in_pieces("").is_empty());
     }
 }

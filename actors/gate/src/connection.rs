@@ -62,7 +62,7 @@ enum Stage {
     /// The plan; the request that follows it is ready.
     Planning(Planning, thinking::Asked),
     /// The model's answer.
-    Thinking(Thinking),
+    Thinking(Box<Thinking>),
     /// People's answers.
     Settling(Settling),
 }
@@ -250,9 +250,8 @@ async fn think(
         let asked = thinking::Asked { system: system.to_owned(), messages };
         return Ok(Stage::Planning(Planning::begin(shared, context).await?, asked));
     }
-    thinking::begin(shared, context, thinking::Asked { system: system.to_owned(), messages })
-        .await
-        .map(Stage::Thinking)
+    let asked = thinking::Asked { system: system.to_owned(), messages };
+    Ok(Stage::Thinking(Box::new(thinking::begin(shared, context, asked).await?)))
 }
 
 /// Works on the plan; once it is locked, the answer is begun.
@@ -275,13 +274,17 @@ async fn planned(
         Some(tools) => {
             plan::lock(shared, &mut active.context, tools).await?;
             let thinking = thinking::begin(shared, &active.context, asked).await?;
-            active.stage = Some(Stage::Thinking(thinking));
+            active.stage = Some(Stage::Thinking(Box::new(thinking)));
         }
     }
     Ok(Heard::Waiting)
 }
 
-async fn thought(shared: &Shared, active: &mut Active, mut thinking: Thinking) -> Result<Heard, GateError> {
+async fn thought(
+    shared: &Shared,
+    active: &mut Active,
+    mut thinking: Box<Thinking>,
+) -> Result<Heard, GateError> {
     let mut replaced = active.replaced.clone();
     let reply = tokio::select! {
         reply = thinking.go_on(shared, &mut active.context, &mut active.teller) => reply?,

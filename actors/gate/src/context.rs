@@ -7,8 +7,10 @@ use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{Role, Usage};
 use ipc_proto::router::{Released, Turn};
-use ipc_proto::tool::ToolResult;
+use ipc_proto::tool::{ToolCall, ToolResult};
 use policy::{Catalogue, Session};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
@@ -27,6 +29,8 @@ pub(crate) struct TurnContext {
     pub(crate) calls: HashMap<CallId, (Released, Option<ToolResult>)>,
     /// Calls asked for in this turn, earlier attempts included.
     pub(crate) asked: u32,
+    /// How often each of those was asked for: the same tool with the same arguments.
+    pub(crate) same: HashMap<[u8; 32], u32>,
     /// Failures in a row, by tool.
     pub(crate) failures: HashMap<String, u32>,
     /// The number of the next durable step.
@@ -76,6 +80,7 @@ impl TurnContext {
             workspace_label,
             calls: HashMap::new(),
             asked: 0,
+            same: HashMap::new(),
             failures: HashMap::new(),
             next_step: 0,
             last_text: String::new(),
@@ -147,6 +152,14 @@ impl TurnContext {
         }
     }
 
+    /// Counts a call that is asked for; how often this turn has asked for the very same by now.
+    pub(crate) fn ask(&mut self, call: &ToolCall) -> u32 {
+        self.asked = self.asked.saturating_add(1);
+        let times = self.same.entry(identity(call)).or_default();
+        *times = times.saturating_add(1);
+        *times
+    }
+
     /// Counts a result for the bound of failures in a row.
     pub(crate) fn count(&mut self, tool: &str, failed: bool) {
         let failures = self.failures.entry(tool.to_owned()).or_default();
@@ -163,6 +176,17 @@ impl TurnContext {
     }
 }
 
+/// What makes two calls the same: the tool and the arguments, however these are spelled.
+fn identity(call: &ToolCall) -> [u8; 32] {
+    match toolset::parse_args(&call.args) {
+        Ok(Value::Object(args)) => {
+            policy::scope(&call.tool, &args.keys().cloned().collect::<Vec<_>>(), &args)
+        }
+        // It is refused in any case, so its spelling is enough.
+        _ => Sha256::digest(call.args.as_bytes()).into(),
+    }
+}
+
 /// A text of the conversation. A person's words vouch only if they are the session's own user's: what came by a
 /// channel from somebody else has another label.
 fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
@@ -176,6 +200,7 @@ fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
 mod tests {
     use super::*;
     use crate::replay::tests::{context, shared_catalogue};
+    use ipc_proto::{Name, Text};
 
     #[test]
     fn what_a_program_says_is_untrusted_and_what_a_file_says_is_what_the_workspace_holds() {
@@ -205,6 +230,21 @@ mod tests {
         context.raise(&catalogue, "write", &Label::bottom(), "written");
         assert!(untrusted.within(&context.workspace_label));
         assert!(context.session.taint.thousandths() > 0);
+    }
+
+    #[test]
+    fn a_call_is_the_same_however_its_arguments_are_spelled_and_another_with_other_arguments() {
+        let mut context = context(vec![]);
+        let mut asked = |tool: &str, args: &str| {
+            let call = ToolCall { id: CallId::random(), tool: Name::clip(tool), args: Text::clip(args) };
+            context.ask(&call)
+        };
+        assert_eq!(asked("bash", r#"{"command":"ls","timeout":1}"#), 1);
+        assert_eq!(asked("bash", r#"{ "timeout": 1, "command": "ls" }"#), 2);
+        assert_eq!(asked("bash", r#"{"command":"ls","timeout":2}"#), 1);
+        assert_eq!(asked("read", r#"{"command":"ls","timeout":1}"#), 1);
+        assert_eq!((asked("read", "{"), asked("read", "{")), (1, 2));
+        assert_eq!(context.asked, 6);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! hears of it.
 
 use crate::asking;
+use crate::calling;
 use crate::context::TurnContext;
 use crate::host::Shared;
 use crate::scan;
@@ -32,6 +33,11 @@ pub(crate) enum Refusal {
     TooMany(u32),
     #[error("{tool} has failed {times} times in a row; it is refused for the rest of this turn")]
     Failing { tool: String, times: u32 },
+    #[error(
+        "this turn has called {tool} with exactly these arguments {times} times; the same call again is refused. Go on \
+         with what these calls gave back, or try something else"
+    )]
+    Same { tool: String, times: u32 },
     #[error("the arguments hold what must never leave the prompt")]
     Canary,
     #[error("the arguments hold a secret of the host")]
@@ -52,6 +58,7 @@ impl Refusal {
             Self::Schema(_) => "arguments do not fit the schema",
             Self::TooMany(_) => "bound of tool calls reached",
             Self::Failing { .. } => "failures in a row",
+            Self::Same { .. } => "the same call again",
             Self::Canary => "canary in the arguments",
             Self::HeldSecret => "a secret of the host in the arguments",
             Self::Policy { .. } => "policy",
@@ -82,8 +89,11 @@ pub(crate) async fn decide(
     context: &mut TurnContext,
     call: ToolCall,
 ) -> Result<Decided, GateError> {
-    context.asked += 1;
-    let rules = by_rules(context, &call).and_then(|args| has_room(shared, &call.tool).map(|()| args));
+    let times = context.ask(&call);
+    let rules = by_rules(context, &call, times).and_then(|args| {
+        calling::fits(shared, context, &call.tool, &args).map_err(Refusal::Schema)?;
+        has_room(shared, &call.tool).map(|()| args)
+    });
     let judged = match rules {
         Err(refusal) => refused(shared, context, refusal),
         Ok(args) => judge(shared, context, &call, &args).await?,
@@ -102,7 +112,8 @@ pub(crate) async fn decide(
     Ok(Decided { released, question: judged.question })
 }
 
-fn by_rules(context: &TurnContext, call: &ToolCall) -> Result<Map<String, Value>, Refusal> {
+/// `times` is how often the turn has asked for this very call, this time included.
+fn by_rules(context: &TurnContext, call: &ToolCall, times: u32) -> Result<Map<String, Value>, Refusal> {
     let (agent, limits) = (&context.agent, &context.agent.limits);
     let tool = call.tool.to_string();
     if !agent.tools.contains(&tool) {
@@ -113,9 +124,12 @@ fn by_rules(context: &TurnContext, call: &ToolCall) -> Result<Map<String, Value>
     if context.asked > limits.tool_calls {
         return Err(Refusal::TooMany(limits.tool_calls));
     }
-    let times = context.failures.get(&tool).copied().unwrap_or(0);
-    if times >= limits.tool_failures {
-        return Err(Refusal::Failing { tool, times });
+    let failures = context.failures.get(&tool).copied().unwrap_or(0);
+    if failures >= limits.tool_failures {
+        return Err(Refusal::Failing { tool, times: failures });
+    }
+    if times > limits.same_call {
+        return Err(Refusal::Same { tool, times: limits.same_call });
     }
     match args {
         Value::Object(args) => Ok(args),
@@ -275,10 +289,10 @@ mod tests {
     ) -> Option<Refusal> {
         let mut context = context(vec![]);
         context.agent.tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
-        context.asked = 1;
         change(&mut context);
         let call = ToolCall { id: CallId::random(), tool: Name::clip(tool), args: Text::clip(args) };
-        by_rules(&context, &call).err()
+        let times = context.ask(&call);
+        by_rules(&context, &call, times).err()
     }
 
     #[test]
@@ -292,11 +306,26 @@ mod tests {
         );
         assert_eq!(phrase(refusal(&["bash"], "bash", "{}", |_| ())), Some("arguments do not fit the schema"));
         assert_eq!(
-            phrase(refusal(&["bash"], "bash", bash, |c| c.asked = 51)),
+            phrase(refusal(&["bash"], "bash", bash, |c| c.asked = 50)),
             Some("bound of tool calls reached")
         );
         let fail = |context: &mut TurnContext| (0..3).for_each(|_| context.count("bash", true));
         assert_eq!(phrase(refusal(&["bash"], "bash", bash, fail)), Some("failures in a row"));
+    }
+
+    #[test]
+    fn the_same_call_over_and_over_is_refused_and_another_is_not() {
+        let again = |times: u32, args: &str| {
+            refusal(&["bash"], "bash", args, |context| {
+                for _ in 0..times {
+                    let args = Text::clip(r#"{"command":"ls"}"#);
+                    context.ask(&ToolCall { id: CallId::random(), tool: Name::clip("bash"), args });
+                }
+            })
+        };
+        assert_eq!(again(2, r#"{"command":"ls"}"#), None);
+        assert_eq!(again(3, r#"{ "command": "ls" }"#).map(|it| it.phrase()), Some("the same call again"));
+        assert_eq!(again(9, r#"{"command":"ls -l"}"#), None);
     }
 
     #[test]

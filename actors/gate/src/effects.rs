@@ -1,6 +1,7 @@
 //! Effects of the tools that do not run in the jail: memory, in the scope of the turn's user and agent, with labels
 //! both ways; and what web does. Each is given up after the time that its capability declares.
 
+use crate::calling;
 use crate::context::TurnContext;
 use crate::fetching;
 use crate::host::{Shared, down};
@@ -39,6 +40,7 @@ pub(crate) async fn run(
     match done.await {
         Ok(effect) => effect,
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetching::late(&args)),
+        Err(_) if calling::calls(&call.tool) => Ok(calling::late(&args)),
         Err(_) => Ok(failed(&format!("it took longer than {ms} ms"))),
     }
 }
@@ -52,6 +54,9 @@ async fn effect(
     let done = match (call.tool.as_str(), args) {
         ("web_fetch", Value::Object(args)) => return Ok(fetching::fetch(shared, context, call, args).await),
         ("web_search", Value::Object(args)) => return Ok(fetching::search(shared, args).await),
+        ("http_call" | "oauth_call", Value::Object(args)) => {
+            return Ok(calling::call(shared, context, call, args).await);
+        }
         ("memory_write", _) => write(shared, context, call, args).await,
         ("memory_query", _) => query(shared, context, args).await,
         ("memory_read", _) => read(shared, context, args).await,

@@ -2,9 +2,11 @@
 
 use crate::policies::Policies;
 use crate::quota::Quotas;
+use crate::relay::Rates;
 use ipc_proto::Name;
 use ipc_proto::audit::{Event, Receipt};
 use ipc_proto::config::{self, Agent};
+use ipc_proto::credproxy::CredproxyClient;
 use ipc_proto::ids::TurnId;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::model::{self, ModelClient, ModelInfo};
@@ -19,10 +21,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::watch;
 
-/// `[web]` and `[policy]`.
+/// `[web]`, `[policy]` and `[service.NAME]`.
 pub(crate) struct Settings {
     pub(crate) web: config::WebReach,
     pub(crate) policy: config::Policy,
+    pub(crate) services: BTreeMap<String, config::Service>,
 }
 
 /// Turns true once another runner has taken the turn up, or the turn is over. A dead runner's socket does not say so
@@ -42,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) scanner: Link<ScannerClient>,
     pub(crate) memory: Link<MemoryClient>,
     pub(crate) web: Link<WebClient>,
+    pub(crate) credproxy: Link<CredproxyClient>,
     pub(crate) recorder: Recorder,
     pub(crate) agents: Arc<BTreeMap<String, Agent>>,
     pub(crate) settings: Arc<Settings>,
@@ -52,6 +56,8 @@ pub(crate) struct Shared {
     /// What decides: a decision never waits for a change.
     engine: Arc<RwLock<Arc<Engine>>>,
     pub(crate) quotas: Arc<Mutex<Quotas>>,
+    /// What clients of the API have asked for.
+    pub(crate) rates: Rates,
     /// The room on the disk, as agentd told it last.
     disk: Arc<RwLock<Room>>,
     /// The runner of each turn: who takes a turn up replaces the one before.
@@ -66,13 +72,19 @@ impl Shared {
             scanner: host.link(),
             memory: host.link(),
             web: host.link(),
+            credproxy: host.link(),
             recorder: host.recorder(),
             agents: Arc::new(opened.config.agents),
-            settings: Arc::new(Settings { web: opened.config.web, policy: opened.config.policy }),
+            settings: Arc::new(Settings {
+                web: opened.config.web,
+                policy: opened.config.policy,
+                services: opened.config.services,
+            }),
             catalogue: Arc::new(opened.catalogue),
             engine: Arc::new(RwLock::new(opened.policies.engine())),
             policies: Arc::new(tokio::sync::Mutex::new(opened.policies)),
             quotas: Arc::default(),
+            rates: Rates::new(opened.config.relay),
             disk: Arc::default(),
             runners: Arc::default(),
         }

@@ -1,11 +1,16 @@
-//! What operators ask of the gate: the models, and the owner's policies. A change of those is on the record before it
-//! holds.
+//! What other processes ask of the gate: the models and what they cost, the owner's policies, and what clients of the
+//! API want passed through. A change of policies is on the record before it holds. Handlers translate; who may call
+//! which of them is the table's affair.
 
 use crate::host::Shared;
 use crate::policies::Change;
+use crate::relay::{self, Relays};
+use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::gate::{Gate, POLICY_BOUND, PolicyError, PolicySet};
-use ipc_proto::model::ModelInfo;
+use ipc_proto::gate::{Gate, POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
+use ipc_proto::model::{
+    self, BudgetInfo, Embedded, Embedding, GroupBy, ModelInfo, ModelName, Piece, Request, StreamId, UsageRow,
+};
 use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use tarpc::context::Context;
@@ -13,6 +18,8 @@ use tarpc::context::Context;
 #[derive(Clone)]
 pub(crate) struct Operators {
     pub(crate) shared: Shared,
+    /// The answers that come over this edge.
+    pub(crate) relays: Relays,
 }
 
 impl Operators {
@@ -65,6 +72,51 @@ impl Gate for Operators {
         let mut policies = self.shared.policies.lock().await;
         let change = policies.removing(&name)?;
         self.make(&mut policies, change, changed(&name, &format!("removed by {by}"))).await
+    }
+
+    async fn relay(self, _: Context, caller: Caller, request: Request) -> Result<StreamId, RelayError> {
+        self.relays.begin(&self.shared, caller, request).await
+    }
+
+    async fn relayed(self, _: Context, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {
+        self.relays.pull(&self.shared, stream, credit).await
+    }
+
+    async fn relay_end(self, _: Context, stream: StreamId) {
+        self.relays.end(&self.shared, stream).await;
+    }
+
+    async fn relay_embed(
+        self,
+        _: Context,
+        caller: Caller,
+        request: Embedding,
+    ) -> Result<Embedded, RelayError> {
+        relay::embed(&self.shared, caller, request).await
+    }
+
+    async fn relay_count(self, _: Context, caller: Caller, request: Request) -> Result<u32, RelayError> {
+        relay::count(&self.shared, caller, request).await
+    }
+
+    async fn try_model(self, _: Context, model: ModelName, by: Name) -> Result<Tried, RelayError> {
+        relay::try_model(&self.shared, model, &by).await
+    }
+
+    async fn usage(self, _: Context, by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, RelayError> {
+        let usage = self
+            .shared
+            .model
+            .call(&model::method::usage, |model, rpc| async move { model.usage(rpc, by, since_ms).await });
+        usage.await.map_err(|_| RelayError::Down(Name::clip("model")))?.map_err(RelayError::Model)
+    }
+
+    async fn budgets(self, _: Context) -> Result<List<BudgetInfo, 64>, RelayError> {
+        let budgets = self
+            .shared
+            .model
+            .call(&model::method::budgets, |model, rpc| async move { model.budgets(rpc).await });
+        budgets.await.map_err(|_| RelayError::Down(Name::clip("model")))?.map_err(RelayError::Model)
     }
 }
 

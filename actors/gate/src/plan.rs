@@ -4,20 +4,19 @@
 
 use crate::assemble::{Assembly, Step as Assembled};
 use crate::context::TurnContext;
-use crate::host::{Shared, down};
+use crate::host::Shared;
+use crate::source::{self, Pulled};
 use crate::{answer, showing, thinking};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::capability::Effect;
 use ipc_proto::label::{Class, Trust};
-use ipc_proto::model::{self, Message, ModelError, Purpose, Request, Role, StreamId};
+use ipc_proto::model::{Choice, Message, ModelError, Purpose, Request, Role, StreamId};
 use ipc_proto::router::{Step, Task};
 use ipc_proto::runner_gate::GateError;
-use ipc_proto::{Fault, List, Name, Text};
+use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// Pieces pulled at once.
-const CREDIT: u16 = 64;
 /// How long one `hear` waits for the plan.
 const SLICE: Duration = Duration::from_secs(20);
 /// How long a plan may take in all; one that takes longer is the empty one.
@@ -70,7 +69,7 @@ impl Planning {
         let mut event = event.in_turn(context.turn.session, context.turn.id);
         event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
         shared.record(event).await?;
-        planning.stream = match thinking::start(shared, &request).await {
+        planning.stream = match source::start(shared, &request).await {
             Ok(stream) => Some(stream),
             Err(GateError::Model(error)) => {
                 planning.ended(shared, context, Some(error)).await?;
@@ -111,18 +110,15 @@ impl Planning {
         shared: &Shared,
         stream: StreamId,
     ) -> Result<Option<Result<(), ModelError>>, GateError> {
-        let pulled = shared
-            .model
-            .call(&model::method::next, |model, rpc| async move { model.next(rpc, stream, CREDIT).await });
-        let pieces = match pulled.await {
-            Ok(Ok(pieces)) => pieces,
-            Ok(Err(error)) => return Ok(Some(Err(error))),
-            Err(Fault::PeerRestarted) => return Ok(Some(Err(ModelError::NoStream))),
-            Err(_) => return Err(down("model")),
+        let pieces = match source::pull(shared, stream).await? {
+            Pulled::Pieces(pieces) => pieces,
+            Pulled::Failed(error) => return Ok(Some(Err(error))),
+            Pulled::Lost => return Ok(Some(Err(ModelError::NoStream))),
         };
         for piece in pieces {
             match self.assembly.take(piece) {
-                Assembled::Nothing => {}
+                Assembled::Nothing | Assembled::Reasoning(_) => {}
+                Assembled::Again { .. } => self.text.clear(),
                 Assembled::Text(text) => self.text.push_str(&text),
                 Assembled::Done(_) => return Ok(Some(Ok(()))),
                 Assembled::Failed(error) => return Ok(Some(Err(error))),
@@ -148,7 +144,7 @@ impl Planning {
     /// Lets the model's stream go.
     pub(crate) async fn cancel(&mut self, shared: &Shared) {
         if let Some(stream) = self.stream.take() {
-            thinking::cancel(shared, stream).await;
+            source::cancel(shared, stream).await;
         }
     }
 }
@@ -185,6 +181,11 @@ fn request(context: &TurnContext, words: &str) -> Request {
         tools: List::default(),
         max_output: TOKENS.min(context.agent.limits.output_tokens),
         temperature: None,
+        top_p: None,
+        stop: List::default(),
+        choice: Choice::Auto,
+        images: List::default(),
+        payer: thinking::payer(context),
     }
 }
 

@@ -62,7 +62,9 @@ fn reply(
 ) {
     replayed.answered = calls.is_empty();
     context.last_text.clone_from(&text);
-    context.asked = context.asked.saturating_add(u32::try_from(calls.len()).unwrap_or(u32::MAX));
+    for released in &calls {
+        context.ask(&released.call);
+    }
     let waits = calls.iter().any(|released| matches!(released.verdict, CallVerdict::Asking(_)));
     if !waits {
         context.said(&text);
@@ -178,6 +180,7 @@ pub(crate) mod tests {
             cpu_seconds: 60,
             output_tokens: 1,
             model_calls_per_hour: 9,
+            same_call: 3,
         };
         let agent = Agent {
             model: String::new(),
@@ -193,6 +196,7 @@ pub(crate) mod tests {
             workspace_label: Label::bottom(),
             calls: HashMap::new(),
             asked: 0,
+            same: HashMap::new(),
             failures: HashMap::new(),
             next_step: 0,
             last_text: String::new(),

@@ -4,6 +4,7 @@ use crate::connection::{Connection, Message};
 use crate::host::Shared;
 use crate::operators::{self, Operators};
 use crate::policies::Policies;
+use crate::relay::Relays;
 use ipc_proto::config;
 use ipc_proto::gate::{self, Gate as _};
 use ipc_proto::ids::{CallId, TurnId};
@@ -63,7 +64,7 @@ impl kit::Actor for Gate {
     async fn serve(&self, edge: Edge) {
         match edge.turn() {
             Some(turn) => serve_runner(self.shared.clone(), TurnId::from_bytes(turn), edge).await,
-            None => edge.serve(gate::FRAME_BOUND, Operators { shared: self.shared.clone() }.serve()).await,
+            None => serve_peer(self.shared.clone(), edge).await,
         }
     }
 }
@@ -77,6 +78,14 @@ async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
     edge.serve(runner_gate::FRAME_BOUND, Runner { connection: connection.clone() }.serve()).await;
     connection.stop(None);
     drop(ended.await);
+}
+
+/// Serves control or gateway; the answers that a gateway waited for end with it.
+async fn serve_peer(shared: Shared, edge: Edge) {
+    let relays = Relays::default();
+    let operators = Operators { shared: shared.clone(), relays: relays.clone() };
+    edge.serve(gate::FRAME_BOUND, operators.serve()).await;
+    relays.end_all(&shared).await;
 }
 
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! Taking a turn up: what router has of it, with as much history as its model takes in, and the work that its runner
 //! is given.
 
+use crate::calling;
 use crate::context::TurnContext;
 use crate::host::{Shared, down, refused};
 use ipc_proto::audit::{Action, Event, Result3};
@@ -74,7 +75,7 @@ pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Mess
         task: context.turn.task.clone(),
         prompt: Text::clip(&format!("{}\n\n{}\n", context.agent.prompt, context.session.canary)),
         messages: List::clip(history.chain([message]).chain(replayed)),
-        tools: tools(context),
+        tools: tools(shared, context),
         tool_calls: limits.tool_calls.saturating_sub(context.asked.saturating_sub(again)),
         tool_failures: limits.tool_failures,
         wall_ms: limits.seconds.saturating_mul(1000),
@@ -83,12 +84,12 @@ pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Mess
 }
 
 /// The tools that this agent has.
-pub(crate) fn tools(context: &TurnContext) -> ToolList {
+pub(crate) fn tools(shared: &Shared, context: &TurnContext) -> ToolList {
     let specs =
         toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
     List::clip(specs.map(|spec| ToolSpec {
         name: Name::clip(spec.name),
-        description: Text::clip(spec.description),
+        description: Text::clip(&calling::described(shared, context, spec.name, spec.description)),
         schema: Text::clip(&spec.schema.to_string()),
         in_jail: spec.in_jail,
     }))

@@ -1,26 +1,26 @@
 //! One model call: begun, pulled, its text passed through the scanner's hold-back to whoever follows the turn, its
 //! calls handed over. When model restarts in the middle, the reply begins again.
 
-use crate::assemble::{Assembly, Step};
+use crate::assemble::{Assembly, Step, in_pieces};
 use crate::context::TurnContext;
 use crate::host::{Shared, down};
-use crate::scan::{hold_back, scan};
+use crate::scan::{self, hold_back, scan};
+use crate::source::{self, AGAIN, Pulled};
 use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::credproxy::CredError;
 use ipc_proto::label::{Class, Label};
-use ipc_proto::model::{self, Finish, Message, ModelError, Purpose, Request, Role, StreamId};
+use ipc_proto::model::{
+    Choice, Finish, Message, ModelError, ModelName, Payer, Purpose, Request, Role, StreamId,
+};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::ToolCall;
-use ipc_proto::{Fault, List, Name, Text};
+use ipc_proto::{List, Name, Text};
 use policy::Passage;
 use std::time::{Duration, Instant};
 
-/// Pieces pulled at once.
-const CREDIT: u16 = 64;
-/// Times a reply begins again when model or credproxy went away in the middle.
-const AGAIN: u32 = 2;
 /// How long one `hear` works before it says that it still waits.
 const HEAR: Duration = Duration::from_secs(20);
 /// What stands for an answer in which the canary was found.
@@ -39,6 +39,8 @@ pub(crate) struct Thinking {
     leaked: bool,
     begun: Instant,
     again: u32,
+    /// Which model answers, once it is another than was asked for.
+    answering: Option<ModelName>,
 }
 
 /// What a runner asks the model to go on with.
@@ -74,7 +76,7 @@ pub(crate) async fn begin(
     let (asked, label) = without_secrets(shared, context, asked).await?;
     let passes = policy::passes(&shared.engine(), &context.session, Passage::Prompt, &label);
     passes.map_err(|policies| GateError::Policy(List::clip(policies)))?;
-    let request = request(context, asked);
+    let request = request(shared, context, asked);
     let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
     let mut event = event.in_turn(context.turn.session, context.turn.id);
     event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
@@ -105,22 +107,39 @@ async fn without_secrets(
     Ok((asked, label))
 }
 
-fn request(context: &TurnContext, asked: Asked) -> Request {
+fn request(shared: &Shared, context: &TurnContext, asked: Asked) -> Request {
     let system = Message::text(Role::System, &asked.system);
     Request {
         model: Text::clip(&context.agent.model),
         purpose: Purpose::Answer,
         messages: List::clip(std::iter::once(system).chain(asked.messages)),
-        tools: crate::taking::tools(context),
+        tools: crate::taking::tools(shared, context),
         max_output: context.agent.limits.output_tokens,
         temperature: None,
+        top_p: None,
+        stop: List::default(),
+        choice: Choice::Auto,
+        images: List::default(),
+        payer: payer(context),
+    }
+}
+
+/// Whose money a turn spends.
+pub(crate) fn payer(context: &TurnContext) -> Payer {
+    let turn = &context.turn;
+    Payer {
+        user: turn.user,
+        session: Some(turn.session),
+        agent: Some(turn.agent.clone()),
+        key: None,
+        key_day_micros: None,
     }
 }
 
 impl Thinking {
     /// Begins.
     async fn begin(shared: &Shared, request: Request) -> Result<Self, GateError> {
-        let stream = start(shared, &request).await?;
+        let stream = source::start(shared, &request).await?;
         Ok(Self {
             request,
             stream,
@@ -130,12 +149,13 @@ impl Thinking {
             leaked: false,
             begun: Instant::now(),
             again: 0,
+            answering: None,
         })
     }
 
     /// The model that answers.
     pub(crate) fn model(&self) -> &str {
-        &self.request.model
+        self.answering.as_ref().unwrap_or(&self.request.model)
     }
 
     /// Works on the reply for a while; `None` if it is still coming.
@@ -147,26 +167,22 @@ impl Thinking {
     ) -> Result<Option<Reply>, GateError> {
         let until = Instant::now() + HEAR;
         while Instant::now() < until {
-            let pulled = shared.model.call(&model::method::next, |model, rpc| {
-                let stream = self.stream;
-                async move { model.next(rpc, stream, CREDIT).await }
-            });
-            let pieces = match pulled.await {
-                Ok(Ok(pieces)) => pieces,
-                Err(Fault::PeerRestarted | Fault::Unreachable) | Ok(Err(ModelError::NoStream)) => {
+            let pieces = match source::pull(shared, self.stream).await? {
+                Pulled::Pieces(pieces) => pieces,
+                Pulled::Lost => {
                     self.begin_again(shared, teller).await?;
                     continue;
                 }
-                Err(_) => return Err(down("model")),
-                Ok(Err(error)) => return Err(self.failed(shared, context, error).await?),
+                Pulled::Failed(error) => return Err(self.failed(shared, context, error).await?),
             };
             for piece in pieces {
                 match self.assembly.take(piece) {
-                    Step::Nothing => {}
+                    Step::Nothing | Step::Reasoning(_) => {}
                     Step::Text(text) => self.pending.push_str(&text),
-                    Step::Failed(ModelError::Credentials(ipc_proto::credproxy::CredError::NoReply))
-                        if self.again < AGAIN =>
-                    {
+                    Step::Again { from, why, to } => {
+                        self.fail_over(shared, teller, failover(&from, why, &to), to).await?;
+                    }
+                    Step::Failed(ModelError::Credentials(CredError::NoReply)) if self.again < AGAIN => {
                         self.begin_again(shared, teller).await?;
                         break;
                     }
@@ -202,9 +218,7 @@ impl Thinking {
             let event = Event::new(Action::SecretRedacted, Result3::Success);
             shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
         }
-        let consumed = usize::try_from(release.consumed).unwrap_or(usize::MAX).min(self.pending.len());
-        let consumed = if self.pending.is_char_boundary(consumed) { consumed } else { 0 };
-        self.pending.drain(..consumed);
+        scan::consume(&mut self.pending, &release);
         self.released.push_str(&release.text);
         teller.tell(shared, text_events(&release.text)).await
     }
@@ -230,14 +244,33 @@ impl Thinking {
             return Err(down("model"));
         }
         self.again += 1;
-        self.stream = start(shared, &self.request).await?;
+        self.stream = source::start(shared, &self.request).await?;
         self.assembly = Assembly::default();
+        self.answering = None;
+        teller.tell(shared, self.void()).await
+    }
+
+    /// Another model answers, or the same one again: its reply begins with nothing of the one before.
+    async fn fail_over(
+        &mut self,
+        shared: &Shared,
+        teller: &mut Teller,
+        notice: Option<TurnEvent>,
+        to: ModelName,
+    ) -> Result<(), GateError> {
+        self.answering = Some(to);
+        teller.tell(shared, self.void().into_iter().chain(notice)).await
+    }
+
+    /// What was said of the reply so far does not stand; whoever has seen some of it is told so. Where the canary was
+    /// found nothing of any reply will stand.
+    fn void(&mut self) -> Option<TurnEvent> {
         self.pending.clear();
-        if self.released.is_empty() {
-            return Ok(());
+        if self.released.is_empty() || self.leaked {
+            return None;
         }
         self.released.clear();
-        teller.tell(shared, [TurnEvent::Again]).await
+        Some(TurnEvent::Again)
     }
 
     async fn finish(
@@ -283,48 +316,35 @@ impl Thinking {
 
     /// Gives up an answer that nobody waits for any more, and says so on the record.
     pub(crate) async fn give_up(self, shared: &Shared, context: &TurnContext) -> Result<(), GateError> {
-        cancel(shared, self.stream).await;
+        source::cancel(shared, self.stream).await;
         self.ended(shared, context, Result3::Error, (0, 0), Some("given up: its turn is over")).await
     }
 
     /// Lets the model's stream go.
     pub(crate) async fn cancel(self, shared: &Shared) {
-        cancel(shared, self.stream).await;
+        source::cancel(shared, self.stream).await;
     }
 }
 
-/// Begins an answer. A `start` whose outcome is unknown began nothing that anybody could hear: it is asked again.
-pub(crate) async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError> {
-    for _ in 0..=AGAIN {
-        let started = shared.model.call(&model::method::start, |model, rpc| {
-            let request = request.clone();
-            async move { model.start(rpc, request).await }
-        });
-        match started.await {
-            Ok(stream) => return stream.map_err(GateError::Model),
-            Err(Fault::PeerRestarted) => {}
-            Err(_) => break,
-        }
-    }
-    Err(down("model"))
-}
-
-/// Lets a stream go; that model is away by then is as good.
-pub(crate) async fn cancel(shared: &Shared, stream: StreamId) {
-    let cancelled = shared
-        .model
-        .call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
-    let _ = cancelled.await;
+/// What a person is told when another model answers than was asked for; nothing where the same one is asked again.
+fn failover(from: &str, why: ModelError, to: &str) -> Option<TurnEvent> {
+    let notice = || Text::clip(&format!("{from} failed ({}): {to} answers", source::code(why)));
+    (from != to).then(|| TurnEvent::Notice(notice()))
 }
 
 /// Text in pieces that fit an event.
 pub(crate) fn text_events(text: &str) -> Vec<TurnEvent> {
-    let mut events = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let piece = Text::<16384>::clip(rest);
-        rest = rest.get(piece.len()..).unwrap_or_default();
-        events.push(TurnEvent::Text(piece));
+    in_pieces(text).into_iter().map(TurnEvent::Text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_which_model_failed_and_which_answers_and_nothing_of_a_second_try() {
+        let told = failover("a/b", ModelError::Timeout, "c/d");
+        assert_eq!(told, Some(TurnEvent::Notice(Text::clip("a/b failed (LLM_TIMEOUT): c/d answers"))));
+        assert_eq!(failover("a/b", ModelError::Timeout, "a/b"), None);
     }
-    events
 }

@@ -4,12 +4,16 @@ use crate::counters::Counters;
 use crate::descriptors::Descriptors;
 use crate::edge::Edge;
 use crate::link::{Link, Links};
+use crate::listeners::{Handed, Listeners, NoListener};
 use crate::recorder::Recorder;
 use crate::stubs::Stub;
 use crate::supervisor::Supervisor;
+use confine::secret::Mapped;
 use ipc_proto::audit::AuditClient;
 use manifest::Process;
-use manifest::command::Frame;
+use manifest::command::{Frame, START_CREDENTIAL, START_PAGE};
+use std::cell::RefCell;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -45,9 +49,13 @@ pub trait Actor: Sized + 'static {
     }
 }
 
-/// Where an actor's files are. agentd starts every process in its own folder, so no path is handed over.
-#[derive(Clone, Debug)]
-pub struct Place(pub(crate) ());
+/// Where an actor's files are, and what else agentd handed it. agentd starts every process in its own folder, so no path
+/// is handed over.
+#[derive(Default)]
+pub struct Place {
+    page: RefCell<Option<OwnedFd>>,
+    credential: RefCell<Option<OwnedFd>>,
+}
 
 impl Place {
     /// The process's own folder.
@@ -60,6 +68,32 @@ impl Place {
     #[must_use]
     pub fn beside(&self, name: &str) -> PathBuf {
         PathBuf::from("..").join(name)
+    }
+
+    /// The page for keys that outlives this process, mapped; once, and for credproxy alone. `None` where agentd has none
+    /// or it cannot be mapped: then what would be kept there is kept for this life.
+    #[must_use]
+    pub fn page(&self) -> Option<Mapped> {
+        let mapped = Mapped::new(self.page.take()?);
+        mapped.inspect_err(|cause| tracing::warn!(%cause, "the page for keys cannot be mapped")).ok()
+    }
+
+    /// The credential that the vault's key may come from; once, and for credproxy alone.
+    #[must_use]
+    pub fn credential(&self) -> Option<File> {
+        self.credential.take().map(File::from)
+    }
+
+    /// Takes what came with the start frame besides the section, as its word says.
+    pub(crate) fn new(flags: u64, descriptors: impl IntoIterator<Item = OwnedFd>) -> Self {
+        let place = Self::default();
+        let mut descriptors = descriptors.into_iter();
+        for (flag, slot) in [(START_PAGE, &place.page), (START_CREDENTIAL, &place.credential)] {
+            if flags & flag != 0 {
+                slot.replace(descriptors.next());
+            }
+        }
+        place
     }
 }
 
@@ -85,6 +119,7 @@ pub struct Host {
     pub(crate) supervisor: Supervisor,
     pub(crate) recorder: Recorder,
     pub(crate) counters: Rc<Counters>,
+    pub(crate) handed: Rc<Handed>,
 }
 
 impl Host {
@@ -112,6 +147,15 @@ impl Host {
         self.links.descriptors(callee)
     }
 
+    /// The listeners that agentd keeps for this process; for one task of it, and once. It waits until agentd has told
+    /// everything that it tells at a start, so it must not be awaited in [`Actor::start`]: spawn a task that does.
+    ///
+    /// # Errors
+    /// [`NoListener`] if there is none.
+    pub async fn listeners(&self) -> Result<Listeners, NoListener> {
+        self.handed.all().await
+    }
+
     /// Serves a call that came by another way than an edge: counted and timed as those are.
     pub async fn served<T>(&self, call: impl Future<Output = T>) -> T {
         self.counters.time(call).await
@@ -124,6 +168,6 @@ impl Host {
 
     pub(crate) fn new(links: Rc<Links>, supervisor: Supervisor, counters: Rc<Counters>) -> Self {
         let recorder = Recorder::new(links.link::<AuditClient>());
-        Self { links, supervisor, recorder, counters }
+        Self { links, supervisor, recorder, counters, handed: Rc::default() }
     }
 }

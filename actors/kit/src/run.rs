@@ -74,11 +74,11 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     confine::harden().map_err(StartFault::Harden)?;
     let control = confine::passing::inherited_control().ok_or(StartFault::NoControl)?;
     *last_word = control.try_clone().ok();
-    let Start { mode, section, recording } = start_frame(&control)?;
+    let Start { mode, section, place, recording } = start_frame(&control)?;
     let section: Section<A::Config> =
         serde_json::from_slice(&section).map_err(|error| StartFault::Config(error.to_string()))?;
     crate::log::begin(&section.log);
-    let opened = A::open(section.own, &Place(()))?;
+    let opened = A::open(section.own, &place)?;
     // ractor's first look at its groups asks how many cores there are; after the seal that would be its death.
     drop(ractor::pg::which_groups());
     let memory = MemoryFile::open();
@@ -96,6 +96,7 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
 struct Start {
     mode: Mode,
     section: Vec<u8>,
+    place: Place,
     /// Debug builds: agentd wants to hear of every call.
     recording: bool,
 }
@@ -116,18 +117,19 @@ fn start_frame(control: &OwnedFd) -> Result<Start, StartFault> {
     let Ok(Some((bytes, descriptors))) = received else { return Err(StartFault::NoStart("nothing came")) };
     let frame = Frame::decode(&bytes).filter(|frame| frame.kind == Kind::Start);
     let frame = frame.ok_or(StartFault::NoStart("not a start frame"))?;
-    let [mode, armed, clock, recording, ..] = frame.words;
+    let [mode, armed, clock, recording, flags, ..] = frame.words;
     let mode = Mode::from_number(mode).ok_or(StartFault::NoStart("unknown mode"))?;
     crate::fault::arm(armed);
     crate::clock::step(clock);
-    let section = descriptors.into_iter().next().ok_or(StartFault::NoStart("no section"))?;
+    let mut descriptors = descriptors.into_iter();
+    let section = descriptors.next().ok_or(StartFault::NoStart("no section"))?;
     let mut text = Vec::new();
     File::from(section)
         .take(SECTION_BOUND)
         .read_to_end(&mut text)
         .map_err(|error| StartFault::Config(error.to_string()))?;
     confine::passing::set_nonblocking(control.as_fd()).map_err(StartFault::Runtime)?;
-    Ok(Start { mode, section: text, recording: recording == 1 })
+    Ok(Start { mode, section: text, place: Place::new(flags, descriptors), recording: recording == 1 })
 }
 
 /// Serves until the control descriptor ends. The token says that the process is sealed.
@@ -140,8 +142,8 @@ async fn serve<A: Actor>(
     let supervisor = Supervisor::new(control)?;
     let links = Links::new(A::PROCESS);
     let counters = Counters::new();
-    let host = Host::new(Rc::clone(&links), supervisor.clone(), Rc::clone(&counters));
-    let actor = Rc::new(A::start(opened, host).await);
+    let host = Host::new(links, supervisor.clone(), Rc::clone(&counters));
+    let actor = Rc::new(A::start(opened, host.clone()).await);
     supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
     let mut beat = tokio::time::interval(BEAT);
     loop {
@@ -152,7 +154,7 @@ async fn serve<A: Actor>(
                     drain(&counters, frame.words[0]).await;
                     return Ok(());
                 }
-                Some((frame, descriptors)) => take(&actor, &links, &counters, frame, descriptors),
+                Some((frame, descriptors)) => take(&actor, &host, frame, descriptors),
             },
             _ = beat.tick() => {
                 let frame = counters.beat(A::PROCESS, memory, actor.queue_depth());
@@ -174,16 +176,13 @@ async fn drain(counters: &Counters, ms: u64) {
 }
 
 /// Plumbs an edge, or hands the frame to the actor.
-fn take<A: Actor>(
-    actor: &Rc<A>,
-    links: &Rc<Links>,
-    counters: &Rc<Counters>,
-    frame: Frame,
-    descriptors: Vec<OwnedFd>,
-) {
+fn take<A: Actor>(actor: &Rc<A>, host: &Host, frame: Frame, mut descriptors: Vec<OwnedFd>) {
     if frame.kind == Kind::Clock {
         let [word, ..] = frame.words;
         return crate::clock::step(word);
+    }
+    if host.handed.take(&frame, &mut descriptors) {
+        return;
     }
     if frame.kind != Kind::Edge {
         actor.notice(frame, descriptors);
@@ -195,7 +194,7 @@ fn take<A: Actor>(
         return;
     };
     if frame.role == Role::Client {
-        links.plumb(frame.peer, frame.generation, stream, descriptors.next());
+        host.links.plumb(frame.peer, frame.generation, stream, descriptors.next());
         return;
     }
     let edge = Edge {
@@ -204,7 +203,7 @@ fn take<A: Actor>(
         turn: (frame.peer == Process::Runner).then(|| frame.id(0)),
         stream,
         channel: descriptors.next().map(DescriptorChannel::new),
-        counters: Rc::clone(counters),
+        counters: Rc::clone(&host.counters),
     };
     let actor = Rc::clone(actor);
     tokio::task::spawn_local(async move { actor.serve(edge).await });

@@ -209,10 +209,11 @@ impl<A, F: Future<Output = Result<A, ServerError>>> Future for Call<F> {
 mod tests {
     use super::*;
     use futures::SinkExt;
-    use ipc_proto::gate::{
-        FRAME_BOUND, Gate, GateRequest, GateResponse, POLICY_BOUND, PolicyError, PolicySet,
+    use ipc_proto::label::Class;
+    use ipc_proto::scanner::{
+        Conversation, FRAME_BOUND, Judgement, Release, SCAN_BOUND, Scanner, ScannerRequest, ScannerResponse,
+        Subject, Verdict,
     };
-    use ipc_proto::model::ModelInfo;
     use ipc_proto::{List, Name, Text};
     use manifest::Process;
     use std::cell::Cell;
@@ -224,8 +225,7 @@ mod tests {
     use wire::codec::{Side, encode};
 
     const AT_ONCE: usize = 64;
-    type Policy = Text<POLICY_BOUND>;
-    type Changed = Result<Name, PolicyError>;
+    type Whole = Text<SCAN_BOUND>;
     type Transport<Q, A> = Messages<ClientMessage<Q>, Response<A>>;
 
     /// Counts how many of its calls run at once.
@@ -235,43 +235,45 @@ mod tests {
         most: std::sync::Arc<std::sync::atomic::AtomicUsize>,
     }
 
-    impl Gate for Slow {
-        async fn models(self, _: tarpc::context::Context) -> List<ModelInfo, 256> {
+    impl Scanner for Slow {
+        async fn scan(self, _: tarpc::context::Context, subject: Subject, _: Whole) -> Verdict {
+            Verdict {
+                judgement: Judgement::Pass,
+                score: 0,
+                rules: List::default(),
+                canary_leaked: false,
+                class: Class::Public,
+                redacted: None,
+                threats: List::default(),
+                spans: List::default(),
+                held_secret: false,
+                conversation: Conversation { turns: subject.conversation.turns, ..Conversation::default() },
+            }
+        }
+
+        async fn hold_back(self, _: tarpc::context::Context, _: Whole, _: bool, _: Option<Name>) -> Release {
             use std::sync::atomic::Ordering::Relaxed;
             let running = self.running.fetch_add(1, Relaxed) + 1;
             self.most.fetch_max(running, Relaxed);
             tokio::task::yield_now().await;
             self.running.fetch_sub(1, Relaxed);
-            let name = Text::clip(&"m".repeat(100));
-            List::clip(vec![ModelInfo { name, context: 0, output: 0, tools: false }; 10])
-        }
-
-        async fn policies(self, _: tarpc::context::Context) -> PolicySet {
-            PolicySet { version: Name::default(), files: List::default() }
-        }
-
-        async fn set_policy(self, _: tarpc::context::Context, name: Name, _: Policy, _: Name) -> Changed {
-            Err(PolicyError::BadName(name))
-        }
-
-        async fn remove_policy(self, _: tarpc::context::Context, name: Name, _: Name) -> Changed {
-            Err(PolicyError::BadName(name))
+            Release { text: Text::clip(&"m".repeat(1200)), consumed: 0, canary_leaked: false, redactions: 0 }
         }
     }
 
     fn request(id: u64) -> Vec<u8> {
         let context = tarpc::context::current();
-        let message = ClientMessage::Request(tarpc::Request { context, id, message: GateRequest::Models {} });
+        let message = ScannerRequest::HoldBack { pending: Text::default(), last: false, canary: None };
+        let message = ClientMessage::Request(tarpc::Request { context, id, message });
         let body = encode(&message, FRAME_BOUND).unwrap();
         [u32::try_from(body.len()).unwrap().to_le_bytes().as_slice(), &body].concat()
     }
 
     /// A connection: the server's transport, and the caller's bare socket.
-    async fn connected() -> (Transport<GateRequest, GateResponse>, UnixStream) {
+    async fn connected() -> (Transport<ScannerRequest, ScannerResponse>, UnixStream) {
         let (near, mut far) = UnixStream::pair().unwrap();
-        let server = wire::server(near, Process::Gate, FRAME_BOUND);
-        let (transport, hello) =
-            future::join(server, wire::hello::exchange(&mut far, Process::Control)).await;
+        let server = wire::server(near, Process::Scanner, FRAME_BOUND);
+        let (transport, hello) = future::join(server, wire::hello::exchange(&mut far, Process::Gate)).await;
         hello.unwrap();
         (transport.unwrap(), far)
     }

@@ -2,9 +2,12 @@
 
 mod find;
 mod intake;
+mod library;
 mod migrate;
+mod offline;
 mod private;
 mod query;
+mod ranked;
 mod row;
 mod scope;
 mod screen;
@@ -14,6 +17,12 @@ mod store;
 mod tests;
 mod writer;
 
-fn main() -> std::process::ExitCode {
-    kit::run::<server::Memory>()
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    match words.next().as_deref() {
+        Some("--offline") => offline::run(words),
+        _ => kit::run::<server::Memory>(),
+    }
 }

@@ -1,21 +1,10 @@
 //! Makes a full-text expression of any text at all. Pure; no word of the text may reach the index unquoted, so
 //! that no text is an error and none can name a column or an operator.
 
+use finding::COMMON;
+
 /// Words of one query that are looked for; further ones are left out.
 const MOST_WORDS: usize = 64;
-
-/// Words that say little about what is meant, in English and German. Looked for only if there are no others.
-const COMMON: &[&str] = &[
-    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
-    "d", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i",
-    "if", "in", "is", "it", "its", "ll", "m", "me", "my", "no", "not", "of", "on", "or", "our", "re", "s",
-    "she", "should", "so", "t", "that", "the", "their", "them", "then", "there", "these", "they", "this",
-    "to", "us", "ve", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "why", "will",
-    "with", "would", "you", "your", "aber", "als", "am", "an", "auf", "aus", "bei", "das", "dem", "den",
-    "der", "des", "die", "ein", "eine", "einen", "einer", "er", "es", "für", "hat", "ich", "im", "ist",
-    "mein", "meine", "mit", "nicht", "oder", "sie", "sind", "und", "von", "war", "was", "wer", "wie", "wir",
-    "wo", "zu", "zum", "zur",
-];
 
 /// The words that a query looks for.
 #[derive(Debug, PartialEq, Eq)]

@@ -37,7 +37,8 @@ pub(crate) fn listed(names: &[Name]) -> String {
     serde_json::Value::from(names).to_string()
 }
 
-fn names(column: &str) -> Option<List<Name, 16>> {
+/// Names of a column that [`listed`] made; none if it did not.
+pub(crate) fn names(column: &str) -> Option<List<Name, 16>> {
     let names: Vec<String> = serde_json::from_str(column).ok()?;
     let names: Option<Vec<Name>> = names.into_iter().map(|name| Text::new(name).ok()).collect();
     List::new(names?).ok()

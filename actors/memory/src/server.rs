@@ -5,7 +5,9 @@ use crate::intake::Intake;
 use crate::store::Store;
 use crate::writer::{Ask, Keeping, Writer, ask};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Entry, FRAME_BOUND, HITS, Hit, Memory as Service, MemoryError, Row, Scope};
+use ipc_proto::memory::{
+    Entry, FRAME_BOUND, Found, HITS, Hit, Manner, Memory as Service, MemoryError, Question, Row, Scope,
+};
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::{List, Name, Text, config};
 use kit::{Actor, Edge, Host, OpenFault, Place};
@@ -66,8 +68,17 @@ impl Service for Server {
         tags: List<Name, 16>,
         limit: u16,
     ) -> Result<List<Hit, HITS>, MemoryError> {
-        let found = ask(&self.writer, |reply| Ask::Query(scope, words, tags, limit, reply)).await;
-        found.map(List::clip)
+        let question = Question {
+            words,
+            tags,
+            since_ms: None,
+            until_ms: None,
+            manner: Manner::Words,
+            varied: false,
+            limit,
+        };
+        let found = ask(&self.writer, |reply| Ask::Find(scope, question, reply)).await?;
+        Ok(List::clip(found.into_iter().map(|found| found.hit)))
     }
 
     async fn read(self, _: Context, scope: Scope, id: MemoryId) -> Result<Row, MemoryError> {
@@ -86,5 +97,14 @@ impl Service for Server {
 
     async fn delete(self, _: Context, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
         self.intake.delete(scope, id).await
+    }
+
+    async fn find(
+        self,
+        _: Context,
+        scope: Scope,
+        question: Question,
+    ) -> Result<List<Found, HITS>, MemoryError> {
+        ask(&self.writer, |reply| Ask::Find(scope, question, reply)).await.map(List::clip)
     }
 }

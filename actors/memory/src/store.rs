@@ -1,6 +1,7 @@
 //! The database: opening it, and every change to it. It touches `memory.db` and its log in one folder. A change is
 //! one transaction or none; nothing that was not [`Scanned`] is taken, and no statement is without a scope.
 
+use crate::library::Library;
 use crate::migrate;
 use crate::row::{class_code, decoded, listed, trust_code};
 use crate::scope::{self, Number};
@@ -11,6 +12,7 @@ use migration::MigrationFault;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,6 +50,8 @@ const HELD: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) db: Connection,
+    /// Borrowed by one search or one change at a time: the store has one thread.
+    pub(crate) library: RefCell<Library>,
 }
 
 /// Why the database was not opened. In no case was anything deleted.
@@ -126,11 +130,21 @@ impl Store {
             return Err(OpenError::Damaged(named, found));
         }
         match migration::migrate(&mut db, &path, migrate::STEPS) {
-            Ok(()) => Ok(Self { db }),
+            Ok(()) => Ok(Self { db, library: RefCell::new(Library::new()) }),
             Err(MigrationFault::Database(error)) => Err(failed(error)),
             Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named, newer)),
             Err(not_copied) => Err(OpenError::NotCopied(named, not_copied)),
         }
+    }
+
+    /// A store that ends with this process: nothing of it is written to any disk.
+    pub(crate) fn fleeting() -> Result<Self, StoreError> {
+        let db = Connection::open_in_memory()?;
+        for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
+            db.pragma_update(None, setting, value)?;
+        }
+        migrate::STEPS.iter().try_for_each(|step| db.execute_batch(step))?;
+        Ok(Self { db, library: RefCell::new(Library::new()) })
     }
 
     /// Whether `scanned` may be written to `scope`, where an owner may have `most` rows in all.
@@ -150,8 +164,9 @@ impl Store {
         let admission = admission(&change, scope, scanned.entry(), most)?;
         if admission == Admission::New {
             let number = scope::find_or_make(&change, scope)?;
-            put(&change, number, scanned.entry(), now_ms)?;
+            let n = put(&change, number, scanned.entry(), now_ms)?;
             change.commit()?;
+            self.library.borrow_mut().added(number, n, scanned.entry(), now_ms);
         }
         Ok(admission)
     }
@@ -174,6 +189,7 @@ impl Store {
         take(&change, number, n, &row.entry)?;
         remember_gone(&change, number, id, now_ms)?;
         change.commit()?;
+        self.library.borrow_mut().removed(number, n, &row.entry, row.created_ms);
         // The log holds the deleted text until it is emptied. If that fails it is done at the next checkpoint.
         if let Err(error) = self.db.query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!(%error, "the log still holds what was deleted");
@@ -227,7 +243,8 @@ fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bo
     Ok(found.is_some())
 }
 
-fn put(change: &Transaction<'_>, number: Number, entry: &Entry, now_ms: u64) -> rusqlite::Result<()> {
+/// Gives the row's place.
+fn put(change: &Transaction<'_>, number: Number, entry: &Entry, now_ms: u64) -> rusqlite::Result<i64> {
     let (words, tags) = (number.words(), listed(&entry.tags));
     change.execute(
         "INSERT INTO entry (scope, id, content, tags, trust, class, sources, session, created_ms)
@@ -247,7 +264,8 @@ fn put(change: &Transaction<'_>, number: Number, entry: &Entry, now_ms: u64) -> 
     let n = change.last_insert_rowid();
     let index = format!("INSERT INTO {words} (rowid, content, tags) VALUES (?1, ?2, ?3)");
     change.execute(&index, params![n, entry.content.as_str(), tags])?;
-    scope::count(change, number, 1)
+    scope::count(change, number, 1)?;
+    Ok(n)
 }
 
 /// The index is told first: it needs the very text that it was given.

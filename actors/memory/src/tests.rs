@@ -5,31 +5,17 @@ mod forgetting;
 mod isolation;
 mod migrating;
 mod opening;
+mod ranking;
 mod storing;
 
 use crate::screen::{Proposal, Scanned};
 use crate::store::{Admission, Store};
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, Scope};
-use ipc_proto::scanner::{Conversation, Judgement, Verdict};
-use ipc_proto::{List, Text};
+use ipc_proto::memory::{Area, Entry, Hit, Manner, Question, Scope};
+use ipc_proto::{List, Name, Text};
 
-/// A verdict on text in which nothing was found.
-pub(crate) fn passed() -> Verdict {
-    Verdict {
-        judgement: Judgement::Pass,
-        score: 0,
-        rules: List::default(),
-        canary_leaked: false,
-        class: Class::Public,
-        redacted: None,
-        threats: List::default(),
-        spans: List::default(),
-        held_secret: false,
-        conversation: Conversation::default(),
-    }
-}
+pub(crate) use crate::offline::passed;
 
 pub(crate) fn id(number: u8) -> MemoryId {
     MemoryId::from_bytes([number; 16])
@@ -41,7 +27,7 @@ pub(crate) fn entry(number: u8, content: &str) -> Entry {
         content: Text::new(content).unwrap(),
         tags: List::default(),
         label: Label::of(Trust::User, Class::Internal, "chat"),
-        session: Some(SessionId::from_bytes([7; 16])),
+        session: Some(SessionId::from_bytes([number; 16])),
     }
 }
 
@@ -60,6 +46,18 @@ pub(crate) fn scope(owner: u8, area: Area) -> Scope {
 
 pub(crate) fn user(owner: u8) -> Scope {
     scope(owner, Area::User)
+}
+
+pub(crate) fn question(words: &str, tags: &[Name], limit: u16) -> Question {
+    Question {
+        words: Text::clip(words),
+        tags: List::clip(tags.iter().cloned()),
+        since_ms: None,
+        until_ms: None,
+        manner: Manner::Words,
+        varied: false,
+        limit,
+    }
 }
 
 /// A store in a folder that goes when the test ends.
@@ -87,8 +85,14 @@ impl Held {
 
     /// Contents that a query finds, best first.
     pub(crate) fn found(&self, scope: &Scope, words: &str) -> Vec<String> {
-        let hits = self.store.query(scope, words, &[], 100).unwrap();
+        let hits = self.hits(scope, words, &[], 100);
         hits.into_iter().map(|hit| hit.row.entry.content.into_string()).collect()
+    }
+
+    /// What a query finds.
+    pub(crate) fn hits(&self, scope: &Scope, words: &str, tags: &[Name], limit: u16) -> Vec<Hit> {
+        let found = self.store.find(scope, &question(words, tags, limit), 1).unwrap();
+        found.into_iter().map(|found| found.hit).collect()
     }
 
     /// Closes the store as a kill would leave it, and opens it anew.

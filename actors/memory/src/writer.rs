@@ -4,8 +4,7 @@
 use crate::screen::Scanned;
 use crate::store::{Admission, Doomed, Store, StoreError};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Hit, MemoryError, Row, Scope};
-use ipc_proto::{List, Name, Text};
+use ipc_proto::memory::{Found, MemoryError, Question, Row, Scope};
 use ractor::rpc::CallResult;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use std::sync::Arc;
@@ -27,8 +26,8 @@ pub(crate) enum Ask {
     Read(Scope, MemoryId, Reply<Option<Row>>),
     /// Rows, newest first: limit and offset.
     List(Scope, u16, u32, Reply<Vec<Row>>),
-    /// Rows that fit words and tags: at most so many.
-    Query(Scope, Text<2048>, List<Name, 16>, u16, Reply<Vec<Hit>>),
+    /// Rows that answer a question.
+    Find(Scope, Question, Reply<Vec<Found>>),
 }
 
 /// The actor; its state is a [`Keeping`].
@@ -74,9 +73,7 @@ impl Keeping {
             Ask::Delete(scope, id, reply) => send(reply, store.delete(&scope, id, kit::now_ms())),
             Ask::Read(scope, id, reply) => send(reply, store.read(&scope, id)),
             Ask::List(scope, limit, offset, reply) => send(reply, store.list(&scope, limit, offset)),
-            Ask::Query(scope, words, tags, limit, reply) => {
-                send(reply, store.query(&scope, &words, &tags, limit));
-            }
+            Ask::Find(scope, question, reply) => send(reply, store.find(&scope, &question, kit::now_ms())),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Answers of the models that run in this process, cut into the pieces that a stream is made of. Pure functions of
 //! text: nothing here waits, opens or asks.
 
+pub(crate) use dialect::count::request as asked;
+pub(crate) use dialect::text::{PIECE, chunks};
 use ipc_proto::model::{Finish, Piece, Request, Usage};
 use ipc_proto::{Name, Text};
 use std::time::Duration;
 
 /// Bytes of one piece of an offline model: small, so that what reads it has a real stream to deal with.
 const SMALL: usize = 64;
-/// Bytes of one piece at most. 64 of them fit the frame of `next` with room to spare.
-pub(crate) const PIECE: usize = 8 * 1024;
 
 /// One thing an answer does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,39 +96,15 @@ pub(crate) fn within(text: &str, room: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// The text in parts of at most `most` bytes, cut between characters.
-pub(crate) fn chunks(text: &str, most: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        // A bound below the first character's own length would never end.
-        let end = rest.floor_char_boundary(most).max(first.len_utf8());
-        let (part, after) = rest.split_at_checked(end)?;
-        rest = after;
-        Some(part)
-    })
-}
-
 /// The usual estimate: four characters are a token.
 pub(crate) fn tokens(characters: usize) -> u32 {
     u32::try_from(characters.div_ceil(4)).unwrap_or(u32::MAX)
-}
-
-/// An estimate of the tokens that a request has, its tools included.
-pub(crate) fn asked(request: &Request) -> u32 {
-    let said: usize = request.messages.iter().map(|message| message.text.chars().count()).sum();
-    let calls = request.messages.iter().flat_map(|message| &message.calls);
-    let called: usize = calls.map(|call| call.tool.len() + call.args.chars().count()).sum();
-    let tools = request.tools.iter();
-    let told: usize = tools.map(|tool| tool.name.len() + tool.description.len() + tool.schema.len()).sum();
-    tokens(said + called + told)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::offline::testing::request;
-    use proptest::prelude::*;
 
     fn said(steps: &[Step]) -> String {
         let text = |step: &Step| match step {
@@ -136,15 +112,6 @@ mod tests {
             _ => None,
         };
         steps.iter().filter_map(text).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn pieces_are_small_and_together_the_whole(text in "\\PC{0,300}", most in 0usize..70) {
-            let parts: Vec<&str> = chunks(&text, most).collect();
-            prop_assert_eq!(parts.concat(), text.as_str());
-            prop_assert!(parts.iter().all(|part| part.len() <= most.max(4) && !part.is_empty()));
-        }
     }
 
     #[test]

@@ -1,44 +1,70 @@
 //! `model` as kit runs it, and what it answers the gate. Handlers translate; the work is in the modules beside it.
 
 use crate::answer::Step;
+use crate::exchange::{self, Credproxy};
+use crate::ledger::{self, Tariff};
 use crate::models::{Catalogue, Plan};
-use crate::openai::{self, Credproxy};
+use crate::routing::{Answers, Desk, Worth};
 use crate::streams::{Outlet, Stop, Streams};
 use ipc_proto::List;
+use ipc_proto::config::{Asking, Budget};
 use ipc_proto::credproxy::CredproxyClient;
-use ipc_proto::model::{self, Model, ModelError, ModelInfo, Piece, Request, StreamId};
+use ipc_proto::model::{
+    self, BudgetInfo, Embedded, Embedding, GroupBy, Model, ModelError, ModelInfo, Piece, Request, StreamId,
+    UsageRow,
+};
 use kit::{Edge, Host, OpenFault, Place};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 use tarpc::context::Context;
 
 /// The process.
 pub(crate) struct Models {
     catalogue: Rc<Catalogue>,
-    credproxy: Credproxy,
+    desk: Rc<Desk<Answering>>,
     running: Rc<Cell<u64>>,
+}
+
+/// What was opened before the seal.
+pub(crate) struct Opened {
+    catalogue: Catalogue,
+    ledger: ledger::Opened,
+    asking: Asking,
+    budget: Budget,
 }
 
 impl kit::Actor for Models {
     const PROCESS: manifest::Process = manifest::Process::Model;
     type Config = ipc_proto::config::Model;
-    type Opened = Catalogue;
+    type Opened = Opened;
 
-    fn open(config: Self::Config, place: &Place) -> Result<Catalogue, OpenFault> {
+    fn open(config: Self::Config, place: &Place) -> Result<Opened, OpenFault> {
         let scripts = place.own().join("scripts");
         std::fs::create_dir_all(&scripts).map_err(|cause| OpenFault::new("the folder of scripts", cause))?;
-        Ok(Catalogue::new(scripts, config.providers))
+        let ledger = ledger::Opened::open(&place.own(), config.budget.clone());
+        let patience = Duration::from_secs(u64::from(config.asking.timeout_s));
+        Ok(Opened {
+            catalogue: Catalogue::new(scripts, config.providers).within(patience),
+            ledger: ledger.map_err(|cause| OpenFault::new("the ledger", cause))?,
+            asking: config.asking,
+            budget: config.budget,
+        })
     }
 
-    async fn start(opened: Catalogue, host: Host) -> Self {
+    async fn start(opened: Opened, host: Host) -> Self {
+        let Opened { catalogue, ledger, asking, budget } = opened;
+        let catalogue = Rc::new(catalogue);
         let credproxy = Credproxy::new(host.link::<CredproxyClient>());
-        Self { catalogue: Rc::new(opened), credproxy, running: Rc::default() }
+        let answering = Answering { catalogue: Rc::clone(&catalogue), credproxy };
+        let desk = Rc::new(Desk::new(answering, ledger.start(), asking, &budget));
+        Self { catalogue, desk, running: Rc::default() }
     }
 
     async fn serve(&self, edge: Edge) {
         let server = ModelServer {
             catalogue: Rc::clone(&self.catalogue),
-            credproxy: self.credproxy.clone(),
+            desk: Rc::clone(&self.desk),
             streams: Rc::new(Streams::new(Rc::clone(&self.running))),
         };
         edge.serve(model::FRAME_BOUND, server.serve()).await;
@@ -49,24 +75,64 @@ impl kit::Actor for Models {
     }
 }
 
+/// Every model there is: those that run here, and those behind credproxy.
+struct Answering {
+    catalogue: Rc<Catalogue>,
+    credproxy: Credproxy,
+}
+
+impl Answers for Answering {
+    type Plan = Plan;
+
+    fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
+        self.catalogue.plan(request)
+    }
+
+    fn is_here(plan: &Plan) -> bool {
+        matches!(plan, Plan::Here(_))
+    }
+
+    fn worth(&self, request: &Request) -> Worth {
+        let known = self.catalogue.known(&request.model);
+        let most = known.map_or(0, |known| known.output);
+        Worth {
+            tariff: known.as_ref().and_then(Tariff::of),
+            input: dialect::count::request(request),
+            output: if request.max_output == 0 { most } else { request.max_output.min(most) },
+        }
+    }
+
+    async fn answer(&self, plan: Plan, outlet: Outlet, stop: Stop) {
+        match plan {
+            Plan::Here(steps) => play(steps, outlet, stop).await,
+            Plan::Upstream(ask) => exchange::converse(self.credproxy.clone(), *ask, outlet, stop).await,
+        }
+    }
+
+    fn worth_of_texts(&self, request: &Embedding) -> Worth {
+        let tariff = self.catalogue.known(&request.model).as_ref().and_then(Tariff::of);
+        Worth { tariff, input: dialect::embedding::tokens(request), output: 0 }
+    }
+
+    async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {
+        let ask = self.catalogue.embed(request)?;
+        exchange::embed(self.credproxy.clone(), ask).await
+    }
+}
+
 /// What serves one edge: the streams are this caller's own.
 #[derive(Clone)]
 struct ModelServer {
     catalogue: Rc<Catalogue>,
-    credproxy: Credproxy,
+    desk: Rc<Desk<Answering>>,
     streams: Rc<Streams>,
 }
 
 impl Model for ModelServer {
     async fn start(self, _: Context, request: Request) -> Result<StreamId, ModelError> {
         kit::fault_point!("model.start.taken");
-        match self.catalogue.plan(&request)? {
-            Plan::Here(steps) => self.streams.start(|outlet, stop| play(steps, outlet, stop)),
-            Plan::Upstream(ask) => {
-                let credproxy = self.credproxy;
-                self.streams.start(|outlet, stop| openai::converse(credproxy, ask, outlet, stop))
-            }
-        }
+        let begun = self.desk.begin(request).await?;
+        self.streams.start(|outlet, stop| begun.run(outlet, stop))
     }
 
     async fn next(self, _: Context, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, ModelError> {
@@ -80,7 +146,23 @@ impl Model for ModelServer {
     }
 
     async fn models(self, _: Context) -> List<ModelInfo, 256> {
-        self.catalogue.list()
+        self.desk.listed(&self.catalogue.list())
+    }
+
+    async fn embed(self, _: Context, request: Embedding) -> Result<Embedded, ModelError> {
+        self.desk.embed(request).await
+    }
+
+    async fn count(self, _: Context, request: Request) -> Result<u32, ModelError> {
+        self.desk.count(request)
+    }
+
+    async fn usage(self, _: Context, by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, ModelError> {
+        self.desk.ledger().used(by, since_ms).await
+    }
+
+    async fn budgets(self, _: Context) -> Result<List<BudgetInfo, 64>, ModelError> {
+        self.desk.ledger().budgets().await
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
-/// Answers of one edge at once.
-pub(crate) const AT_ONCE: usize = 64;
+/// Answers of one edge at once. The gate is the one edge there is, and everybody's answers come over it.
+pub(crate) const AT_ONCE: usize = 256;
 /// Pieces that are ready before they are pulled; then the answer waits.
 const READY: usize = 64;
 /// Pieces that one pull gives at most: the bound of `next`.
@@ -32,6 +32,13 @@ pub(crate) type Stop = oneshot::Receiver<()>;
 pub(crate) struct Outlet(mpsc::Sender<Piece>);
 
 impl Outlet {
+    /// An outlet of one attempt, and what comes out of it: one piece at a time, so that whoever takes none holds the
+    /// provider up.
+    pub(crate) fn pair() -> (Self, mpsc::Receiver<Piece>) {
+        let (sender, pieces) = mpsc::channel(1);
+        (Self(sender), pieces)
+    }
+
     /// Gives a piece; waits while as many as may be are ready. For a caller that is gone it waits for ever, which
     /// `Stop` ends: to come back at once would let an answer that never waits hold the whole process.
     pub(crate) async fn give(&self, piece: Piece) {

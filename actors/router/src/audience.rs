@@ -158,7 +158,8 @@ impl Desk {
         }
     }
 
-    fn head_of(&mut self, turn: TurnId) -> Result<Head, RouterError> {
+    /// The message of a turn, whether or not that is over.
+    pub(crate) fn head_of(&mut self, turn: TurnId) -> Result<Head, RouterError> {
         if let Some(live) = self.live_turn(turn) {
             return Ok(live.head.clone());
         }

@@ -7,6 +7,7 @@ use crate::audience::Audience;
 use crate::ending::Closing;
 use crate::errands::{Errand, Then};
 use crate::events::Events;
+use crate::keys::Keys;
 use crate::lanes::Lanes;
 use crate::launch::{Fall, Runners};
 use crate::lease::Lease;
@@ -92,6 +93,7 @@ pub(crate) struct Desk {
     pub(crate) config: config::Router,
     pub(crate) store: Store,
     pub(crate) people: People,
+    pub(crate) keys: Keys,
     pub(crate) lanes: Lanes,
     pub(crate) admission: Admission,
     pub(crate) runners: Runners,
@@ -118,6 +120,7 @@ impl Desk {
         let mut store = Store::open(file)?;
         let people = People::settle(&mut store, &config, now.ms)?;
         let heads = store.live()?;
+        let keys = Keys::new(store.keys()?);
         let pauses = Pauses::new(store.pauses()?);
         let mut desk = Self {
             now,
@@ -125,6 +128,7 @@ impl Desk {
             config,
             store,
             people,
+            keys,
             admission: Admission::default(),
             runners: Runners::default(),
             audience: Audience::default(),
@@ -217,6 +221,7 @@ impl Desk {
         self.look_at_leases();
         self.audience_tick();
         self.approvals_tick();
+        self.keys_tick();
         self.drive();
     }
 

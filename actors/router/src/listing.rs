@@ -199,6 +199,7 @@ fn agent_info(name: &str, agent: &config::Agent) -> AgentInfo {
             limits.cpu_seconds,
             limits.output_tokens,
             limits.model_calls_per_hour,
+            limits.same_call,
         ),
     }
 }

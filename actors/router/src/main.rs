@@ -1,7 +1,9 @@
-//! The router: users, sessions, the durable inbox, transcript and outbox, approvals and grants. It touches its own folder and its edges;
+//! The router: users, keys of the API, sessions, the durable inbox, transcript and outbox, approvals and grants. It touches its own
+//! folder and its edges;
 //! it holds no model, no tool and no secret, and must never acknowledge what is not durable.
 
 mod answers;
+mod api;
 mod approvals;
 mod audience;
 mod calls;
@@ -12,6 +14,7 @@ mod ending;
 mod errands;
 mod events;
 mod history;
+mod keys;
 mod lanes;
 mod launch;
 mod lease;

@@ -1,6 +1,7 @@
 //! From accepted to queued: a message's acceptance goes on the record, the scanner looks at its text, and it gets
 //! its label. With either of the two away the message stays accepted; nothing of it is lost and nothing goes on.
 
+use crate::api::API;
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::errands::Errand;
 use crate::store::{Pass, StoreFault};
@@ -196,9 +197,10 @@ fn text_of(content: &Content, task: &Task) -> String {
     text
 }
 
-/// The label of a message: whoever is known by the kernel's word is the user, everybody else is merely known.
+/// The label of a message: whoever is known by the kernel's word or by a key of their own is the user, everybody else is
+/// merely known.
 fn label_of(role: UserRole, channel: &str, class: Class) -> Label {
-    let known = channel == CONTROL && role >= UserRole::User;
+    let known = matches!(channel, CONTROL | API) && role >= UserRole::User;
     Label::of(if known { Trust::User } else { Trust::Verified }, class, channel)
 }
 
@@ -222,11 +224,13 @@ mod tests {
     use ipc_proto::List;
 
     #[test]
-    fn only_a_user_or_owner_on_the_control_channel_is_trusted_as_the_user() {
+    fn only_a_user_or_owner_whom_the_kernel_or_a_key_names_is_trusted_as_the_user() {
         let cases = [
             (UserRole::Owner, "control", Trust::User),
             (UserRole::User, "control", Trust::User),
             (UserRole::Guest, "control", Trust::Verified),
+            (UserRole::Owner, "api", Trust::User),
+            (UserRole::Guest, "api", Trust::Verified),
             (UserRole::Owner, "telegram", Trust::Verified),
         ];
         for (role, channel, trust) in cases {

@@ -3,9 +3,11 @@
 
 use crate::answers::Given;
 use crate::desk::Desk;
+use crate::keys::Wanted;
 use crate::queue::{Port, Queue};
 use crate::store::{Origin, Person};
 use crate::turn::NewStep;
+use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
@@ -17,7 +19,8 @@ use ipc_proto::router::{
     TurnEvent, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{List, Name, Text};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
 /// How long a follower waits for the first event, and at most whoever waits for named events.
@@ -46,6 +49,14 @@ impl RouterServer {
         work: impl FnOnce(&mut Desk, Port<Reply<T>>) + Send + 'static,
     ) -> Reply<T> {
         self.0.await_answer(PATIENCE, work).await.unwrap_or(Err(RouterError::NotDurable))
+    }
+
+    /// Named events after `after`: those that there are, or the first within `wait`.
+    async fn events_within(self, after: u64, wait: Duration) -> List<NamedEvent, 256> {
+        if wait.is_zero() {
+            return self.0.ask(PATIENCE, move |desk| desk.events.after(after)).await.unwrap_or_default();
+        }
+        self.0.await_answer(wait, move |desk, port| desk.watch(after, port)).await.unwrap_or_default()
     }
 }
 
@@ -82,6 +93,82 @@ impl Router for RouterServer {
     async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Reply<State> {
         let answer = self.0.await_answer(LONG_POLL, move |desk, port| desk.answer_of(turn, id, port));
         answer.await.unwrap_or(Ok(State::Pending))
+    }
+
+    async fn holder(self, _: Context, caller: Caller) -> Reply<Holder> {
+        self.now(move |desk| desk.holder(caller)).await
+    }
+
+    async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Reply<Accepted> {
+        self.now(move |desk| desk.api_submit(caller, submission)).await
+    }
+
+    async fn api_follow(
+        self,
+        _: Context,
+        caller: Caller,
+        turn: TurnId,
+        from: u64,
+        credit: u16,
+    ) -> Reply<Followed> {
+        let followed = self
+            .0
+            .await_answer(LONG_POLL, move |desk, port| desk.api_follow(caller, turn, (from, credit), port));
+        let nothing = Followed { from, events: List::default(), next: from, over: false };
+        followed.await.unwrap_or(Ok(nothing))
+    }
+
+    async fn api_cancel(self, _: Context, caller: Caller, turn: TurnId) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.api_cancel(caller, turn, port)).await
+    }
+
+    async fn api_events(
+        self,
+        _: Context,
+        caller: Caller,
+        after: u64,
+        wait_ms: u32,
+    ) -> Reply<List<NamedEvent, 256>> {
+        let sight = Arc::new(self.clone().now(move |desk| desk.sight(caller)).await?);
+        let until = Instant::now() + Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
+        let mut after = after;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let events = self.clone().events_within(after, left).await;
+            let Some(last) = events.last().map(|event| event.number) else { return Ok(events) };
+            let sight = Arc::clone(&sight);
+            let seen = self.clone().now(move |desk| Ok(desk.seen(&sight, events))).await?;
+            if !seen.is_empty() {
+                return Ok(seen);
+            }
+            // Others' events only: what comes after them is waited for.
+            after = last;
+        }
+    }
+
+    async fn api_queue(self, _: Context, caller: Caller) -> Reply<QueueInfo> {
+        self.now(move |desk| desk.api_queue(caller)).await
+    }
+
+    async fn create_key(
+        self,
+        _: Context,
+        user: UserId,
+        by: Name,
+        name: Name,
+        scope: KeyScope,
+        presented: Presented,
+    ) -> Reply<KeyInfo> {
+        let wanted = Wanted { user, by, name, scope, presented };
+        self.when_recorded(move |desk, port| desk.create_key(wanted, port)).await
+    }
+
+    async fn keys(self, _: Context, user: Option<UserId>) -> Reply<List<KeyInfo, KEYS>> {
+        self.now(move |desk| Ok(desk.list_keys(user))).await
+    }
+
+    async fn revoke_key(self, _: Context, user: Option<UserId>, by: Name, name: Name) -> Reply<()> {
+        self.when_recorded(move |desk, port| desk.revoke_key(user, &by, &name, port)).await
     }
 
     async fn approvals(self, _: Context, user: Option<UserId>, all: bool) -> Reply<List<ApprovalInfo, 256>> {
@@ -246,10 +333,6 @@ impl Router for RouterServer {
     }
 
     async fn events(self, _: Context, after: u64, wait_ms: u32) -> List<NamedEvent, 256> {
-        if wait_ms == 0 {
-            return self.0.ask(PATIENCE, move |desk| desk.events.after(after)).await.unwrap_or_default();
-        }
-        let wait = Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
-        self.0.await_answer(wait, move |desk, port| desk.watch(after, port)).await.unwrap_or_default()
+        self.events_within(after, Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL)).await
     }
 }

@@ -11,7 +11,7 @@ use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submissi
 use ipc_proto::{Name, Text};
 
 /// The agent of a session that names none.
-const DEFAULT_AGENT: &str = "default";
+pub(crate) const DEFAULT_AGENT: &str = "default";
 /// A turn's length before any has ended, ms: for the hint when to try again.
 const USUAL_MS: u64 = 5000;
 /// The longest hint, seconds.

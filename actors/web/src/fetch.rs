@@ -89,7 +89,7 @@ impl<O: Outside> Web<O> {
         let mut target = address::parse(url).map_err(refused)?;
         for redirects in 0..=REDIRECTS {
             address::may_go(&target, rule).map_err(refused)?;
-            let (head, body, _driver) = self.exchange(&target, &ask).await?;
+            let (head, body, _conversation) = self.exchange(&target, &ask).await?;
             let Some((location, method)) = location(&head.headers, ask.redirected(head.status))? else {
                 let content_type = content_type(&head.headers);
                 let (body, cut) = read(body, bound).await?;
@@ -107,15 +107,15 @@ impl<O: Outside> Web<O> {
         &self,
         target: &Target,
         ask: &Ask,
-    ) -> Result<(http::response::Parts, Incoming, upstream::Driver), WebError> {
+    ) -> Result<(http::response::Parts, Incoming, upstream::Conversation), WebError> {
         let request = ask.to(target)?;
         let descriptor = self.outside.dial(&target.host_port()).await.map_err(WebError::Dial)?;
         let tls = (target.scheme == Scheme::Https).then_some(&self.tls);
         let patience = Duration::from_millis(FETCH_MAX_MS.into());
         let stream = upstream::open(descriptor, &target.host, tls, patience).await.map_err(broken)?;
-        let (reply, driver) = upstream::send(stream, request, patience).await.map_err(broken)?;
+        let (reply, conversation) = upstream::send(stream, request, patience).await.map_err(broken)?;
         let (head, body) = reply.into_parts();
-        Ok((head, body, driver))
+        Ok((head, body, conversation))
     }
 }
 
@@ -165,7 +165,7 @@ const fn broken(fault: Fault) -> WebError {
     match fault {
         Fault::Descriptor => WebError::Dial(DialError::Down),
         Fault::Name | Fault::Tls => WebError::Tls,
-        Fault::Protocol => WebError::Upstream,
+        Fault::Protocol | Fault::Unsent => WebError::Upstream,
         Fault::Stalled => WebError::TimedOut,
     }
 }

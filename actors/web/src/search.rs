@@ -6,7 +6,7 @@ use crate::fetch::{Outside, Web};
 use crate::found;
 use address::Target;
 use ipc_proto::config::{self, SearchProvider};
-use ipc_proto::credproxy::{CredError, Header, Placement, Request};
+use ipc_proto::credproxy::{CredError, Header, Placement, Request, Verb};
 use ipc_proto::web::{self, Found, Mode, PAGE_BOUND, Rule, WebError};
 use ipc_proto::{Blob, List, Name, Text};
 use std::time::Duration;
@@ -67,8 +67,8 @@ impl Search {
 
     /// The key in this header of a request.
     fn keyed(&self, header: &str, prefix: &str) -> Result<Option<Placement>, WebError> {
-        let secret = self.secret.clone().ok_or(WebError::Credentials(CredError::NoSecret))?;
-        Ok(Some(Placement { secret, header: Name::clip(header), prefix: Text::clip(prefix) }))
+        let secret = self.secret.as_ref().ok_or(WebError::Credentials(CredError::NoSecret))?;
+        Ok(Some(Placement::header(secret, header, prefix)))
     }
 }
 
@@ -123,20 +123,21 @@ impl Search {
     fn brave(&self, query: &str, max: u8) -> Result<Request, WebError> {
         let url = self.url("web/search", &[("q", query), ("count", &max.to_string())])?;
         let secret = self.keyed("X-Subscription-Token", "")?;
-        request(false, &url, "", secret)
+        request(Verb::Get, &url, "", secret)
     }
 
     fn tavily(&self, query: &str, max: u8) -> Result<Request, WebError> {
         let body = serde_json::json!({ "query": query, "max_results": max }).to_string();
-        request(true, &self.url("search", &[])?, &body, self.keyed("Authorization", "Bearer ")?)
+        request(Verb::Post, &self.url("search", &[])?, &body, self.keyed("Authorization", "Bearer ")?)
     }
 }
 
-fn request(post: bool, url: &str, body: &str, secret: Option<Placement>) -> Result<Request, WebError> {
+fn request(verb: Verb, url: &str, body: &str, secret: Option<Placement>) -> Result<Request, WebError> {
     let json = |name: &str| Header { name: Name::clip(name), value: Text::clip("application/json") };
-    let headers = if post { vec![json("Accept"), json("Content-Type")] } else { vec![json("Accept")] };
+    let headers =
+        if body.is_empty() { vec![json("Accept")] } else { vec![json("Accept"), json("Content-Type")] };
     Ok(Request {
-        post,
+        verb,
         // 500 characters of a script that takes nine bytes for each are more than a URL holds.
         url: Text::new(url).map_err(|_| out_of_bounds("query"))?,
         headers: List::clip(headers),

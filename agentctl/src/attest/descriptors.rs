@@ -23,7 +23,7 @@ pub(super) fn judge(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Find
 }
 
 /// Sockets that were handed over are no more than edges; those it made itself belong to its event loop. None where
-/// sockets come and go with what the process does: dialled connections, runners, connections of `agentctl`.
+/// sockets come and go with what the process does: dialled connections, runners, connections of `agentctl` and of clients of the API.
 fn sockets(me: Process, word: &Word, scene: &Scene) -> Option<Finding> {
     let most = most_sockets(me)?;
     // Where there is no own network namespace, what it made cannot be told from what it was handed.
@@ -82,7 +82,8 @@ fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -
 
 /// The control descriptor, one socket per edge, and the descriptor channels.
 fn most_sockets(me: Process) -> Option<usize> {
-    if matches!(me, Process::Dialer | Process::Credproxy | Process::Gate | Process::Control) {
+    let changing = [Process::Dialer, Process::Credproxy, Process::Gate, Process::Gateway, Process::Control];
+    if changing.contains(&me) {
         return None;
     }
     let others = TABLE.iter().map(|row| row.process);

@@ -217,7 +217,7 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     ]
 }
 
-/// Where agentd is root, the installed user's, else base plus number; else agentd's own.
+/// Where agentd is root, the installed user's, else base and its id; else agentd's own.
 fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
     if !scene.has_own_uids() {
         let gid = scene
@@ -229,7 +229,7 @@ fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
     if let Some(ids) = scene.installed.get(&row.process) {
         return *ids;
     }
-    let own = base(scene).saturating_add(u32::from(row.process.number()));
+    let own = base(scene).saturating_add(u32::from(row.process.id()));
     (own, own)
 }
 
@@ -237,7 +237,7 @@ fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
 fn base(scene: &Scene) -> u32 {
     let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
     for (process, uid) in scene.uids.iter().filter(|(process, _)| !scene.installed.contains_key(process)) {
-        if let Some(base) = uid.checked_sub(u32::from(process.number())) {
+        if let Some(base) = uid.checked_sub(u32::from(process.id())) {
             *votes.entry(base).or_default() += 1;
         }
     }

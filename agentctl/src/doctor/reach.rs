@@ -1,7 +1,9 @@
-//! Who can reach the host: its one socket, and that nothing of it listens at any other place.
+//! Who can reach the host: its socket, and that nothing of it listens on TCP but what agentd keeps for gateway, on this
+//! machine alone.
 
 use super::{Row, Scene, Status, mend};
 use crate::kernel;
+use manifest::Process;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
@@ -85,19 +87,23 @@ fn exposure(scene: &Scene) -> Row {
     let text = |name: &str| fs::read_to_string(format!("/proc/net/{name}")).unwrap_or_default();
     let found: Vec<Listener> = ["tcp", "tcp6"].iter().flat_map(|name| listeners(&text(name))).collect();
     let running = host.processes.iter().filter(|process| process.pid != 0);
-    let mut held = BTreeSet::new();
+    let (mut held, mut kept) = (BTreeSet::new(), BTreeSet::new());
     let mut unread = 0_usize;
-    for pid in running.clone().map(|process| process.pid).chain([host.pid]) {
+    let pids = running.clone().map(|process| (process.pid, process.name.as_str() == Process::Gateway.name()));
+    for (pid, keeps) in pids.chain([(host.pid, true)]) {
         match kernel::word(pid).map(|word| word.descriptors) {
+            Some(Ok(descriptors)) if keeps => kept.extend(descriptors),
             Some(Ok(descriptors)) => held.extend(descriptors),
             Some(Err(_)) => unread += 1,
             None => {}
         }
     }
     let uids: BTreeSet<u32> = running.map(|process| process.uid).filter(|_| scene.has_own_uids()).collect();
+    let api: Vec<String> =
+        found.iter().filter(|it| kept.contains(&it.inode)).filter_map(|it| loopback(&it.at)).collect();
     let ours: Vec<&str> = found
         .iter()
-        .filter(|it| held.contains(&it.inode) || uids.contains(&it.uid))
+        .filter(|it| held.contains(&it.inode) || uids.contains(&it.uid) || is_strange(it, &kept))
         .map(|it| it.at.as_str())
         .collect();
     if !ours.is_empty() {
@@ -109,5 +115,28 @@ fn exposure(scene: &Scene) -> Row {
     if unread > 0 && uids.is_empty() {
         return of(Status::Warn, format!("{unread} processes show no descriptors to this user; ask as root"));
     }
+    if !api.is_empty() {
+        let message = format!("gateway listens at {} on this machine, for who has a key", api.join(", "));
+        return of(Status::Pass, message);
+    }
     of(Status::Pass, format!("no process of the host listens; {} others' do", found.len()))
+}
+
+/// Whether what agentd or gateway holds can be reached from other machines: no configuration says so.
+fn is_strange(listener: &Listener, kept: &BTreeSet<String>) -> bool {
+    kept.contains(&listener.inode) && loopback(&listener.at).is_none()
+}
+
+/// An address of `/proc/net/tcp` as people write it, if it is one of the two that gateway can have.
+pub(super) fn loopback(at: &str) -> Option<String> {
+    let (ip, port) = at.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    // The kernel writes the words of an address as they lie in memory.
+    let v4 = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    let v6 = format!("{}{:08X}", "0".repeat(24), u32::from_ne_bytes([0, 0, 0, 1]));
+    match ip {
+        ip if ip == v4 => Some(format!("127.0.0.1:{port}")),
+        ip if ip == v6 => Some(format!("[::1]:{port}")),
+        _ => None,
+    }
 }

@@ -4,7 +4,7 @@ use super::ground::{Mount, find_mount, mount};
 use super::machine::{Switches, landlock, namespaces, seccomp};
 use super::mend::Wanted;
 use super::programs::{Said, said};
-use super::reach::{Listener, listeners};
+use super::reach::{Listener, listeners, loopback};
 use super::service::{Unit, judge};
 use super::{Row, Status, files};
 use proptest::prelude::*;
@@ -86,6 +86,17 @@ fn what_listens_is_told_from_what_is_connected() {
         2: short 0A\n";
     let one = Listener { at: "0100007F:1F90".to_owned(), uid: 998, inode: "socket:[4711]".to_owned() };
     assert_eq!(listeners(text), [one]);
+}
+
+#[test]
+fn only_the_two_addresses_of_this_machine_alone_are_gateways() {
+    assert_eq!(loopback("0100007F:1F90").as_deref(), Some("127.0.0.1:8080"));
+    assert_eq!(loopback("00000000000000000000000001000000:1F90").as_deref(), Some("[::1]:8080"));
+    for other in
+        ["00000000:1F90", "0200007F:1F90", "00000000000000000000000000000000:1F90", "0100007F", "x:y"]
+    {
+        assert_eq!(loopback(other), None, "{other}");
+    }
 }
 
 fn unit(text: &str, added: &str, enabled: bool) -> Unit {

@@ -1,91 +1,37 @@
 //! What the canned host answers.
 
 use crate::samples::{
-    AFTER, MESSAGE, message_info, message_view, note, process, record, row, session_info, user_info,
+    AFTER, MESSAGE, TRIED, budget_info, grant, key_info, message_info, message_view, model_info, note,
+    process, record, row, secret_info, session_info, usage_row, user_info,
 };
 pub(crate) use crate::samples::{
     CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, done, label, output, said, tool, tool_end,
 };
-use crate::state::State;
+pub(crate) use crate::state::Canned;
+use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{
     Action, AuditError, Consistency, Count, Filter, NOTE, Page, Proof, Record, Report, Result3, Rotation,
     Stats, TreeHead,
 };
-use ipc_proto::config::UserRole;
+use ipc_proto::config::{KeySource, UserRole};
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk, Probed};
-use ipc_proto::credproxy::SecretInfo;
-use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet};
+use ipc_proto::credproxy::{
+    Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
+};
+use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet, Tried};
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{Area, Hit, Row};
-use ipc_proto::model::{Message, ModelInfo, Role};
+use ipc_proto::memory::{self, Area, Found, Hit, Question, Row};
+use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
     MessageView, NamedEvent, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName, SessionView,
     Stopped, TurnEvent, UserInfo, Why, WorkspaceInfo,
 };
 use ipc_proto::tool::ToolCall;
-use ipc_proto::{Blob, List, Name, PROTOCOL_VERSION, Text};
-use std::sync::{Arc, Mutex};
+use ipc_proto::{Blob, List, Name, Text};
 use tarpc::context::Context;
-use tokio::sync::Notify;
-
-/// The canned host.
-#[derive(Clone, Default)]
-pub(crate) struct Canned {
-    state: Arc<Mutex<State>>,
-    /// Breaks every connection.
-    pub(crate) cut: Arc<Notify>,
-    changed: Arc<Notify>,
-}
-
-impl Canned {
-    /// A host whose one turn has these events.
-    pub(crate) fn with(events: Vec<TurnEvent>) -> Self {
-        let canned = Self::default();
-        canned.set(|state| state.events = events);
-        canned
-    }
-
-    /// Changes what it does.
-    pub(crate) fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap());
-        self.changed.notify_waiters();
-    }
-
-    /// Looks at what was asked.
-    pub(crate) fn get<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.state.lock().unwrap())
-    }
-
-    pub(crate) fn version(&self) -> u32 {
-        self.get(|state| state.version).unwrap_or(PROTOCOL_VERSION)
-    }
-
-    /// Takes a directory.
-    pub(crate) fn attached(&self, about: &std::fs::Metadata) -> Vec<u8> {
-        use std::os::unix::fs::MetadataExt;
-        assert!(about.is_dir());
-        self.set(|state| state.directories.push(about.ino()));
-        match self.get(|state| state.attach) {
-            0 => [&[0][..], &crate::host::ATTACHED_ID.bytes()].concat(),
-            refusal => [&[refusal][..], &[0; 16]].concat(),
-        }
-    }
-
-    fn guard(&self) -> Answer<()> {
-        self.get(|state| state.refuse.clone()).map_or(Ok(()), Err)
-    }
-
-    /// Breaks the connection, and never answers.
-    async fn break_off(&self) -> ! {
-        self.cut.notify_waiters();
-        loop {
-            std::future::pending::<()>().await;
-        }
-    }
-}
 
 impl Control for Canned {
     async fn whoami(self, _: Context) -> Answer<UserInfo> {
@@ -343,18 +289,13 @@ impl Control for Canned {
             model: Text::clip("offline/reader"),
             profile: Name::clip("paranoid"),
             tools: List::clip([Name::clip("read")]),
-            limits: (50, 3, 120, 60, 4096, 1000),
+            limits: (50, 3, 120, 60, 4096, 1000, 3),
         }]))
     }
 
     async fn models(self, _: Context) -> Answer<List<ModelInfo, 256>> {
         self.guard()?;
-        Ok(List::clip([ModelInfo {
-            name: Text::clip("offline/reader"),
-            context: 8192,
-            output: 4096,
-            tools: true,
-        }]))
+        Ok(List::clip([model_info()]))
     }
 
     async fn workspaces(self, _: Context) -> Answer<List<WorkspaceInfo, 256>> {
@@ -391,6 +332,13 @@ impl Control for Canned {
     async fn memory_search(self, _: Context, _: Area, _: Text<2048>, _: u16) -> Answer<List<Hit, 100>> {
         self.guard()?;
         Ok(List::clip([Hit { row: row(), snippet: Text::clip("the [harbour] office"), score: 900 }]))
+    }
+
+    async fn memory_find(self, _: Context, _: Area, _: Question) -> Answer<List<Found, 100>> {
+        self.guard()?;
+        let hit = Hit { row: row(), snippet: Text::clip("the [harbour] office"), score: 900 };
+        let why = memory::Why { by_words: Some(1), own: 900, named: true, ..memory::Why::default() };
+        Ok(List::clip([Found { hit, why }]))
     }
 
     async fn memory_show(self, _: Context, _: Area, _: MemoryId) -> Answer<Row> {
@@ -483,29 +431,64 @@ impl Control for Canned {
         self,
         _: Context,
         name: Name,
-        hosts: List<Text<253>, 8>,
-        sealed: Blob<16384>,
+        binding: Binding,
+        lease: Lease,
+        sealed: Blob<SECRET_BOUND>,
     ) -> Answer<()> {
         self.guard()?;
-        let hosts = hosts.iter().map(ToString::to_string).collect();
-        self.set(|state| state.secrets.push((name.to_string(), hosts, sealed.to_vec())));
+        self.set(|state| state.secrets.push((name.to_string(), binding, lease, sealed.to_vec())));
         Ok(())
     }
 
     async fn cred_list(self, _: Context) -> Answer<List<SecretInfo, 256>> {
         self.guard()?;
-        let secret = SecretInfo {
-            name: Name::clip("key"),
-            hosts: List::clip([Text::clip("api.example.com")]),
-            set_ms: 1,
-            uses: 2,
-            used_ms: 0,
-        };
-        Ok(List::clip([secret]))
+        Ok(List::clip([secret_info()]))
     }
 
     async fn cred_remove(self, _: Context, _: Name) -> Answer<()> {
         self.guard()
+    }
+
+    async fn cred_bind(self, _: Context, name: Name, binding: Binding, lease: Lease) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.secrets.push((name.to_string(), binding, lease, Vec::new())));
+        Ok(())
+    }
+
+    async fn cred_revoke(self, _: Context, _: Name) -> Answer<()> {
+        self.guard()
+    }
+
+    async fn cred_vault(self, _: Context) -> Answer<VaultInfo> {
+        self.guard()?;
+        Ok(VaultInfo { key: KeySource::Passphrase, locked: true, empty: false })
+    }
+
+    async fn cred_unlock(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.parcels.push(sealed.to_vec()));
+        Ok(())
+    }
+
+    async fn cred_passphrase(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
+        self.guard()?;
+        self.set(|state| state.parcels.push(sealed.to_vec()));
+        Ok(())
+    }
+
+    async fn cred_rotate(self, _: Context) -> Answer<()> {
+        self.guard()
+    }
+
+    async fn cred_export(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<Blob<EXPORT_BOUND>> {
+        self.guard()?;
+        self.set(|state| state.parcels.push(sealed.to_vec()));
+        Ok(Blob::default())
+    }
+
+    async fn cred_test(self, _: Context, _: Name, verb: Verb, _: Text<2048>) -> Answer<u16> {
+        self.guard()?;
+        Ok(if verb == Verb::Head { 204 } else { 200 })
     }
 
     async fn approvals(self, _: Context, all: bool) -> Answer<List<ApprovalInfo, 256>> {
@@ -536,14 +519,7 @@ impl Control for Canned {
 
     async fn grants(self, _: Context) -> Answer<List<Grant, 256>> {
         self.guard()?;
-        Ok(List::clip([Grant {
-            id: ApprovalId::from_bytes([8; 16]),
-            session: SESSION,
-            tool: Name::clip("bash"),
-            scope: [0xef; 32],
-            given_by: Name::clip("ann"),
-            given_ms: 1_000,
-        }]))
+        Ok(List::clip([grant()]))
     }
 
     async fn revoke(self, _: Context, id: ApprovalId) -> Answer<()> {
@@ -556,6 +532,47 @@ impl Control for Canned {
         self.guard()?;
         let call = ToolCall { id, tool: Name::clip("bash"), args: Text::clip("{}") };
         Ok(Released { call, verdict: CallVerdict::Run, record: 7, why: Why::default() })
+    }
+
+    async fn key_create(
+        self,
+        _: Context,
+        name: Name,
+        scope: KeyScope,
+        presented: Presented,
+    ) -> Answer<KeyInfo> {
+        self.guard()?;
+        self.set(|state| state.presented = Some(presented));
+        Ok(key_info(name, scope))
+    }
+
+    async fn key_list(self, _: Context) -> Answer<List<KeyInfo, KEYS>> {
+        self.guard()?;
+        let revoked = KeyInfo { revoked_ms: Some(2), ..key_info(Name::clip("old"), KeyScope::default()) };
+        Ok(List::clip([key_info(Name::clip("bar"), KeyScope::default()), revoked]))
+    }
+
+    async fn key_revoke(self, _: Context, _: Name) -> Answer<()> {
+        self.guard()
+    }
+
+    async fn model_test(self, _: Context, model: ModelName) -> Answer<Tried> {
+        self.guard()?;
+        if model.as_str() == "none/x" {
+            return Err(ControlError::NoModel(Text::clip("offline/reader")));
+        }
+        Ok(TRIED)
+    }
+
+    async fn model_usage(self, _: Context, by: GroupBy, _: u64) -> Answer<List<UsageRow, 256>> {
+        self.guard()?;
+        let group = if by == GroupBy::Model { "offline/reader" } else { "2026-11-22" };
+        Ok(List::clip([usage_row(group), usage_row(group)]))
+    }
+
+    async fn model_budgets(self, _: Context) -> Answer<List<BudgetInfo, 64>> {
+        self.guard()?;
+        Ok(List::clip([budget_info()]))
     }
 
     async fn policies(self, _: Context) -> Answer<PolicySet> {

@@ -15,6 +15,8 @@ mod queueing;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod state;

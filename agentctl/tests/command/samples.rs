@@ -1,12 +1,18 @@
 //! What a canned answer holds: one of each kind, always the same.
 
+use ipc_proto::api::{KeyInfo, KeyScope};
+use ipc_proto::approval::Grant;
 use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::ProcessStatus;
-use ipc_proto::ids::{CallId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use ipc_proto::credproxy::{Binding, Lease, SecretInfo, Verb};
+use ipc_proto::gate::Tried;
+use ipc_proto::ids::{
+    ApprovalId, CallId, KeyId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId,
+};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{Area, Entry, Row};
-use ipc_proto::model::Usage;
+use ipc_proto::model::{BudgetInfo, ModelInfo, Per, Usage, UsageRow};
 use ipc_proto::router::{
     CallInfo, Effect, End, Finished, MessageInfo, MessageState, MessageView, Passed, SessionInfo, TurnEvent,
     UserInfo,
@@ -70,6 +76,18 @@ pub(crate) fn message_view() -> MessageView {
         finished: Some(finished(End::Quarantined(Text::clip("the runner was ended by signal 9")), "")),
         stands_for: None,
         replaced_by: Some(AFTER),
+    }
+}
+
+pub(crate) fn key_info(name: Name, scope: KeyScope) -> KeyInfo {
+    KeyInfo {
+        id: KeyId::from_bytes([15; 16]),
+        name,
+        user: Name::clip("ann"),
+        scope,
+        created_ms: 1_000,
+        used_ms: 60_000,
+        revoked_ms: None,
     }
 }
 
@@ -170,4 +188,71 @@ pub(crate) fn note() -> Text<NOTE> {
     Text::clip(
         "cordon/canned\n7\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n\u{2014} cordon/canned AAAAAA==\n",
     )
+}
+
+/// How a model did that was tried.
+pub(crate) const TRIED: Tried = Tried { first_ms: 120, whole_ms: 300, tokens: (9, 2), cost_micros: 57 };
+
+pub(crate) fn usage_row(group: &str) -> UsageRow {
+    UsageRow {
+        group: Text::clip(group),
+        answers: 3,
+        input: 40,
+        output: 8,
+        cache_read: 5,
+        cache_write: 0,
+        cost_micros: 1_500_000,
+    }
+}
+
+pub(crate) fn budget_info() -> BudgetInfo {
+    BudgetInfo {
+        per: Per::Day,
+        whose: Text::clip("*"),
+        limit_micros: 2_000_000,
+        spent_micros: 1_500_000,
+        reserved_micros: 1,
+        at_limit: Name::clip("block"),
+    }
+}
+
+pub(crate) fn secret_info() -> SecretInfo {
+    SecretInfo {
+        name: Name::clip("key"),
+        binding: Binding {
+            hosts: List::clip([Text::clip("api.example.com")]),
+            verbs: List::clip([Verb::Get, Verb::Post]),
+            ..Binding::default()
+        },
+        lease: Lease { until_ms: None, uses: Some(3) },
+        revoked: false,
+        set_ms: 1,
+        uses: 2,
+        used_ms: 0,
+    }
+}
+
+pub(crate) fn model_info() -> ModelInfo {
+    ModelInfo {
+        name: Text::clip("offline/reader"),
+        context: 8192,
+        output: 4096,
+        tools: true,
+        vision: false,
+        embeds: false,
+        priced: true,
+        input_micros: 0,
+        output_micros: 0,
+    }
+}
+
+pub(crate) fn grant() -> Grant {
+    Grant {
+        id: ApprovalId::from_bytes([8; 16]),
+        session: SESSION,
+        tool: Name::clip("bash"),
+        scope: [0xef; 32],
+        given_by: Name::clip("ann"),
+        given_ms: 1_000,
+    }
 }

@@ -6,12 +6,25 @@ use ipc_proto::control::ControlError;
 use ipc_proto::router::{End, RouterError, Task};
 use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 const ID: &str = "07070707-0707-0707-0707-070707070707";
 
 fn at<'a>(document: &'a Value, pointer: &str) -> &'a Value {
     document.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing in {document}"))
+}
+
+/// Looks whether a command is one document of success with this field, and says something as text.
+pub(crate) fn says(host: &Host, words: &str, pointer: &str, expected: &Value) {
+    let words: Vec<&str> = words.split(' ').collect();
+    let document = host.json(&words);
+    assert_eq!(at(&document, "/ok"), &json!(true), "{words:?}");
+    assert_eq!(at(&document, pointer), expected, "{words:?}");
+    // The same as text says something, and never prints what would steer the terminal.
+    let plain = host.run(&words);
+    assert!(plain.status.success() && !plain.stdout.is_empty(), "{words:?}");
+    assert!(!plain.stdout.contains(&0x1b), "{words:?}: {}", stdout(&plain));
 }
 
 #[test]
@@ -47,6 +60,11 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
         ("agent list", "/agents/0/limits/tool_calls", json!(50)),
         ("agent show default", "/agent/limits/model_calls_per_hour", json!(1000)),
         ("model list", "/models/0/name", json!("offline/reader")),
+        ("model test offline/reader", "/tokens/input", json!(9)),
+        ("model usage", "/usage/1/cost_micros", json!(1_500_000)),
+        ("model usage --by day --since 7d", "/usage/0/group", json!("2026-11-22")),
+        ("model usage", "/cost_micros", json!(3_000_000)),
+        ("model budget", "/budgets/0/per", json!("day")),
         ("workspace list", "/workspaces/0/attached", json!(false)),
         ("memory search harbour office", "/hits/0/snippet", json!("the [harbour] office")),
         ("memory search harbour", "/hits/0/id", id(MEMORY.bytes())),
@@ -54,20 +72,14 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
         ("audit tail", "/records/2/index", json!(2)),
         ("audit tail --from 1", "/records/0/action", json!("tool_decided")),
         ("audit tail", "/records/0/hash", json!("ab".repeat(32))),
-        ("cred list", "/secrets/0/hosts/0", json!("api.example.com")),
-        ("cred remove key", "/name", json!("key")),
+        ("key list", "/keys/0/state", json!("active")),
+        ("key list", "/keys/1/state", json!("revoked")),
+        ("key revoke bar", "/name", json!("bar")),
         ("approvals grants", "/grants/0/scope", json!("ef".repeat(32))),
         ("approvals revoke 0808", "/id", id([8; 16])),
         ("completions bash", "/shell", json!("bash")),
     ] {
-        let words: Vec<&str> = words.split(' ').collect();
-        let document = host.json(&words);
-        assert_eq!(at(&document, "/ok"), &json!(true), "{words:?}");
-        assert_eq!(at(&document, pointer), &expected, "{words:?}");
-        // The same as text says something, and never prints what would steer the terminal.
-        let plain = host.run(&words);
-        assert!(plain.status.success() && !plain.stdout.is_empty(), "{words:?}");
-        assert!(!plain.stdout.contains(&0x1b), "{words:?}: {}", stdout(&plain));
+        says(&host, words, pointer, &expected);
     }
     let of_one = [["memory", "show"], ["memory", "delete"], ["message", "trace"], ["message", "show"]];
     for [what, how] in of_one.into_iter().chain([["workspace", "remove"]]) {
@@ -96,6 +108,29 @@ fn what_is_asked_and_signed_of_the_record_is_shown() {
         let plain = host.run(&words);
         assert!(plain.status.success() && !plain.stdout.is_empty(), "{words:?}");
     }
+}
+
+#[test]
+fn a_key_is_printed_once_and_what_leaves_is_its_hash_with_its_scope() {
+    let host = Host::new(Canned::default());
+    let words =
+        "key create bar --agent default --model openai/* --origin https://a.b --day-usd 1.5 --expires 30d";
+    let words: Vec<&str> = words.split(' ').collect();
+    let made = host.json(&words);
+    let key = at(&made, "/key").as_str().unwrap().to_owned();
+    assert!(key.starts_with("cdn_") && key.len() == 47, "{key}");
+    let presented = host.canned.get(|state| state.presented).unwrap();
+    assert_eq!(presented.0, <[u8; 32]>::from(Sha256::digest(key.as_bytes())));
+    assert_eq!((at(&made, "/name"), at(&made, "/agents")), (&json!("bar"), &json!(["default"])));
+    assert_eq!(
+        (at(&made, "/models"), at(&made, "/origins")),
+        (&json!(["openai/*"]), &json!(["https://a.b"]))
+    );
+    assert_eq!(at(&made, "/day_micros"), &json!(1_500_000));
+    assert!(at(&made, "/expires_ms").as_u64().is_some());
+    let plain = host.run(&["key", "create", "bar"]);
+    assert!(stdout(&plain).starts_with("cdn_") && stdout(&plain).trim_end().len() == 47);
+    assert!(!stderr(&plain).contains("cdn_"));
 }
 
 #[test]
@@ -163,6 +198,7 @@ fn valid_names_are_listed_when_a_name_is_wrong() {
     let host = Host::new(Canned::default());
     for (words, kind, listed) in [
         (["session", "show", "gone"], "no_session", "s1"),
+        (["model", "test", "none/x"], "no_model", "offline/reader"),
         (["agent", "show", "other"], "no_agent", "default"),
         (["inspect", "nobody", "--json"], "no_process", "credproxy"),
         (["restart", "nobody", "--json"], "no_process", "router"),
@@ -251,48 +287,6 @@ fn a_memory_is_added_under_one_id_with_its_tags() {
     let (id, content, tags) = host.canned.get(|state| state.added[0].clone());
     assert_eq!(at(&document, "/id"), &json!(id.to_string()));
     assert_eq!((content.as_str(), tags), ("opens at 07:40", vec!["harbour".to_owned()]));
-}
-
-#[test]
-fn a_secret_leaves_only_sealed_and_only_to_a_key_that_can_be_trusted() {
-    use std::os::unix::fs::PermissionsExt;
-    let host = Host::new(Canned::default());
-    let state = host.folder.path().join("state");
-    let vault = state.join("credproxy");
-    std::fs::create_dir_all(&vault).unwrap();
-    for folder in [&state, &vault] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o711)).unwrap();
-    }
-    let key = crypto_box::SecretKey::generate(&mut crypto_box::aead::OsRng);
-    let hex: String = key.public_key().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    std::fs::write(vault.join("public.key"), format!("{hex}\n")).unwrap();
-    std::fs::set_permissions(vault.join("public.key"), PermissionsExt::from_mode(0o644)).unwrap();
-    host.canned.set(|s| s.state_dir = state.to_str().unwrap().to_owned());
-
-    let words = ["cred", "set", "openai", "--host", "api.openai.com", "--host", "b.example:8443"];
-    let output = host.run_with(&words, b"sk-very-secret\n");
-    assert!(output.status.success(), "{}", stderr(&output));
-    let (name, hosts, sealed) = host.canned.get(|state| state.secrets[0].clone());
-    assert_eq!(
-        (name.as_str(), hosts),
-        ("openai", vec!["api.openai.com".to_owned(), "b.example:8443".to_owned()])
-    );
-    assert!(!sealed.windows(6).any(|part| part == b"secret"));
-    let bound: Vec<Text<253>> = vec![Text::clip("api.openai.com"), Text::clip("b.example:8443")];
-    let plain = [ipc_proto::credproxy::binding("openai", &bound), b"sk-very-secret".to_vec()].concat();
-    assert_eq!(key.unseal(&sealed).unwrap(), plain);
-    assert!(!stdout(&output).contains("sk-very") && !stderr(&output).contains("sk-very"));
-
-    assert_eq!(host.run_with(&words, b"").status.code(), Some(64));
-    assert_eq!(host.run_with(&words, &[b'x'; 17_000]).status.code(), Some(1));
-    std::fs::set_permissions(&vault, PermissionsExt::from_mode(0o777)).unwrap();
-    let refused = host.run_with(&words, b"sk-very-secret");
-    assert!(
-        !refused.status.success() && stderr(&refused).contains("cannot be trusted"),
-        "{}",
-        stderr(&refused)
-    );
-    assert_eq!(host.canned.get(|state| state.secrets.len()), 1);
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! What the canned host does, and what was asked of it.
 
+use ipc_proto::PROTOCOL_VERSION;
+use ipc_proto::api::Presented;
 use ipc_proto::approval::{ApprovalView, Reply};
 use ipc_proto::config::UserRole;
-use ipc_proto::control::{Ask, ControlError};
+use ipc_proto::control::{Answer, Ask, ControlError};
+use ipc_proto::credproxy::{Binding, Lease};
 use ipc_proto::ids::{ApprovalId, MemoryId, WorkspaceId};
 use ipc_proto::router::TurnEvent;
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
 
 /// What the host does, and what was asked of it.
 #[derive(Default)]
@@ -41,8 +46,12 @@ pub(crate) struct State {
     pub(crate) restarts: usize,
     pub(crate) ended: Vec<String>,
     pub(crate) removed: Vec<WorkspaceId>,
-    pub(crate) secrets: Vec<(String, Vec<String>, Vec<u8>)>,
+    pub(crate) secrets: Vec<(String, Binding, Lease, Vec<u8>)>,
+    /// What was sealed to credproxy besides.
+    pub(crate) parcels: Vec<Vec<u8>>,
     pub(crate) directories: Vec<u64>,
+    /// What the client of a key that was made will present.
+    pub(crate) presented: Option<Presented>,
     pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
     /// Approvals there are.
     pub(crate) approvals: Vec<ApprovalView>,
@@ -65,4 +74,62 @@ pub(crate) struct State {
     pub(crate) least_asked: Option<u64>,
     /// Entries of one answer to it; 2 unless said.
     pub(crate) page: Option<usize>,
+}
+
+/// The canned host.
+#[derive(Clone, Default)]
+pub(crate) struct Canned {
+    state: Arc<Mutex<State>>,
+    /// Breaks every connection.
+    pub(crate) cut: Arc<Notify>,
+    /// Says that what it does was changed.
+    pub(crate) changed: Arc<Notify>,
+}
+
+impl Canned {
+    /// A host whose one turn has these events.
+    pub(crate) fn with(events: Vec<TurnEvent>) -> Self {
+        let canned = Self::default();
+        canned.set(|state| state.events = events);
+        canned
+    }
+
+    /// Changes what it does.
+    pub(crate) fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap());
+        self.changed.notify_waiters();
+    }
+
+    /// Looks at what was asked.
+    pub(crate) fn get<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.state.lock().unwrap())
+    }
+
+    pub(crate) fn version(&self) -> u32 {
+        self.get(|state| state.version).unwrap_or(PROTOCOL_VERSION)
+    }
+
+    /// Takes a directory.
+    pub(crate) fn attached(&self, about: &std::fs::Metadata) -> Vec<u8> {
+        use std::os::unix::fs::MetadataExt;
+        assert!(about.is_dir());
+        self.set(|state| state.directories.push(about.ino()));
+        match self.get(|state| state.attach) {
+            0 => [&[0][..], &crate::host::ATTACHED_ID.bytes()].concat(),
+            refusal => [&[refusal][..], &[0; 16]].concat(),
+        }
+    }
+
+    /// What every command is answered with.
+    pub(crate) fn guard(&self) -> Answer<()> {
+        self.get(|state| state.refuse.clone()).map_or(Ok(()), Err)
+    }
+
+    /// Breaks the connection, and never answers.
+    pub(crate) async fn break_off(&self) -> ! {
+        self.cut.notify_waiters();
+        loop {
+            std::future::pending::<()>().await;
+        }
+    }
 }

@@ -5,10 +5,12 @@
 
 mod ranges;
 mod reach;
+mod segments;
 mod target;
 
 pub use ranges::is_public;
 pub use reach::{host_matches, may_connect, may_go};
+pub use segments::{leads_under, reads_one_way};
 pub use target::{Scheme, Target, parse};
 
 /// Why a URL, or a place, is refused. No variant carries text of the URL: the phrase may be logged and shown.

@@ -19,12 +19,13 @@ pub const WORDS: usize = 14;
 pub enum Kind {
     // From agentd.
     /// Start-up facts: words[0] [`Mode`], words[1] the fault point to arm, words[2] as in [`Kind::Clock`]; the last two
-    /// are 0 but in debug builds. Descriptors: the configuration section.
+    /// are 0 but in debug builds. words[4] to credproxy: [`START_PAGE`], [`START_CREDENTIAL`]. Descriptors: the
+    /// configuration section, then those that words[4] names.
     Start = 1,
     /// One end of an edge: peer, generation; `role` says whose server this end is. Descriptors: the end, and
     /// the end of its descriptor channel where the edge has one. For a runner: words[0..2] the turn id.
     Edge = 2,
-    /// A listening socket that agentd keeps. Descriptors: the listener.
+    /// A listening socket that agentd keeps. words[0] [`Door`]. Descriptors: the listener.
     Listener = 3,
     /// Every edge that exists now has been sent.
     Plumbed = 4,
@@ -36,7 +37,7 @@ pub enum Kind {
     ProcessState = 7,
     /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms),
     /// words[3] agentd's pid, words[4] now (unix ms), words[5] [`Holder`],
-    /// words[6..11] [`check_words`].
+    /// words[6..11] [`check_words`], words[11] 1 if the vault waits for its passphrase, else 0.
     HostState = 8,
     /// To control: the answer to one of its commands. words[0] = 0 or an [`Answer`].
     Done = 9,
@@ -93,10 +94,29 @@ pub enum Kind {
     /// From agentd, in debug builds alone: how far every process's wall clock is to be off the machine's.
     /// words[0] ms, as the bits of an `i64`.
     Clock = 48,
+    /// From credproxy: words[0] 1 if the vault waits for its passphrase, else 0.
+    Locked = 50,
 }
+
+/// The word of [`Kind::HostState`] that says whether the vault waits for its passphrase.
+pub const LOCKED_WORD: usize = 11;
+/// A page for keys that agentd keeps over credproxy's lives follows the section.
+pub const START_PAGE: u64 = 1;
+/// The credential that the vault's key may come from follows.
+pub const START_CREDENTIAL: u64 = 2;
 
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
 pub const LAUNCH_ATTACHED: u64 = 1;
+
+/// What clients come through to a listener that agentd keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Door {
+    /// A Unix socket: who comes is known from the kernel.
+    Unix = 0,
+    /// TCP on loopback: who comes is known from what they present.
+    Tcp = 1,
+}
 
 /// How a runner ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +253,8 @@ macro_rules! from_number {
 }
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
     Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
-    Violation, Listening, Recorded);
+    Violation, Listening, Recorded, Locked);
+from_number!(Door: Unix, Tcp);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);

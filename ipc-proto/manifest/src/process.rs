@@ -25,15 +25,17 @@ pub enum Process {
     Router = 8,
     /// The reference monitor.
     Gate = 9,
+    /// Serves the API over HTTP.
+    Gateway = 10,
     /// Serves `agentctl`.
-    Control = 10,
+    Control = 11,
     /// One agent turn in a jail.
-    Runner = 11,
+    Runner = 12,
 }
 
 impl Process {
     /// All processes, the supervisor first.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Agentd,
         Self::Audit,
         Self::Dialer,
@@ -44,6 +46,7 @@ impl Process {
         Self::Model,
         Self::Router,
         Self::Gate,
+        Self::Gateway,
         Self::Control,
         Self::Runner,
     ];
@@ -62,6 +65,7 @@ impl Process {
             Self::Model => "model",
             Self::Router => "router",
             Self::Gate => "gate",
+            Self::Gateway => "gateway",
             Self::Control => "control",
             Self::Runner => "runner",
         }
@@ -73,9 +77,21 @@ impl Process {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// The number that stands for this process in a fixed-size command and in the uid range.
+    /// The number that stands for this process in a fixed-size command.
     #[must_use]
     pub const fn number(self) -> u8 {
         self as u8
+    }
+
+    /// Its place among the host's ids where no users are installed for it, from 1. It is not its number: that follows the
+    /// table's order and shifts when a process comes between, and then files would belong to another process.
+    #[must_use]
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Control => 10,
+            Self::Runner => 11,
+            Self::Gateway => 12,
+            _ => self.number(),
+        }
     }
 }

@@ -10,7 +10,7 @@ pub struct Row {
     pub process: Process,
     /// Its one duty, in a line.
     pub does: &'static str,
-    /// The installed user it runs as in system mode; without that user, the configured base plus its number.
+    /// The installed user it runs as in system mode; without that user, the configured base plus its id.
     pub user: &'static str,
     /// Files and folders it may open.
     pub opens: &'static [Open],

@@ -6,17 +6,18 @@
 use crate::command::Mode;
 use crate::process::Process;
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The first bytes of a document.
-pub const MAGIC: [u8; 8] = *b"CRDNCFG2";
+pub const MAGIC: [u8; 8] = *b"CRDNCFG3";
 /// Bytes before the first section.
-pub const HEAD: usize = 126;
+pub const HEAD: usize = 137;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
 pub const DOCUMENT_BOUND: usize = 32 << 20;
 /// Processes that have a uid: all but agentd, by number from 1.
-pub const PROCESSES: usize = 11;
+pub const PROCESSES: usize = 12;
 /// Ids that belong to the host from its base on, where no users are installed for it.
 pub const ID_RANGE: u32 = 256;
 /// Distance from the base to the first runner slot's uid.
@@ -33,7 +34,27 @@ pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
 pub const DISK_RESERVE: u32 = 1 << 24;
 
 /// Processes that configuration can take away. The host without any other one could not work.
-pub const OPTIONAL: [Process; 4] = [Process::Dialer, Process::Credproxy, Process::Memory, Process::Web];
+pub const OPTIONAL: [Process; 5] =
+    [Process::Dialer, Process::Credproxy, Process::Memory, Process::Web, Process::Gateway];
+
+/// Where gateway is reached over TCP. Loopback is all that can be said: whoever writes a document, agentd listens on
+/// nothing that another machine reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loopback {
+    /// `::1` rather than `127.0.0.1`.
+    pub v6: bool,
+    /// From 1.
+    pub port: u16,
+}
+
+impl Loopback {
+    /// The address.
+    #[must_use]
+    pub const fn address(self) -> SocketAddr {
+        let ip = if self.v6 { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) };
+        SocketAddr::new(ip, self.port)
+    }
+}
 
 /// What agentd itself is configured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +77,8 @@ pub struct Settings {
     pub rotate_bytes: u32,
     /// MiB that are kept free on the disk of the state directory, at most [`DISK_RESERVE`]; 0 to keep none.
     pub disk_reserve: u32,
+    /// Where gateway is reached over TCP, if anywhere.
+    pub listen: Option<Loopback>,
     /// Uid in system mode of the process of number n + 1.
     pub uids: [u32; PROCESSES],
     /// Gid in system mode of the process of number n + 1.
@@ -120,6 +143,8 @@ impl Settings {
         range((ROTATE_BYTES.0..=ROTATE_BYTES.1).contains(&self.rotate_bytes), "log rotation")?;
         range(self.disk_reserve <= DISK_RESERVE, "disk reserve")?;
         range(mask_holds(self.enabled), "list of processes")?;
+        let listens = self.listen.is_none_or(|at| at.port != 0 && self.enabled(Process::Gateway));
+        range(listens, "address of gateway")?;
         let end =
             self.slot_base.checked_add(u32::from(self.runner_slots)).ok_or(Refused::Field("slot base"))?;
         let slots = self.slot_base..end;
@@ -186,6 +211,8 @@ pub fn encode(settings: &Settings, sections: &[(Process, Vec<u8>)]) -> Result<Ve
     for word in words.into_iter().chain(settings.uids).chain(settings.gids) {
         out.extend(word.to_le_bytes());
     }
+    out.push(settings.listen.map_or(0, |at| if at.v6 { 6 } else { 4 }));
+    out.extend(settings.listen.map_or(0, |at| at.port).to_le_bytes());
     let length = |n: usize| u32::try_from(n).map_err(|_| Refused::Size);
     out.extend(length(sections.len())?.to_le_bytes());
     for (process, bytes) in sections {
@@ -231,13 +258,24 @@ fn read_settings(from: &mut Reader<'_>) -> Result<Settings, Refused> {
         wall_ms: from.word()?,
         rotate_bytes: from.word()?,
         disk_reserve: from.word()?,
+        listen: None,
         uids: [0; PROCESSES],
         gids: [0; PROCESSES],
     };
     for id in settings.uids.iter_mut().chain(&mut settings.gids) {
         *id = from.word()?;
     }
+    let ([family], port) = (from.take()?, u16::from_le_bytes(from.take()?));
+    settings.listen = read_listen(family, port)?;
     Ok(settings)
+}
+
+const fn read_listen(family: u8, port: u16) -> Result<Option<Loopback>, Refused> {
+    match (family, port) {
+        (0, 0) => Ok(None),
+        (4 | 6, 1..) => Ok(Some(Loopback { v6: family == 6, port })),
+        _ => Err(Refused::Field("address of gateway")),
+    }
 }
 
 fn read_sections<'a>(from: &mut Reader<'a>, settings: &Settings) -> Result<Sections<'a>, Refused> {
@@ -311,11 +349,12 @@ mod tests {
             log_json: true,
             runner_slots: 64,
             warm_runners: 8,
-            enabled: 0b1111_1111_1110,
+            enabled: 0b1_1111_1111_1110,
             slot_base: 780_064,
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
             disk_reserve: 64,
+            listen: Some(Loopback { v6: true, port: 8080 }),
             uids: ids(780_001),
             gids: ids(900),
         }
@@ -341,7 +380,7 @@ mod tests {
             assert_eq!(back, settings);
             assert_eq!(parts.get(Process::Gate), Some(b"gate".as_slice()));
             assert_eq!(parts.get(Process::Runner), None);
-            assert_eq!(back.ids(Process::Runner), Some((780_011, 910)));
+            assert_eq!(back.ids(Process::Runner), Some((780_012, 911)));
             assert_eq!(back.ids(Process::Agentd), None);
             assert_eq!((back.slot(63), back.slot(64)), (Some(780_127), None));
         }
@@ -351,10 +390,11 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..14], *b"CRDNCFG2\x03\x01\x40\x00\x08\x00");
-        assert_eq!([14, 18, 22, 26].map(word), [0b1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([30, 34, 74, 78, 118].map(word), [64, 780_001, 780_011, 900, 910]);
-        assert_eq!(word(122), 10);
+        assert_eq!(bytes[..14], *b"CRDNCFG3\x03\x01\x40\x00\x08\x00");
+        assert_eq!([14, 18, 22, 26].map(word), [0b1_1111_1111_1110, 780_064, 120_000, 8 << 20]);
+        assert_eq!([30, 34, 78, 82, 126].map(word), [64, 780_001, 780_012, 900, 911]);
+        assert_eq!(bytes[130..133], [6, 0x90, 0x1f]);
+        assert_eq!(word(133), 11);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -379,7 +419,7 @@ mod tests {
             Settings { runner_slots: 193, ..good },
             Settings { warm_runners: 65, ..good },
             Settings { enabled: good.enabled | 1, ..good },
-            Settings { enabled: good.enabled | 1 << 12, ..good },
+            Settings { enabled: good.enabled | 1 << 13, ..good },
             Settings { enabled: good.enabled & !bit(Process::Gate), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer) & !bit(Process::Credproxy), ..good },
@@ -391,6 +431,8 @@ mod tests {
             Settings { rotate_bytes: 1, ..good },
             Settings { disk_reserve: DISK_RESERVE + 1, ..good },
             Settings { gids: [0; PROCESSES], ..good },
+            Settings { listen: Some(Loopback { v6: false, port: 0 }), ..good },
+            Settings { enabled: good.enabled & !bit(Process::Gateway), ..good },
             with_uid(0),
             with_uid(65_534),
             with_uid(good.uids[0]),
@@ -403,7 +445,7 @@ mod tests {
             );
         }
         let bytes = encode(&good, &sections(&good)).unwrap();
-        for (at, value) in [(8, 4), (9, 2)] {
+        for (at, value) in [(8, 4), (9, 2), (130, 5), (130, 0)] {
             let mut bytes = bytes.clone();
             bytes[at] = value;
             assert!(matches!(decode(&bytes), Err(Refused::Field(_))), "byte {at}");

@@ -8,7 +8,7 @@ mod actors;
 mod programs;
 mod refused;
 
-pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, LINKS, PASS};
+pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, LINKS, NODELAY, PASS};
 pub use programs::{CHILDREN, CODE, DESCRIPTORS, OLDER, PAIRS, SELF, SIGNALS, TIMES, TREE};
 pub use refused::{CLONE_NEW, QUIET, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
 

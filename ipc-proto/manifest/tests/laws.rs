@@ -50,6 +50,26 @@ fn every_process_has_its_own_user_and_none_is_root() {
 }
 
 #[test]
+fn every_process_has_an_id_of_its_own_and_keeps_it() {
+    let ids: Vec<_> = TABLE.iter().map(|row| (row.process.name(), row.process.id())).collect();
+    let given = [
+        ("audit", 1),
+        ("dialer", 2),
+        ("credproxy", 3),
+        ("scanner", 4),
+        ("memory", 5),
+        ("web", 6),
+        ("model", 7),
+        ("router", 8),
+        ("gate", 9),
+        ("gateway", 12),
+        ("control", 10),
+        ("runner", 11),
+    ];
+    assert_eq!(ids, given, "what a process keeps is its own by this id: a new process takes the next");
+}
+
+#[test]
 fn only_dialer_has_a_network() {
     for row in TABLE {
         assert_eq!(row.network == Network::Client, row.process == Process::Dialer, "{}", row.process.name());
@@ -59,13 +79,26 @@ fn only_dialer_has_a_network() {
 }
 
 #[test]
-fn only_gate_reaches_model_and_web_and_only_they_send_requests_with_secrets() {
+fn only_gate_reaches_model_and_web_and_only_these_three_send_requests_with_secrets() {
     for caller in TABLE.iter().map(|row| row.process) {
         for behind in [Process::Model, Process::Web] {
             assert_eq!(manifest::edge(caller, behind), caller == Process::Gate, "{}", caller.name());
         }
-        let sends = matches!(caller, Process::Model | Process::Web);
+        let sends = matches!(caller, Process::Model | Process::Web | Process::Gate);
         assert_eq!(manifest::allowed(caller, Process::Credproxy, "request"), sends, "{}", caller.name());
+    }
+}
+
+#[test]
+fn gateway_opens_nothing_and_reaches_the_gate_and_the_router_alone() {
+    let row = manifest::row(Process::Gateway).unwrap();
+    assert!(row.opens.is_empty() && row.serves.is_empty());
+    for callee in TABLE.iter().map(|row| row.process) {
+        let reached = matches!(callee, Process::Gate | Process::Router);
+        assert_eq!(manifest::edge(Process::Gateway, callee), reached, "{}", callee.name());
+    }
+    for method in ["create_key", "revoke_key", "submit", "identify"] {
+        assert!(!manifest::allowed(Process::Gateway, Process::Router, method), "{method}");
     }
 }
 

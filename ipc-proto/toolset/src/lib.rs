@@ -3,6 +3,7 @@
 
 pub mod host_tools;
 pub mod jail_tools;
+pub mod service_tools;
 pub mod spec;
 pub mod validate;
 pub mod web_tools;
@@ -15,6 +16,7 @@ pub fn specs() -> Vec<ToolSpec> {
     let mut all = jail_tools::specs();
     all.extend(host_tools::specs());
     all.extend(web_tools::specs());
+    all.extend(service_tools::specs());
     all
 }
 

@@ -1,12 +1,12 @@
 //! Second pass over `[agent.NAME]`: models that there are, tools that there are, prompts that can be read. `default` is
 //! built in, and the file can change it.
 
+use crate::asking::is_model;
 use crate::files::{PROMPT_BOUND, read_prompt};
-use crate::forms::script_holds;
-use crate::keys::{MEMORY_TOOLS, TOOLS, WEB_TOOLS};
+use crate::keys::{MEMORY_TOOLS, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
-use ipc_proto::config::{Agent, AgentLimits};
+use ipc_proto::config::{Agent, AgentLimits, Service};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,16 +15,20 @@ pub const DEFAULT: &str = "default";
 
 const NO_MEMORY: &str = "needs a memory, and `memory.provider` is \"none\"";
 const NO_WEB: &str = "needs the web, and `web.provider` or `credproxy.provider` is \"none\"";
+const NO_SERVICE: &str = "needs a `[service.NAME]` that names this agent in `agents`";
+const NO_LOGIN: &str = "needs a `[service.NAME]` with `oauth` that names this agent in `agents`";
 
 /// What agents are checked against.
 #[derive(Debug)]
 pub struct Known<'a> {
-    /// Every `provider/model` but the scripted ones.
+    /// Every `provider/model` but the scripted ones, and the tasks.
     pub models: &'a [String],
     /// Whether there is a memory.
     pub memory: bool,
     /// Whether there is the web.
     pub web: bool,
+    /// The services there are.
+    pub services: &'a BTreeMap<String, Service>,
     /// The folder that relative paths begin at.
     pub folder: &'a Path,
 }
@@ -37,16 +41,16 @@ pub fn resolve(file: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> B
     if !names.contains(&DEFAULT) {
         names.push(DEFAULT);
     }
-    let read = |name: &str| (name.to_owned(), agent(&agents.named("NAME", name), known, problems));
+    let read = |name: &str| (name.to_owned(), agent(name, &agents.named("NAME", name), known, problems));
     names.into_iter().map(read).collect()
 }
 
-fn agent(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
+fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
     let limits = view.table("limits");
     Agent {
         model: model(view, known, problems),
         prompt: prompt(view, known, problems),
-        tools: tools(view, known, problems),
+        tools: tools(name, view, known, problems),
         profile: view.word("profile"),
         limits: AgentLimits {
             tool_calls: limits.number("tool_calls"),
@@ -55,14 +59,14 @@ fn agent(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
             cpu_seconds: limits.number("cpu_seconds"),
             output_tokens: limits.number("output_tokens"),
             model_calls_per_hour: limits.number("model_calls_per_hour"),
+            same_call: limits.number("same_call"),
         },
     }
 }
 
 fn model(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String {
     let model = view.word("model");
-    let scripted = model.strip_prefix("scripted/").is_some_and(script_holds);
-    if !scripted && !known.models.contains(&model) {
+    if !is_model(&model, known.models) {
         let what = format!("there is no model {}{}", quoted(&model), nearest(&model, known.models));
         let valid = format!("{}, scripted/FILE", listed(known.models));
         problems.add(view.line("model"), &view.key("model"), what, valid);
@@ -84,8 +88,15 @@ fn prompt(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String
     })
 }
 
-fn tools(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Vec<String> {
+fn tools(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Vec<String> {
+    let [keyed, logged_in] = SERVICE_TOOLS;
+    let has = |oauth: bool| {
+        let own = |service: &Service| service.oauth == oauth && service.agents.iter().any(|one| one == name);
+        known.services.values().any(own)
+    };
     let needs = |tool: &str| match tool {
+        call if call == keyed && !has(false) => Some(NO_SERVICE),
+        call if call == logged_in && !has(true) => Some(NO_LOGIN),
         memory if memory.starts_with(MEMORY_TOOLS) && !known.memory => Some(NO_MEMORY),
         web if web.starts_with(WEB_TOOLS) && !known.web => Some(NO_WEB),
         _ => None,

@@ -2,6 +2,7 @@
 //! reference and in error messages.
 
 use crate::hosts::{BaseUrl, HostPort, URL_BOUND};
+use ipc_proto::credproxy::PLACEHOLDER;
 
 /// A form of text.
 #[derive(Debug)]
@@ -33,9 +34,23 @@ pub const MODEL_PART: Form = Form {
     holds: |text| name(text, b"-_.:/@", 63),
 };
 
-/// A model with its provider.
-pub const MODEL: Form =
-    Form { valid: "`PROVIDER/MODEL`, of at most 128 bytes", shown: true, holds: |text| text.len() <= 128 };
+/// A model with its provider, or a task.
+pub const MODEL: Form = Form {
+    valid: "`PROVIDER/MODEL`, `default`, `fast`, `thinking` or `coding`, of at most 128 bytes",
+    shown: true,
+    holds: |text| text.len() <= 128,
+};
+
+/// A model with its provider, where no task may stand.
+pub const ROUTED: Form = Form {
+    valid: "`PROVIDER/MODEL`, of at most 128 bytes",
+    shown: true,
+    holds: |text| text.len() <= 128 && text.contains('/'),
+};
+
+/// Where an answer ends.
+pub const STOP: Form =
+    Form { valid: "1 to 256 bytes of text", shown: true, holds: |text| (1..=256).contains(&text.len()) };
 
 /// A file's path.
 pub const PATH: Form = Form {
@@ -44,14 +59,19 @@ pub const PATH: Form = Form {
     holds: |text| (1..=4096).contains(&text.len()) && !text.contains('\0'),
 };
 
+/// Paths of methods, which people copy with the rest.
+const METHODS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
+
 /// A base URL.
 pub const BASE_URL: Form = Form {
-    valid: "`https://HOST[:PORT][/PATH]` in lower case up to and without `/chat/completions`, with no user, query or \
-            fragment; `http` only to a host that `credproxy.plain_http` lists",
+    valid: "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
+            `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` \
+            lists",
     shown: false,
     holds: |text| {
         let path = text.trim_end_matches('/');
-        text.len() <= URL_BOUND && BaseUrl::parse(text).is_some() && !path.ends_with("/chat/completions")
+        let method = METHODS.iter().any(|method| path.ends_with(method));
+        text.len() <= URL_BOUND && BaseUrl::parse(text).is_some() && !method
     },
 };
 
@@ -67,6 +87,28 @@ pub const LOOPBACK: Form = Form {
     valid: "`127.0.0.1:PORT`, `[::1]:PORT` or `localhost:PORT`",
     shown: true,
     holds: |text| HostPort::parse(text).is_some_and(|at| at.is_loopback()),
+};
+
+/// A host and port, wherever it is.
+pub const HOST_PORT_ANY: Form = Form {
+    valid: "`127.0.0.1:PORT` or `[::1]:PORT`",
+    shown: true,
+    holds: |text| HostPort::parse(text).is_some(),
+};
+
+/// An origin.
+pub const ORIGIN: Form = Form {
+    valid: "`SCHEME://HOST[:PORT]` in lower case as a browser sends it, such as `https://chat.example.com`, and nothing \
+            after it",
+    shown: true,
+    holds: origin,
+};
+
+/// What stands in the header `Host`.
+pub const HOST_VALUE: Form = Form {
+    valid: "`HOST` or `HOST:PORT` in lower case",
+    shown: true,
+    holds: |text| HostPort::parse(text).is_some() || HostPort::parse(&format!("{text}:80")).is_some(),
 };
 
 /// A person on a channel.
@@ -106,6 +148,56 @@ pub const SEARCH_URL: Form = Form {
     valid: "`https://HOST[:PORT][/PATH]` or `http://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment",
     shown: false,
     holds: |text| BaseUrl::parse(text).is_some(),
+};
+
+/// Where a service is.
+pub const SERVICE_URL: Form = Form {
+    valid: "`https://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment; `http` only to a host that \
+            `credproxy.plain_http` lists",
+    shown: false,
+    holds: |text| {
+        let host = text.split('/').nth(2).unwrap_or_default();
+        BaseUrl::parse(text).is_some()
+            && !host.contains(PLACEHOLDER)
+            && text.matches(PLACEHOLDER).count() <= 1
+    },
+};
+
+/// The name of a header.
+pub const HEADER: Form =
+    Form { valid: "1 to 64 letters, digits, `-` and `_`", shown: true, holds: |text| name(text, b"-_", 64) };
+
+/// What stands before a secret in its header.
+pub const PREFIX: Form = Form {
+    valid: "at most 32 printable ASCII characters",
+    shown: true,
+    holds: |text| text.len() <= 32 && text.bytes().all(|b| (0x20..=0x7e).contains(&b)),
+};
+
+/// A parameter of a query, or a field of a body.
+pub const PARAMETER: Form = Form {
+    valid: "1 to 64 letters, digits, `-`, `_` and `.`",
+    shown: true,
+    holds: |text| name(text, b"-_.", 64),
+};
+
+/// What a path begins with.
+pub const URL_PATH: Form = Form {
+    valid: "a path of at most 256 bytes that begins with `/`, with no query, no segment of dots and nothing escaped",
+    shown: true,
+    holds: |text| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&b);
+        let dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
+        let begins = text.starts_with('/') && text.len() <= 256;
+        begins && text.bytes().all(plain) && !text.split('/').any(dots)
+    },
+};
+
+/// What a service is.
+pub const DESCRIPTION: Form = Form {
+    valid: "at most 512 bytes of text without control characters",
+    shown: false,
+    holds: |text| text.len() <= 512 && !text.chars().any(char::is_control),
 };
 
 /// What the owner vouches for.
@@ -170,6 +262,19 @@ fn host_glob(text: &str) -> bool {
         || text.len() <= 253 && text.split('.').all(label)
 }
 
+/// A scheme, and a host with or without a port; schemes of other programs than browsers have hosts of their own form.
+fn origin(text: &str) -> bool {
+    let host = |at: &str| {
+        let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b);
+        !at.is_empty() && at.bytes().all(legal)
+    };
+    text.len() <= 256
+        && text.split_once("://").is_some_and(|(scheme, at)| {
+            let plain = name(scheme, b"+-.", 32) && !scheme.bytes().any(|b| b.is_ascii_uppercase());
+            plain && host(at)
+        })
+}
+
 /// Whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
 fn name(text: &str, also: &[u8], most: usize) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
@@ -193,6 +298,8 @@ mod tests {
             (&NAME, &["a", "Ada_2", "9-x"], &["", "-a", "_a", "a.b", "a b", "é", &long]),
             (&SECRET, &["OPENAI_KEY", "a.b"], &["", ".a", "a/b", "Bearer x", &long]),
             (&MODEL_PART, &["gpt-4.1", "meta/llama:70b"], &["", "/a", "a b", &long[1..]]),
+            (&ROUTED, &["a/b", "a/b/c"], &["", "fast"]),
+            (&STOP, &["\n\n", "END"], &[""]),
             (&PATH, &["a.md", "/etc/x y"], &["", "a\0"]),
             (
                 &BASE_URL,
@@ -225,6 +332,20 @@ mod tests {
                 &["http://127.0.0.1:8888", "https://a.b/search"],
                 &["a.b", "https://u:p@a.b", "https://a.b?q"],
             ),
+            (
+                &SERVICE_URL,
+                &["https://a.b/v1", "http://127.0.0.1:1", "https://a.b/bot__cordon_secret__"],
+                &["a.b", "https://__cordon_secret__.b", "https://a.b/__cordon_secret__/__cordon_secret__"],
+            ),
+            (&HEADER, &["Authorization", "x-api-key"], &["", "x y", "x:", &long]),
+            (&PREFIX, &["", "Bearer "], &["\n", "\u{e9}", &long]),
+            (&PARAMETER, &["key", "a.b_c"], &["", "a=b", "a&b"]),
+            (
+                &URL_PATH,
+                &["/", "/v1/mail", "/a;b"],
+                &["", "v1", "/..", "/a/./b", "/a/..;x", "/a%2f", "/a?b", "/a b"],
+            ),
+            (&DESCRIPTION, &["", "Mail, read only"], &["a\nb"]),
             (&CONTACT, &["ada@example.com", "DE89 3704"], &["", " ", "a\nb"]),
             (
                 &PATTERN,
@@ -233,6 +354,23 @@ mod tests {
             ),
             (&PATH_GLOB, &["docs/**", "*.{md,txt}", "[ab]?"], &["", "{a", "[a"]),
             (&VARIABLE, &["HOME", "_X1"], &["", "1A", "A-B", "_"]),
+            (&HOST_PORT_ANY, &["127.0.0.1:1", "[::]:80", "a.b:80"], &["", "80", ":80", "127.0.0.1", "A:1"]),
+            (
+                &ORIGIN,
+                &["https://a.b", "http://localhost:3000", "http://[::1]:80", "chrome-extension://abc"],
+                &[
+                    "",
+                    "null",
+                    "*",
+                    "https://",
+                    "https://a.b/",
+                    "https://A.b",
+                    "https://a b",
+                    "HTTPS://a.b",
+                    "://a",
+                ],
+            ),
+            (&HOST_VALUE, &["a.b", "a.b:8080", "[::1]:1", "127.0.0.1"], &["", "A.b", "a/b", "a:b", "*"]),
             (&IDENTITY, &["telegram:1234", "a:b:c"], &["telegram", ":1", "telegram:", "a:b c", "a:\u{1b}"]),
         ];
         for (form, good, bad) in cases {

@@ -82,8 +82,8 @@ fn free(accounts: &Accounts) -> String {
 
 fn numbered(base: u32) -> Ids {
     let mut ids = [(base, base); PROCESSES];
-    for (slot, number) in ids.iter_mut().zip(1..) {
-        let id = base.saturating_add(number);
+    for (slot, row) in ids.iter_mut().zip(manifest::TABLE) {
+        let id = base.saturating_add(row.process.id().into());
         *slot = (id, id);
     }
     ids

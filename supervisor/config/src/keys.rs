@@ -4,7 +4,10 @@
 //! is not here is an unknown key. It holds no logic.
 
 mod audit;
+mod calls;
+mod gateway;
 mod host;
+mod models;
 mod people;
 mod policy;
 mod services;
@@ -65,14 +68,29 @@ pub const TOOLS: &[&str] = &[
     "memory_delete",
     "web_fetch",
     "web_search",
+    "http_call",
+    "oauth_call",
 ];
 /// What the tools begin with that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
 /// What the tools begin with that need the web process.
 pub const WEB_TOOLS: &str = "web_";
+/// The tools that call services: by a key, and by a login.
+pub const SERVICE_TOOLS: [&str; 2] = ["http_call", "oauth_call"];
 /// Every process that writes log lines of its own.
-pub const LOGGING: &[&str] =
-    &["audit", "dialer", "credproxy", "scanner", "memory", "web", "model", "router", "gate", "control"];
+pub const LOGGING: &[&str] = &[
+    "audit",
+    "dialer",
+    "credproxy",
+    "scanner",
+    "memory",
+    "web",
+    "model",
+    "router",
+    "gate",
+    "gateway",
+    "control",
+];
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 /// Beyond it a number cannot be an id with the whole range above it.
 const LAST_BASE: u32 = 4_294_000_000;
@@ -86,8 +104,18 @@ pub const WILDCARDS: &[Wildcard] = &[
 ];
 
 /// Every key, by the files of this folder.
-const FILES: [&[Key]; 7] =
-    [host::KEYS, people::KEYS, services::KEYS, web::KEYS, policy::KEYS, audit::KEYS, tool::KEYS];
+const FILES: [&[Key]; 10] = [
+    host::KEYS,
+    people::KEYS,
+    services::KEYS,
+    calls::KEYS,
+    models::KEYS,
+    web::KEYS,
+    policy::KEYS,
+    gateway::KEYS,
+    audit::KEYS,
+    tool::KEYS,
+];
 
 /// Every key.
 pub fn all() -> impl Iterator<Item = &'static Key> {
@@ -106,6 +134,7 @@ pub const ALL: &[Process] = &[
     Process::Model,
     Process::Router,
     Process::Gate,
+    Process::Gateway,
     Process::Control,
 ];
 
@@ -166,6 +195,7 @@ mod tests {
             let holds = match (key.kind, key.preset) {
                 (Kind::Number { min, max }, Preset::Number(n)) => (min..=max).contains(&n),
                 (Kind::Version(known), Preset::Number(n)) => n == known,
+                (Kind::Decimal { max }, Preset::Millionths(n)) => n <= u64::from(max) * 1_000_000,
                 (Kind::Flag, Preset::Flag(_)) => true,
                 (Kind::Word(_) | Kind::Text(_), Preset::Text(text)) => key.kind.take_text(text).is_ok(),
                 (Kind::List { of, max }, Preset::List(items)) => {

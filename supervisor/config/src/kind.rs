@@ -17,6 +17,12 @@ pub enum Kind {
         /// The most.
         max: u32,
     },
+    /// A number with at most six digits after the point, from 0; kept as whole millionths, so that sums of money are
+    /// exact.
+    Decimal {
+        /// The most.
+        max: u32,
+    },
     /// `true` or `false`.
     Flag,
     /// The version of the file's format; this one and no other.
@@ -43,6 +49,8 @@ pub enum Preset {
     Nothing,
     /// This number.
     Number(u32),
+    /// This many millionths.
+    Millionths(u64),
     /// This truth.
     Flag(bool),
     /// This text.
@@ -59,6 +67,7 @@ impl Preset {
             Self::Required => "required".to_owned(),
             Self::Nothing => "none".to_owned(),
             Self::Number(number) => number.to_string(),
+            Self::Millionths(millionths) => decimal(*millionths),
             Self::Flag(flag) => flag.to_string(),
             Self::Text(text) => Json::from(*text).to_string(),
             Self::List(items) => {
@@ -74,6 +83,9 @@ impl Kind {
     pub fn valid(&self) -> String {
         match self {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Decimal { max } => {
+                format!("a number from 0 to {max}, with at most six digits after the point")
+            }
             Self::Flag => "true or false".to_owned(),
             Self::Version(version) => version.to_string(),
             Self::Word(words) => listed(*words),
@@ -100,9 +112,11 @@ impl Kind {
             Self::Text(form) if (form.holds)(text) => Ok(()),
             Self::Text(form) if form.shown => Err(format!("{} is not of this form", quoted(text))),
             Self::Text(_) => Err("this is not of the form".to_owned()),
-            Self::Number { .. } | Self::Flag | Self::Version(_) | Self::List { .. } => {
-                Err("a string stands here".to_owned())
-            }
+            Self::Number { .. }
+            | Self::Decimal { .. }
+            | Self::Flag
+            | Self::Version(_)
+            | Self::List { .. } => Err("a string stands here".to_owned()),
         }
     }
 
@@ -119,6 +133,14 @@ impl Kind {
             (Self::Version(_), _) => Err(format!("there is no version {}", shown())),
             _ => Err("an integer stands here".to_owned()),
         }
+    }
+
+    fn take_decimal(&self, text: &str) -> Result<u64, String> {
+        let Self::Decimal { max } = self else { return Err("a float stands here".to_owned()) };
+        let shown = || text.chars().take(30).collect::<String>();
+        let most = u64::from(*max).saturating_mul(MILLION);
+        let millionths = millionths(text).ok_or_else(|| format!("{} is not of this form", shown()))?;
+        if millionths <= most { Ok(millionths) } else { Err(format!("{} is out of range", shown())) }
     }
 
     /// Checks one value; `None` if it is wrong, which `problems` then says. Of a list, the items that hold are kept.
@@ -141,6 +163,12 @@ impl Kind {
             (Self::List { .. }, DeValue::Array(items)) => Err(format!("{} stand here", items.len())),
             (_, DeValue::String(text)) => self.take_text(text).map(|()| Value::Text(text.to_string())),
             (Self::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
+            (Self::Decimal { .. }, DeValue::Integer(number)) if number.radix() == 10 => {
+                self.take_decimal(number.as_str()).map(Value::Millionths)
+            }
+            (Self::Decimal { .. }, DeValue::Float(number)) => {
+                self.take_decimal(number.as_str()).map(Value::Millionths)
+            }
             (_, DeValue::Integer(number)) => self.take_number(number).map(Value::Number),
             (_, other) => Err(format!("{} stands here", type_of(other))),
         };
@@ -154,6 +182,28 @@ impl Kind {
     }
 }
 
+/// Millionths in one.
+const MILLION: u64 = 1_000_000;
+
+/// The millionths that `text` is; `None` for a sign, an exponent or a seventh digit after the point.
+#[must_use]
+pub fn millionths(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 6 {
+        return None;
+    }
+    let part: u64 = format!("{part:0<6}").parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(MILLION)?.checked_add(part)
+}
+
+/// The text that [`millionths`] reads, without noughts at its end.
+#[must_use]
+pub fn decimal(millionths: u64) -> String {
+    let text = format!("{}.{:06}", millionths / MILLION, millionths % MILLION);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A value's type with its article.
 #[must_use]
 pub const fn type_of(value: &DeValue<'_>) -> &'static str {
@@ -165,5 +215,32 @@ pub const fn type_of(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "an array",
         DeValue::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_read_to_its_last_digit_and_written_back_the_same() {
+        for (text, read) in
+            [("0", 0), ("2.5", 2_500_000), ("0.000001", 1), ("12", 12_000_000), ("0.8", 800_000)]
+        {
+            assert_eq!(millionths(text), Some(read), "{text}");
+            assert_eq!(decimal(read), text);
+        }
+        for text in ["", ".", "1.", ".5", "-1", "+1", "1e3", "inf", "nan", "0.0000001", "1.2.3", "1_0"] {
+            assert_eq!(millionths(text), None, "{text}");
+        }
+        assert_eq!(millionths("99999999999999999999"), None);
+    }
+
+    #[test]
+    fn a_decimal_beyond_its_bound_is_refused() {
+        let kind = Kind::Decimal { max: 1 };
+        assert_eq!(kind.take_decimal("1"), Ok(1_000_000));
+        assert!(kind.take_decimal("1.000001").is_err() && kind.take_decimal("x").is_err());
+        assert!(Kind::Flag.take_decimal("1.5").is_err());
     }
 }

@@ -2,12 +2,15 @@
 
 use crate::accounts::Accounts;
 use crate::agents::{self, Known};
+use crate::asking;
 use crate::audit;
+use crate::gateway::{self, Served};
 use crate::host::Host;
 use crate::keys::LOGGING;
 use crate::policy;
 use crate::problem::Problems;
 use crate::providers::{self, Outside};
+use crate::services;
 use crate::shape::Value;
 use crate::tools;
 use crate::users;
@@ -15,7 +18,8 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Gate, Log, LogFormat, Memory, Policy, Router, Scanner, Section, User,
+    Agent, Audit, Control, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router, Scanner, Section,
+    Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -71,10 +75,16 @@ pub struct Plan {
     pub memory: Option<u32>,
     /// The web, and what may be reached of it.
     pub web: Reach,
+    /// `[gateway]`.
+    pub gateway: Served,
     /// `[policy]`.
     pub policy: Policy,
     /// `[tool.TOOL]`.
     pub tools: BTreeMap<String, Capability>,
+    /// What of `[gateway]` gate is told.
+    pub relay: RelayLimits,
+    /// `[service.NAME]`.
+    pub services: BTreeMap<String, Service>,
     /// What router is handed; users and agents are here.
     pub router: Router,
     /// The state directory.
@@ -92,8 +102,20 @@ impl Plan {
         let rows = memory.number("max_rows");
         let memory = (memory.word("provider") != "none").then_some(rows);
         let web = web::resolve(file, &mut outside, problems);
+        let services = services::resolve(file, &mut outside, problems);
+        let gateway = gateway::resolve(file, problems);
         let (policy, tools) = (policy::resolve(file, problems), tools::resolve(file, problems));
-        let known = Known { models: &outside.names, memory: memory.is_some(), web: web.web, folder };
+        let (models, asked) = (&outside.names, &mut outside.model);
+        asked.asking = asking::asking(file, models, problems);
+        asked.budget = asking::budget(file, models, problems);
+        outside.names.extend(asking::tasks(&outside.model.asking));
+        let known = Known {
+            models: &outside.names,
+            memory: memory.is_some(),
+            web: web.web,
+            services: &services,
+            folder,
+        };
         let agents = agents::resolve(file, &known, problems);
         let users = users::resolve(file, &host, problems);
         let router = router(file, host.slots, machine.owner, (users, agents), problems);
@@ -110,8 +132,11 @@ impl Plan {
             outside,
             memory,
             web,
+            gateway,
             policy,
             tools,
+            relay: relay(file),
+            services,
             router,
             state_dir,
         }
@@ -125,6 +150,7 @@ impl Plan {
             Process::Memory => self.memory.is_some(),
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
+            Process::Gateway => self.gateway.gateway,
             _ => true,
         }
     }
@@ -143,6 +169,7 @@ impl Plan {
             wall_ms: longest.saturating_mul(1000).clamp(WALL_MS.0, WALL_MS.1),
             rotate_bytes: self.rotate_bytes,
             disk_reserve: self.host.disk_reserve,
+            listen: self.gateway.listen,
             uids: self.host.ids.map(|(uid, _)| uid),
             gids: self.host.ids.map(|(_, gid)| gid),
         }
@@ -176,6 +203,7 @@ impl Plan {
             Process::Model => self.json(process, self.outside.model.clone()),
             Process::Router => self.json(process, self.router.clone()),
             Process::Gate => self.json(process, self.gate()),
+            Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
                 self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid })
@@ -189,6 +217,8 @@ impl Plan {
             web: self.web.gate.clone(),
             policy: self.policy.clone(),
             tools: self.tools.clone(),
+            relay: self.relay,
+            services: self.services.clone(),
         }
     }
 
@@ -196,6 +226,12 @@ impl Plan {
         let level = self.levels.get(process.name()).cloned().unwrap_or_default();
         serde_json::to_vec(&Section { log: Log { format: self.format, level }, own }).map(Some)
     }
+}
+
+fn relay(file: &View<'_>) -> RelayLimits {
+    let gateway = file.table("gateway");
+    let streams_per_key = u16::try_from(gateway.number("streams_per_key")).unwrap_or(u16::MAX);
+    RelayLimits { requests_per_minute: gateway.number("requests_per_minute"), streams_per_key }
 }
 
 fn levels(log: &View<'_>) -> BTreeMap<&'static str, String> {

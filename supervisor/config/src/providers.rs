@@ -3,10 +3,12 @@
 
 use crate::hosts::{BaseUrl, HostPort};
 use crate::keys::MODELS;
+use crate::known::{self, Builtin};
+use crate::models;
 use crate::problem::{Problems, listed};
 use crate::view::View;
-use ipc_proto::config::{Credproxy, Dialer, Model, Provider, ProviderModel};
-use std::collections::{BTreeMap, BTreeSet};
+use ipc_proto::config::{Credproxy, Dialer, KeySource, Model, Provider, ProviderKind};
+use std::collections::BTreeSet;
 
 /// Providers that are built in: their names are taken.
 const BUILT_IN: [&str; 2] = ["offline", "scripted"];
@@ -24,7 +26,7 @@ pub struct Outside {
     pub dialer: Dialer,
     /// What credproxy is handed.
     pub proxy: Credproxy,
-    /// Every `provider/model` but the scripted ones.
+    /// Every `provider/model` but the scripted ones, and in the end the tasks.
     pub names: Vec<String>,
 }
 
@@ -33,7 +35,7 @@ pub struct Outside {
 pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
     let proxy = file.table("credproxy");
     let texts = |key| proxy.texts(key).into_iter().map(|(_, text)| text).collect::<BTreeSet<_>>();
-    let plain = texts("plain_http");
+    let mut plain = texts("plain_http");
     let mut hosts = texts("hosts");
     let mut outside = Outside {
         credproxy: proxy.word("provider") != "none",
@@ -41,6 +43,7 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
         ..Outside::default()
     };
     let providers = file.table("provider");
+    let mut count = 0;
     for name in providers.names() {
         let view = providers.named("NAME", name);
         let taken = BUILT_IN.contains(&name);
@@ -54,16 +57,22 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
             let what = "a provider needs credproxy, and `credproxy.provider` is \"none\"";
             problems.add(view.line("kind"), &view.key("kind"), what, "none");
         }
-        let models = models(&view, problems);
-        outside.names.extend(models.keys().map(|model| format!("{name}/{model}")));
-        let Some((base_url, at)) = reached(&view, &proxy, &plain, problems) else { continue };
+        let kind = kind(&view);
+        let builtin = known::find(name, kind);
+        let base = base(&view, builtin, &mut plain);
+        let local = base.as_deref().and_then(BaseUrl::parse).is_some_and(|url| url.at.is_loopback());
+        let models = models::resolve(&view, builtin, local, problems);
+        // One that embeds answers nobody.
+        let answer = models.iter().filter(|(_, model)| !model.embeds);
+        outside.names.extend(answer.map(|(model, _)| format!("{name}/{model}")));
+        count += models.len();
+        let Some((base_url, at)) = reached(&view, base, &proxy, &plain, problems) else { continue };
         hosts.insert(at);
-        outside
-            .model
-            .providers
-            .insert(name.to_owned(), Provider { base_url, secret: view.text("secret"), models });
+        let kind = kind.or(builtin.map(|at| at.kind)).unwrap_or_default();
+        let provider = Provider { kind, base_url, secret: view.text("secret"), models };
+        outside.model.providers.insert(name.to_owned(), provider);
     }
-    if outside.names.len() > MODELS + OFFLINE.len() {
+    if count > MODELS {
         problems.add(providers.line(""), "provider", "too many models", format!("at most {MODELS} in all"));
     }
     outside.dialer = Dialer {
@@ -71,39 +80,59 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
         loopback_hosts: plain.iter().cloned().collect(),
         web_private_hosts: Vec::new(),
     };
-    outside.proxy = Credproxy { plain_http: plain.into_iter().collect(), web_secret: None };
+    let secrets = outside.model.providers.values().filter_map(|provider| provider.secret.clone());
+    outside.proxy = Credproxy {
+        plain_http: plain.into_iter().collect(),
+        model_secrets: secrets.collect::<BTreeSet<_>>().into_iter().collect(),
+        key: key_of(&proxy),
+        ..Credproxy::default()
+    };
     outside
 }
 
-fn models(provider: &View<'_>, problems: &mut Problems) -> BTreeMap<String, ProviderModel> {
-    let models = provider.table("models");
-    let mut found = BTreeMap::new();
-    for name in models.names() {
-        let view = models.named("MODEL", name);
-        let model = ProviderModel { context: view.number("context"), output: view.number("output") };
-        if model.output > model.context {
-            let key = if view.given("output").is_some() { "output" } else { "context" };
-            let what = format!("an output of {} does not fit the context of {}", model.output, model.context);
-            problems.add(view.line(key), &view.key(key), what, "`output` at most `context`");
-        }
-        found.insert(name.to_owned(), model);
+fn key_of(proxy: &View<'_>) -> KeySource {
+    match proxy.word("key").as_str() {
+        "passphrase" => KeySource::Passphrase,
+        "systemd" => KeySource::Systemd,
+        _ => KeySource::File,
     }
-    if found.is_empty() && !provider.wrong("models") {
-        let valid = format!("a table `[{}.MODEL]` for each model that may be used", models.key(""));
-        problems.add(provider.line("models"), &models.key(""), "no model is named", valid);
+}
+
+/// How the file has a provider spoken to, if it says.
+fn kind(provider: &View<'_>) -> Option<ProviderKind> {
+    provider.given("kind")?;
+    Some(match provider.word("kind").as_str() {
+        "responses" => ProviderKind::Responses,
+        "anthropic" => ProviderKind::Anthropic,
+        "ollama" => ProviderKind::Ollama,
+        _ => ProviderKind::Openai,
+    })
+}
+
+/// Where a provider is: what the file says, or where one of its name is known to be. One that is known to be on this
+/// machine may be asked over plain HTTP, as if the file listed it: whoever names it means that.
+fn base(provider: &View<'_>, builtin: Option<&Builtin>, plain: &mut BTreeSet<String>) -> Option<String> {
+    if provider.wrong("base_url") {
+        return None;
     }
-    found
+    provider.text("base_url").or_else(|| {
+        let base = builtin?.base_url;
+        let here = BaseUrl::parse(base).filter(|url| url.at.is_loopback());
+        plain.extend(here.map(|url| url.at.text()));
+        Some(base.to_owned())
+    })
 }
 
 /// The base URL without its last slash, and the host that is reached for it.
 fn reached(
     provider: &View<'_>,
+    base: Option<String>,
     proxy: &View<'_>,
     plain: &BTreeSet<String>,
     problems: &mut Problems,
 ) -> Option<(String, String)> {
     let key = provider.key("base_url");
-    let Some(text) = provider.text("base_url") else {
+    let Some(text) = base else {
         if !provider.wrong("base_url") {
             problems.add(provider.line(""), &key, "this key is missing", crate::forms::BASE_URL.valid);
         }

@@ -31,6 +31,8 @@ impl Lines {
 pub enum Value {
     /// A number.
     Number(u32),
+    /// A number with digits after its point, in millionths.
+    Millionths(u64),
     /// Truth.
     Flag(bool),
     /// Text.

@@ -29,6 +29,9 @@ impl fmt::Display for Summary<'_> {
         if !off.is_empty() {
             line("without", off)?;
         }
+        if let Some(at) = &plan.gateway.own.listen {
+            line("gateway", format!("gateway.sock, and {at} for who has a key"))?;
+        }
         for user in &plan.router.users {
             let (uids, channels) = (user.uids.iter().map(u32::to_string), user.identities.iter().cloned());
             line("user", format!("{}: {} ({})", user.name, role(user.role), listed(uids.chain(channels))))?;

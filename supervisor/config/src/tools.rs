@@ -69,6 +69,7 @@ fn table(table: &Table) -> Json {
 fn value(given: &Value) -> Json {
     match given {
         Value::Number(number) => Json::from(*number),
+        Value::Millionths(number) => Json::from(*number),
         Value::Flag(flag) => Json::from(*flag),
         Value::Text(text) => Json::from(text.as_str()),
         Value::List(items) => items.iter().map(|item| value(&item.value)).collect(),
@@ -106,6 +107,7 @@ mod tests {
             let stated = match key.preset {
                 Preset::Flag(flag) => Json::from(flag),
                 Preset::Number(number) => Json::from(number),
+                Preset::Millionths(number) => Json::from(number),
                 Preset::Text(text) => Json::from(text),
                 Preset::List(items) => items.iter().map(|item| Json::from(*item)).collect(),
                 Preset::Nothing | Preset::Required => Json::Null,

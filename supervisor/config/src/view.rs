@@ -101,6 +101,26 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The number `name` in millionths; none if the file has none and neither has the table of keys.
+    #[must_use]
+    pub fn millionths(&self, name: &str) -> Option<u64> {
+        match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
+            (Some(Value::Millionths(number)), _) => Some(*number),
+            (_, Preset::Millionths(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether `name` is true.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
+            (Some(Value::Flag(flag)), _) => *flag,
+            (_, Preset::Flag(flag)) => flag,
+            _ => false,
+        }
+    }
+
     /// The table itself, if the file has it.
     #[must_use]
     pub const fn written(&self) -> Option<&'a Table> {
@@ -145,7 +165,7 @@ impl<'a> View<'a> {
     pub fn texts(&self, name: &str) -> Vec<(usize, String)> {
         let text = |leaf: Leaf| match leaf.value {
             Value::Text(text) => Some((leaf.line, text)),
-            Value::Number(_) | Value::Flag(_) | Value::List(_) => None,
+            Value::Number(_) | Value::Millionths(_) | Value::Flag(_) | Value::List(_) => None,
         };
         self.list(name).into_iter().filter_map(text).collect()
     }

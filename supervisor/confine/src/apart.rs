@@ -49,15 +49,9 @@ pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) ->
         failed: AtomicU8::new(0),
         errno: AtomicI32::new(0),
     };
-    let dumpable = sys::prctl(libc::PR_GET_DUMPABLE, 0, 0).at(Step::Clone)?;
     // SAFETY: `begin` expects a plan and gets one that outlives the child's use of it, and keeps what this file's head
     // says.
     let (pid, pidfd) = unsafe { sys::borrow(NEW, begin, (&raw mut plan).cast()) }.at(Step::Clone)?;
-    // The child's change of uid makes the memory it borrowed undumpable, agentd's. With that, agentd's next children would
-    // hide their namespaces from it where the unit leaves it no CAP_SYS_PTRACE.
-    if dumpable == 1 {
-        sys::prctl(libc::PR_SET_DUMPABLE, 1, 0).at(Step::Clone)?;
-    }
     match plan.errno.load(Ordering::Relaxed) {
         0 => Ok(Child { pid, pidfd }),
         errno => {

@@ -20,6 +20,7 @@ pub mod probe;
 mod root;
 mod seal;
 mod seccomp;
+pub mod secret;
 mod sys;
 mod syscall_numbers;
 mod template;

@@ -75,6 +75,9 @@ const STACK: usize = 128 * 1024;
 /// A child in the given new namespaces that borrows this process's memory, so that nothing of it is copied; this
 /// process stands still until the child executes a program or ends. The caller must have one thread.
 ///
+/// A child that changes its uid makes the memory it borrowed undumpable, and with that this process, which could then not
+/// open the namespaces of its next children where it lacks CAP_SYS_PTRACE: it is made what it was.
+///
 /// # Safety
 /// `act` gets `argument`, which must be what it expects. It must make nothing but system calls: what it allocated would
 /// stay allocated here, a lock that it took taken, a panic would unwind through frames that are not its own.
@@ -88,6 +91,7 @@ pub(crate) unsafe fn borrow(
     // A handler of this process must not run in the child, on the same memory.
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
+    let dumpable = prctl(libc::PR_GET_DUMPABLE, 0, 0)?;
     let flags = namespaces | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
     // SAFETY: the stack's end is aligned to 16 bytes and the stack, `pidfd` and the argument outlive the child's use of
     // them, since this thread, the only one, does not go on before the child has left this memory. errno, which they
@@ -99,6 +103,10 @@ pub(crate) unsafe fn borrow(
     let cloned = check(pid.into());
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
     cloned?;
+    if dumpable == 1 {
+        // Of the two values that can be asked for neither is refused.
+        drop(prctl(libc::PR_SET_DUMPABLE, 1, 0));
+    }
     // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
     Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) }))
 }

@@ -116,13 +116,11 @@ mod tests {
     use super::*;
     use manifest::acts::{ACTS, Moment};
     use manifest::{Process, TABLE};
+    use std::os::unix::fs::MetadataExt as _;
 
     #[test]
     fn every_act_of_the_catalogue_has_somebody_who_performs_it() {
-        let here = std::env::current_dir().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        // The only test of this program that looks at where it is.
-        std::env::set_current_dir(folder.path()).unwrap();
+        let _there = There::new();
         let peer = i32::try_from(std::process::id()).unwrap();
         for row in TABLE.iter().filter(|row| matches!(row.process, Process::Runner | Process::Audit)) {
             for act in ACTS {
@@ -131,7 +129,60 @@ mod tests {
                 assert!(!matches!(ready, Err(NotReady::Unknown)), "{}", act.id);
             }
         }
-        std::env::set_current_dir(here).unwrap();
+    }
+
+    #[test]
+    fn no_act_writes_through_what_another_left_under_its_name() {
+        let there = There::new();
+        let victim = there.folder.path().join("victim");
+        std::fs::write(&victim, "whole").unwrap();
+        let row = manifest::row(Process::Runner).unwrap();
+        let peer = i32::try_from(std::process::id()).unwrap();
+        let scene = Scene { row, mode: Mode::User, agentd: peer, peer };
+        let left: [fn(&std::path::Path) -> io::Result<()>; 2] = [
+            |victim| std::os::unix::fs::symlink(victim, "cordon-twin"),
+            |victim| std::fs::hard_link(victim, "cordon-twin"),
+        ];
+        for leave in left {
+            for id in ["rename-out", "link-race", "link-out", "setuid-file"] {
+                let before = std::fs::metadata(&victim).unwrap().mode();
+                drop(std::fs::remove_file("cordon-twin"));
+                leave(&victim).unwrap();
+                let ready = files::prepare(id, &scene).unwrap().unwrap();
+                if id == "setuid-file" {
+                    // The only one of these that stays in its folder.
+                    ready().unwrap();
+                }
+                assert_eq!(std::fs::read_to_string(&victim).unwrap(), "whole", "{id}");
+                assert_eq!(std::fs::metadata(&victim).unwrap().mode(), before, "{id}");
+            }
+        }
+    }
+
+    /// The tests that look at where this program is, one after the other.
+    static WHERE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    /// In a folder of its own until it is dropped.
+    struct There {
+        folder: tempfile::TempDir,
+        before: std::path::PathBuf,
+        _alone: std::sync::MutexGuard<'static, ()>,
+    }
+
+    impl There {
+        fn new() -> Self {
+            let alone = WHERE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let before = std::env::current_dir().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            std::env::set_current_dir(folder.path()).unwrap();
+            Self { folder, before, _alone: alone }
+        }
+    }
+
+    impl Drop for There {
+        fn drop(&mut self) {
+            std::env::set_current_dir(&self.before).unwrap();
+        }
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn verified(stand: &Stand, notes: &[String]) -> io::Result<Vec<Broken>> {
     Ok(broken)
 }
 
-/// Every file beneath a folder but the control socket, and every folder in a folder in it.
+/// Every file beneath a folder but the host's two sockets, and every folder in a folder in it.
 fn left_in(folder: &Path) -> io::Result<Vec<String>> {
     let mut left = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -134,7 +134,7 @@ fn left_in(folder: &Path) -> io::Result<Vec<String>> {
         if entry.file_type()?.is_dir() {
             let within = fs::read_dir(entry.path())?.flatten();
             left.extend(within.map(|entry| entry.path().display().to_string()));
-        } else if entry.file_name() != "control.sock" {
+        } else if !["control.sock", "gateway.sock"].iter().any(|name| entry.file_name() == *name) {
             left.push(entry.path().display().to_string());
         }
     }

@@ -7,8 +7,8 @@ use ipc_proto::{List, Name, Text};
 use manifest::Process;
 use manifest::acts::{Act, Seen};
 use manifest::command::{
-    Ended, Frame, Holder, HostState, Kind, Mode, ProcessState, Room, SelfCheck, WORDS, check_words,
-    state_words,
+    Ended, Frame, Holder, HostState, Kind, LOCKED_WORD, Mode, ProcessState, Room, SelfCheck, WORDS,
+    check_words, state_words,
 };
 use std::collections::BTreeMap;
 
@@ -53,6 +53,14 @@ impl Board {
         Mode::from_number(mode)
     }
 
+    /// Why it is degraded besides processes that are not ready.
+    fn reason(&self) -> String {
+        let disk = self.room.low.then(|| words(self.room));
+        let locked = word(&self.host, LOCKED_WORD) != 0;
+        let locked = locked.then(|| "vault: locked; unlock it with `agentctl cred unlock`".to_owned());
+        disk.into_iter().chain(locked).collect::<Vec<_>>().join("; ")
+    }
+
     /// The host as `agentctl status` shows it.
     pub(crate) fn status(&self, state_dir: &str, now_ms: u64) -> HostStatus {
         let [state, mode, began_ms, pid, _, holder, ..] = self.host;
@@ -65,7 +73,7 @@ impl Board {
             version: Name::clip(env!("CARGO_PKG_VERSION")),
             pid: narrow(pid),
             uptime_ms: now_ms.saturating_sub(began_ms),
-            reason: Text::clip(&if self.room.low { words(self.room) } else { String::new() }),
+            reason: Text::clip(&self.reason()),
             state_dir: Text::clip(state_dir),
             processes: List::clip(processes),
         }
@@ -254,6 +262,18 @@ mod tests {
             board.room = Room { low, free_mib: 3, kept_mib: 64 };
             assert_eq!(board.status("", 0).reason.as_str(), reason);
         }
+    }
+
+    #[test]
+    fn a_vault_that_waits_for_its_passphrase_is_a_reason_beside_the_others() {
+        let mut board = Board::default();
+        board.host[LOCKED_WORD] = 1;
+        assert!(board.status("", 0).reason.starts_with("vault: locked"));
+        board.room = Room { low: true, free_mib: 3, kept_mib: 64 };
+        let both = board.status("", 0).reason;
+        assert!(both.starts_with("disk: ") && both.contains("; vault: locked"), "{}", both.as_str());
+        board.host[LOCKED_WORD] = 0;
+        assert!(!board.status("", 0).reason.contains("vault"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use ipc_proto::Method;
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, Hit, MemoryClient, MemoryError, Row, Scope, method};
+use ipc_proto::memory::{Area, Entry, Found, Hit, MemoryClient, MemoryError, Question, Row, Scope, method};
 use ipc_proto::{List, Name, Text};
 use tarpc::client::RpcError;
 use tarpc::context::Context;
@@ -39,6 +39,15 @@ impl Caller {
         self.memory(area, &method::query, |memory, context, scope| {
             let words = words.clone();
             async move { memory.query(context, scope, words, List::default(), limit).await }
+        })
+        .await
+    }
+
+    /// Finds, and says why.
+    pub(crate) async fn find_memory(&self, area: Area, question: Question) -> Answer<List<Found, 100>> {
+        self.memory(area, &method::find, |memory, context, scope| {
+            let question = question.clone();
+            async move { memory.find(context, scope, question).await }
         })
         .await
     }

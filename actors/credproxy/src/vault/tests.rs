@@ -1,63 +1,103 @@
 //! The vault on a real folder: what it keeps, what it refuses, and what a crash or a stranger's file does to it.
 
+mod bounds;
+mod keys;
+
+use super::keys::{KEY_FILE, NEXT_KEY_FILE};
 use super::*;
-use crate::testing::{seal, text};
+use crate::envelope::Key;
+use crate::format::FormatFault;
+use ipc_proto::Name;
+use ipc_proto::config::KeySource;
+use ipc_proto::credproxy::Verb;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const VALUE: &str = "sk-live-0123456789abcdef";
 
-fn open(folder: &Path) -> Result<Vault, VaultFault> {
-    Vault::open(Store::open(folder).unwrap())
+fn sources(want: KeySource) -> Sources {
+    Sources { want, credential: None }
 }
 
-fn put(vault: &mut Vault, folder: &Path, name: &str, hosts: &[&str], value: &str) {
-    let hosts: Vec<_> = hosts.iter().map(|host| text(host)).collect();
-    let fresh = vault.unseal(name, &hosts, &seal(folder, name, &hosts, value)).unwrap();
+/// A life of the process: what it finds in the folder, and in the page that outlives it.
+fn life(folder: &Path, sources: Sources, locker: Locker) -> Result<Held, VaultFault> {
+    super::open(Arc::new(Store::open(folder).unwrap()), sources, locker)
+}
+
+fn held_open(held: Held) -> Vault {
+    match held {
+        Held::Open(vault) => *vault,
+        Held::Locked(_) => panic!("it is locked"),
+    }
+}
+
+fn open(folder: &Path) -> Result<Vault, VaultFault> {
+    life(folder, sources(KeySource::File), Locker::default()).map(held_open)
+}
+
+fn bound(hosts: &[&str]) -> Binding {
+    crate::testing::hosts(hosts)
+}
+
+fn fresh(
+    vault: &Vault,
+    name: &str,
+    binding: &Binding,
+    lease: Lease,
+    value: &str,
+) -> Result<Fresh, CredError> {
+    let mut plain = ipc_proto::credproxy::binding(name, binding, lease);
+    plain.extend(value.as_bytes());
+    vault.judge(name, binding, lease, &plain)
+}
+
+fn put(vault: &mut Vault, name: &str, hosts: &[&str], value: &str) {
+    let fresh = fresh(vault, name, &bound(hosts), Lease::default(), value).unwrap();
     vault.put(&fresh, 7).unwrap();
 }
 
-fn target(host_port: &str) -> HostPort {
-    host_port.parse().unwrap()
+fn wanted(host_port: &str) -> Wanted {
+    let at = At::Header { name: Name::clip("authorization"), prefix: Text::clip("Bearer ") };
+    Wanted { target: host_port.parse().unwrap(), verb: Verb::Get, path: "/".to_owned(), at }
 }
 
 fn a_vault_with_one_secret() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let mut vault = open(folder.path()).unwrap();
-    put(&mut vault, folder.path(), "openai", &["api.example.com"], VALUE);
+    put(&mut open(folder.path()).unwrap(), "openai", &["api.example.com"], VALUE);
     folder
 }
 
-fn reveal(vault: &Vault, name: &str, host_port: &str) -> Result<Vec<u8>, CredError> {
-    vault.reveal(name, &target(host_port)).map(|secret| secret.reveal().to_vec())
+fn reveal(vault: &mut Vault, name: &str, host_port: &str) -> Result<Vec<u8>, CredError> {
+    vault.reveal(name, &wanted(host_port), 1000).map(|secret| secret.reveal().to_vec())
+}
+
+fn holds_the_secret(folder: &Path) -> bool {
+    reveal(&mut open(folder).unwrap(), "openai", "api.example.com:443").unwrap() == VALUE.as_bytes()
 }
 
 #[test]
 fn what_was_stored_is_there_after_a_restart_and_removed_is_removed() {
     let folder = a_vault_with_one_secret();
+    assert!(holds_the_secret(folder.path()));
+    put(&mut open(folder.path()).unwrap(), "openai", &["api.example.com"], "another-value-1");
     let mut vault = open(folder.path()).unwrap();
-    assert_eq!(reveal(&vault, "openai", "api.example.com:443").unwrap(), VALUE.as_bytes());
-    put(&mut vault, folder.path(), "openai", &["api.example.com"], "another-value-1");
-    let mut vault = open(folder.path()).unwrap();
-    assert_eq!(reveal(&vault, "openai", "api.example.com:443").unwrap(), b"another-value-1");
+    assert_eq!(reveal(&mut vault, "openai", "api.example.com:443").unwrap(), b"another-value-1");
     vault.remove("openai").unwrap();
-    assert_eq!(
-        reveal(&open(folder.path()).unwrap(), "openai", "api.example.com:443"),
-        Err(CredError::NoSecret)
-    );
+    let mut vault = open(folder.path()).unwrap();
+    assert_eq!(reveal(&mut vault, "openai", "api.example.com:443"), Err(CredError::NoSecret));
 }
 
 #[test]
 fn a_secret_goes_to_the_hosts_it_is_bound_to_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let mut vault = open(folder.path()).unwrap();
-    put(&mut vault, folder.path(), "k", &["API.example.com.", "local.test:8080", "[::1]:9"], VALUE);
+    put(&mut vault, "k", &["API.example.com.", "local.test:8080", "[::1]:9"], VALUE);
     for allowed in ["api.example.com:443", "api.example.com:8443", "local.test:8080", "[::1]:9"] {
-        assert!(reveal(&vault, "k", allowed).is_ok(), "{allowed}");
+        assert!(reveal(&mut vault, "k", allowed).is_ok(), "{allowed}");
     }
     for refused in ["example.com:443", "xapi.example.com:443", "local.test:443", "[::1]:443", "127.0.0.1:9"] {
-        assert_eq!(reveal(&vault, "k", refused), Err(CredError::NotBound), "{refused}");
+        assert_eq!(reveal(&mut vault, "k", refused), Err(CredError::NotBound), "{refused}");
     }
 }
 
@@ -65,44 +105,65 @@ fn a_secret_goes_to_the_hosts_it_is_bound_to_and_no_other() {
 fn a_value_sealed_for_one_name_or_host_is_not_stored_for_another() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).unwrap();
-    let (good, evil) = ([text("api.example.com")], [text("evil.test")]);
-    let sealed = seal(folder.path(), "k", &good, VALUE);
-    assert!(vault.unseal("k", &good, &sealed).is_ok());
-    let refused = |name: &str, hosts: &[_], sealed: &[u8]| vault.unseal(name, hosts, sealed).err();
-    assert_eq!(refused("k", &evil, &sealed), Some(CredError::NotSealed));
-    assert_eq!(refused("other", &good, &sealed), Some(CredError::NotSealed));
-    assert_eq!(refused("k", &[good[0].clone(), evil[0].clone()], &sealed), Some(CredError::NotSealed));
-    assert_eq!(refused("k", &good, VALUE.as_bytes()), Some(CredError::NotSealed));
-    assert_eq!(refused("k", &good, &[]), Some(CredError::NotSealed));
-    let elsewhere = tempfile::tempdir().unwrap();
-    drop(open(elsewhere.path()).unwrap());
-    assert_eq!(refused("k", &good, &seal(elsewhere.path(), "k", &good, VALUE)), Some(CredError::NotSealed));
+    let (good, evil) = (bound(&["api.example.com"]), bound(&["evil.test"]));
+    let both = bound(&["api.example.com", "evil.test"]);
+    let plain = [ipc_proto::credproxy::binding("k", &good, Lease::default()), VALUE.into()].concat();
+    let judged = |name: &str, bound: &Binding, lease: Lease| vault.judge(name, bound, lease, &plain).err();
+    assert_eq!(judged("k", &good, Lease::default()), None);
+    let reads = Binding { verbs: List::new([Verb::Get]).unwrap(), ..good.clone() };
+    for (name, bound) in [("k", &evil), ("other", &good), ("k", &both), ("k", &reads)] {
+        assert_eq!(judged(name, bound, Lease::default()), Some(CredError::NotSealed), "{name}");
+    }
+    let longer = Lease { until_ms: Some(u64::MAX), uses: None };
+    assert_eq!(judged("k", &good, longer), Some(CredError::NotSealed));
+    for unsealed in [VALUE.as_bytes(), &[]] {
+        assert_eq!(vault.judge("k", &good, Lease::default(), unsealed).err(), Some(CredError::NotSealed));
+    }
 }
 
 #[test]
 fn bad_names_hosts_and_values_are_refused_before_anything_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).unwrap();
-    let ask = |name: &str, hosts: &[&str], value: &str| {
-        let hosts: Vec<_> = hosts.iter().map(|host| text(host)).collect();
-        vault.unseal(name, &hosts, &seal(folder.path(), name, &hosts, value)).err()
-    };
+    let ask =
+        |name: &str, bound: &Binding, value: &str| fresh(&vault, name, bound, Lease::default(), value).err();
+    let good = bound(&["a.com"]);
     for name in ["", "a b", "a/b", "..\\x", "a\n"] {
-        assert_eq!(ask(name, &["a.com"], VALUE), Some(CredError::BadBinding), "{name:?}");
+        assert_eq!(ask(name, &good, VALUE), Some(CredError::BadBinding), "{name:?}");
     }
     for host in ["*", "*.example.com", "https://a.com", "a.com/", "a.com:0", "a@b.com", "", "127.1"] {
-        assert_eq!(ask("k", &["ok.com", host], VALUE), Some(CredError::BadBinding), "{host}");
+        assert_eq!(ask("k", &bound(&["ok.com", host]), VALUE), Some(CredError::BadBinding), "{host}");
     }
-    assert_eq!(ask("k", &[], VALUE), Some(CredError::BadBinding));
+    assert_eq!(ask("k", &bound(&[]), VALUE), Some(CredError::BadBinding));
+    for path in ["", "v1", "/a b", "/a?b", "/a#b", "/\u{e9}"] {
+        let paths = List::new([Text::clip(path)]).unwrap();
+        assert_eq!(
+            ask("k", &Binding { paths, ..good.clone() }, VALUE),
+            Some(CredError::BadBinding),
+            "{path}"
+        );
+    }
+    let header = |name: &str, prefix: &str| At::Header { name: Name::clip(name), prefix: Text::clip(prefix) };
+    let query = |name: &str| At::Query { name: Name::clip(name) };
+    for place in [header("", ""), header("a b", ""), header("a", "\r\n"), query(""), query("\n")] {
+        let at = List::new([place.clone()]).unwrap();
+        assert_eq!(
+            ask("k", &Binding { at, ..good.clone() }, VALUE),
+            Some(CredError::BadBinding),
+            "{place:?}"
+        );
+    }
     for value in ["", "short", "line\r\nbreak: in", "tab\tin-it-123"] {
-        assert_eq!(ask("k", &["a.com"], value), Some(CredError::BadValue), "{value:?}");
+        assert_eq!(ask("k", &good, value), Some(CredError::BadValue), "{value:?}");
     }
 }
 
 #[test]
 fn nothing_of_a_value_is_on_disk_and_only_the_public_key_can_be_read_by_others() {
     let folder = a_vault_with_one_secret();
-    let modes = [(VAULT_FILE, 0o600), (KEY_FILE, 0o600), (PUBLIC_FILE, 0o644)];
+    drop(crate::testing::start(Store::open(folder.path()).unwrap()));
+    let modes =
+        [(VAULT_FILE, 0o600), (KEY_FILE, 0o600), (HOST_FILE, 0o600), (crate::door::PUBLIC_FILE, 0o644)];
     for (name, mode) in modes {
         let path = folder.path().join(name);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode, "{name}");
@@ -148,34 +209,51 @@ fn a_vault_with_any_byte_altered_is_told_so_and_left_as_it_is() {
 fn an_alteration_with_a_checksum_that_holds_is_seen_by_the_seal() {
     let folder = a_vault_with_one_secret();
     let path = folder.path().join(VAULT_FILE);
-    let whole = fs::read(&path).unwrap();
-    let (id, body) = (whole[8..24].try_into().unwrap(), &whole[32..whole.len() - 32]);
+    let file = fs::read(&path).unwrap();
+    let whole = format::decode(&file).unwrap();
+    let (head, body) = (whole.written.to_vec(), whole.body.to_vec());
     for at in [0, 23, 24, body.len() / 2, body.len() - 1] {
-        let mut body = body.to_vec();
+        let mut body = body.clone();
         body[at] ^= 1;
-        fs::write(&path, format::encode(&id, &body)).unwrap();
+        fs::write(&path, format::encode(&head, &body)).unwrap();
         assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::Sealed(_)), "{at}");
     }
+    // The head of another host over this body, where nothing says whose vault this is.
+    let other = Head { host: Some([1; 16]), ..whole.head }.encode();
+    fs::write(&path, format::encode(&other, &body)).unwrap();
+    fs::remove_file(folder.path().join(HOST_FILE)).unwrap();
+    assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::Sealed(_)));
 }
 
 #[test]
 fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_left_as_they_are() {
     let (folder, other) = (a_vault_with_one_secret(), a_vault_with_one_secret());
     let path = folder.path().join(VAULT_FILE);
-    let check = |bytes: Vec<u8>, want: FormatFault| {
+    let check = |bytes: Vec<u8>, told: fn(&VaultFault) -> bool| {
         fs::write(&path, &bytes).unwrap();
         let fault = open(folder.path()).err().unwrap();
-        assert!(matches!(fault, VaultFault::Format(have) if have == want), "{fault}");
+        assert!(told(&fault), "{fault}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     };
-    check(fs::read(other.path().join(VAULT_FILE)).unwrap(), FormatFault::OtherKey);
-    check(b"SQLite format 3\0".repeat(10), FormatFault::Foreign);
-    let mut newer = fs::read(other.path().join(VAULT_FILE)).unwrap();
-    newer[7] = b'2';
-    check(newer, FormatFault::Version);
+    let own = fs::read(&path).unwrap();
+    let another = fs::read(other.path().join(VAULT_FILE)).unwrap();
+    check(another.clone(), |fault| matches!(fault, VaultFault::OtherHost));
+    let foreign = |fault: &VaultFault| matches!(fault, VaultFault::Format(FormatFault::Foreign));
+    check(b"SQLite format 3\0".repeat(10), foreign);
+    let mut newer = own.clone();
+    newer[7] = b'3';
+    check(newer, |fault| matches!(fault, VaultFault::Format(FormatFault::Version)));
+    let key = fs::read(folder.path().join(KEY_FILE)).unwrap();
+    fs::copy(other.path().join(KEY_FILE), folder.path().join(KEY_FILE)).unwrap();
+    check(own.clone(), |fault| matches!(fault, VaultFault::OtherKey));
     fs::remove_file(folder.path().join(KEY_FILE)).unwrap();
-    assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::NoKey));
+    check(own, |fault| matches!(fault, VaultFault::NoKey));
     assert!(!folder.path().join(KEY_FILE).exists());
+    // Who moves a vault on purpose moves its key, and says so.
+    fs::write(&path, another).unwrap();
+    fs::copy(other.path().join(KEY_FILE), folder.path().join(KEY_FILE)).unwrap();
+    fs::remove_file(folder.path().join(HOST_FILE)).unwrap();
+    assert!(holds_the_secret(folder.path()) && fs::read(folder.path().join(KEY_FILE)).unwrap() != key);
 }
 
 #[test]
@@ -187,7 +265,7 @@ fn a_key_file_that_others_can_read_or_that_holds_no_key_is_refused() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     for bad in ["", "00", &"g".repeat(64), &"0".repeat(63), &"0".repeat(66)] {
         fs::write(&path, bad).unwrap();
-        assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::BadKey), "{bad:?}");
+        assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::BadKey(_)), "{bad:?}");
     }
 }
 
@@ -198,12 +276,10 @@ fn a_crash_at_any_byte_of_a_rewrite_leaves_the_old_vault_and_the_next_rewrite_wo
     let whole = fs::read(folder.path().join(VAULT_FILE)).unwrap();
     for length in (0..whole.len()).step_by(7) {
         fs::write(folder.path().join("vault.new"), &whole[..length]).unwrap();
-        let vault = open(folder.path()).unwrap();
-        assert_eq!(reveal(&vault, "openai", "api.example.com:443").unwrap(), VALUE.as_bytes());
+        assert!(holds_the_secret(folder.path()), "{length}");
     }
-    let mut vault = open(folder.path()).unwrap();
-    put(&mut vault, folder.path(), "second", &["b.test"], VALUE);
-    assert!(reveal(&open(folder.path()).unwrap(), "second", "b.test:443").is_ok());
+    put(&mut open(folder.path()).unwrap(), "second", &["b.test"], VALUE);
+    assert!(reveal(&mut open(folder.path()).unwrap(), "second", "b.test:443").is_ok());
 }
 
 /// A crash at first start, after the key and before the vault.
@@ -213,10 +289,10 @@ fn a_first_start_that_was_cut_off_after_the_key_is_taken_up_again() {
     drop(open(folder.path()).unwrap());
     let key = fs::read(folder.path().join(KEY_FILE)).unwrap();
     fs::remove_file(folder.path().join(VAULT_FILE)).unwrap();
-    fs::remove_file(folder.path().join(PUBLIC_FILE)).unwrap();
+    fs::remove_file(folder.path().join(HOST_FILE)).unwrap();
     drop(open(folder.path()).unwrap());
     assert_eq!(fs::read(folder.path().join(KEY_FILE)).unwrap(), key);
-    assert!(folder.path().join(PUBLIC_FILE).exists());
+    assert!(folder.path().join(HOST_FILE).exists());
 }
 
 #[test]
@@ -225,30 +301,35 @@ fn a_change_that_cannot_be_written_changes_nothing() {
     let mut vault = open(folder.path()).unwrap();
     // A folder where the new file would be makes the write fail, as a full disk does.
     fs::create_dir(folder.path().join("vault.new")).unwrap();
-    let hosts = [text("b.test")];
-    let fresh = vault.unseal("second", &hosts, &seal(folder.path(), "second", &hosts, VALUE)).unwrap();
-    assert!(matches!(vault.put(&fresh, 1), Err(VaultFault::File(VAULT_FILE, _))));
+    let second = fresh(&vault, "second", &bound(&["b.test"]), Lease::default(), VALUE).unwrap();
+    assert!(matches!(vault.put(&second, 1), Err(VaultFault::File(VAULT_FILE, _))));
     assert!(!vault.has("second"));
-    assert!(vault.remove("openai").is_err());
-    assert!(vault.has("openai"));
+    assert!(vault.remove("openai").is_err() && vault.revoke("openai").is_err());
+    assert!(vault.has("openai") && reveal(&mut vault, "openai", "api.example.com:443").is_ok());
 }
 
 #[test]
-fn the_vault_holds_256_secrets_and_says_when_it_is_full() {
+fn a_vault_of_the_first_version_is_opened_and_kept_as_one_of_this() {
     let folder = tempfile::tempdir().unwrap();
-    let mut vault = open(folder.path()).unwrap();
-    let entry = Entry {
-        version: 1,
-        hosts: vec!["a.com".into()],
-        set_ms: 0,
-        value: Envelope::seal(&vault.keys.wrapping, &associated("s", 1, &["a.com".into()]), VALUE.as_bytes())
-            .unwrap(),
+    let place = |name: &str, bytes: &[u8]| {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
     };
-    for number in 0..SECRETS {
-        vault.index.secrets.insert(format!("s{number}"), entry.clone());
+    let first = include_bytes!("fixtures/v1");
+    place(VAULT_FILE, first);
+    place(KEY_FILE, include_bytes!("fixtures/v1.key"));
+    for life in 0..2 {
+        let mut vault = open(folder.path()).unwrap();
+        let mut ask = |name: &str, target: &str| reveal(&mut vault, name, target);
+        assert_eq!(ask("openai", "api.example.com:443").unwrap(), b"sk-old-0123456789abcdef", "{life}");
+        assert!(ask("openai", "local.test:8080").is_ok() && ask("openai", "local.test:443").is_err());
+        assert_eq!(ask("search", "search.example.com:443").unwrap(), b"another-old-value-9");
+        assert_eq!(vault.list().map(|listed| listed.set_ms > 0).collect::<Vec<_>>(), [true, true]);
+        let file = fs::read(folder.path().join(VAULT_FILE)).unwrap();
+        assert!(file.starts_with(b"CORDNVT2"));
     }
-    let hosts = [text("a.com")];
-    let ask = |name: &str| vault.unseal(name, &hosts, &seal(folder.path(), name, &hosts, VALUE)).err();
-    assert_eq!(ask("one-more"), Some(CredError::Full));
-    assert_eq!(ask("s7"), None);
+    let mut cut = first.to_vec();
+    cut.pop();
+    place(VAULT_FILE, &cut);
+    assert!(matches!(open(folder.path()).err(), Some(VaultFault::Format(FormatFault::Short { .. }))));
 }

@@ -57,6 +57,8 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("memory_delete", memory(Effect::Delete, &["id"])),
         ("web_fetch", fetch()),
         ("web_search", search()),
+        ("http_call", call()),
+        ("oauth_call", call()),
     ]
 }
 
@@ -148,6 +150,25 @@ fn search() -> Capability {
         network: Network { access: Access::Limited, ..Network::default() },
         execution: Execution { timeout: 30_000, ..Execution::default() },
         effect: Effect::Read,
+        ..Capability::default()
+    }
+}
+
+/// To a service that the owner configured, with a secret of theirs: reading goes where label and profile let it, all
+/// else asks each time.
+fn call() -> Capability {
+    Capability {
+        approval: Approval {
+            ask_for_methods: texts(&["POST", "PUT", "PATCH", "DELETE"]),
+            trust_after_approval: true,
+            ..Approval::default()
+        },
+        data: Data { can_leak_data: true, ..Data::default() },
+        network: Network { access: Access::Limited, ..Network::default() },
+        execution: Execution { timeout: 30_000, ..Execution::default() },
+        audit: Audit { alert_on: texts(&["blocked"]), ..Audit::default() },
+        effect: Effect::Read,
+        relevant_args: texts(&["path", "query", "body"]),
         ..Capability::default()
     }
 }

@@ -230,6 +230,7 @@ fn of_call(all: &mut Attributes, facts: &Facts) {
     all.extend(target.host().map(|host| ("host", host.as_str().into())));
     all.extend(target.method.as_deref().map(|method| ("method", method.into())));
     all.extend(target.path.as_ref().map(|path| ("path", path.canonical.as_str().into())));
+    all.extend(target.service.as_ref().map(|(_, path)| ("path", path.as_str().into())));
     let programs = target.command.as_ref().map(|command| command.programs.iter().map(String::as_str));
     all.extend(programs.map(|programs| ("programs", Attribute::words(programs))));
     all.extend(target.amount.map(|amount| ("amount", amount.into())));

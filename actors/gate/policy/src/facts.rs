@@ -173,6 +173,9 @@ fn unfit(
             return Some(unfit.phrase().to_owned());
         }
     }
+    if target.service.as_ref().is_some_and(|(_, path)| !address::reads_one_way(path)) {
+        return Some("a path that servers could read in two ways".to_owned());
+    }
     if let Some(path) = &target.path {
         let inside = declared.allowed_paths.as_ref().is_none_or(|paths| paths.is_match(&path.canonical));
         if !path.allowed {

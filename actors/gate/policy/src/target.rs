@@ -15,6 +15,8 @@ const PATHS: &[&str] = &["path", "file_path", "filepath", "cwd"];
 const COMMANDS: &[&str] = &["command", "cmd"];
 /// Arguments that hold money.
 const AMOUNTS: &[&str] = &["amount", "price", "total"];
+/// The argument that names a service of the owner's, the one that says what is asked of it, and the one that is sent.
+const SERVICE: [&str; 3] = ["service", "path", "body"];
 /// Read-only places and scratch space of the jail beside the workspace; nothing protected stands in them.
 const JAIL: &[&str] = &["/skills", "/tmp"];
 
@@ -25,6 +27,8 @@ pub(crate) struct Target {
     pub(crate) path: Option<Path>,
     pub(crate) command: Option<Command>,
     pub(crate) method: Option<String>,
+    /// A service by its name, and the path of the call.
+    pub(crate) service: Option<(String, String)>,
     /// Hundredths of a unit, rounded up.
     pub(crate) amount: Option<i64>,
 }
@@ -36,6 +40,9 @@ impl Target {
         };
         let jailed = declared.allowed_paths.is_some();
         let network = declared.capability.network.access != ipc_proto::capability::Access::None;
+        let [name, path, body] = SERVICE;
+        // What reaches a service reaches no other place: its host is the configuration's to name.
+        let calls = declared.capability.network.access == ipc_proto::capability::Access::Limited;
         let method = text(&["method"]).map(|method| method.to_ascii_uppercase());
         Self {
             address: text(ADDRESSES).filter(|_| network).map(|url| address::parse(&url)),
@@ -44,7 +51,8 @@ impl Target {
                 .map(|path| place(&path)),
             command: text(COMMANDS).map(|command| command::verdict(&command)),
             method: method.filter(|_| network),
-            amount: AMOUNTS.iter().find_map(|name| args.get(*name)).and_then(hundredths),
+            service: text(&[name]).filter(|_| calls).map(|name| (name, text(&[path]).unwrap_or_default())),
+            amount: amount(args).or_else(|| args.get(body).and_then(Value::as_object).and_then(amount)),
         }
     }
 
@@ -64,12 +72,19 @@ impl Target {
         if let Some(host) = self.host() {
             return ("host", host);
         }
+        if let Some((name, _)) = &self.service {
+            return ("service", name.clone());
+        }
         match (&self.path, &self.command) {
             (Some(path), _) => ("path", path.canonical.clone()),
             (_, Some(command)) => ("command", command.programs.join(" ")),
             _ => ("none", String::new()),
         }
     }
+}
+
+fn amount(args: &Map<String, Value>) -> Option<i64> {
+    AMOUNTS.iter().find_map(|name| args.get(*name)).and_then(hundredths)
 }
 
 /// Where a path leads. What stands in the jail beside the workspace is judged like a place in the workspace, so that

@@ -1,4 +1,4 @@
-//! Brings a database to the version that its program knows: a copy of it as it was, and then each step in one
+//! Opens a database and brings it to the version that its program knows: a copy of it as it was, and then each step in one
 //! transaction with its version number, so that a kill at any moment leaves one version or the next. It touches the
 //! database's own folder, and must never touch a database of a newer program.
 //!
@@ -32,6 +32,42 @@ pub enum MigrationFault {
     /// SQLite failed.
     #[error("{0}")]
     Database(#[from] rusqlite::Error),
+}
+
+/// What is set before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
+/// nothing spills to a temporary folder, which the seal does not reach.
+const SETTINGS: &str = "
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -512;
+    PRAGMA trusted_schema = OFF;
+";
+
+/// What a database is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Bytes of the log that stay on the disk once they are in the database.
+    pub log_bytes: u32,
+    /// Prepared statements that are kept.
+    pub statements: usize,
+}
+
+/// Opens the database in `file` for this process alone, makes it or brings it up to date as [`migrate`] does. Each commit
+/// is durable when it returns. Nothing that SQLite opens by itself is left for after the seal.
+///
+/// # Errors
+/// [`MigrationFault`].
+pub fn open(file: &Path, steps: &[&str], room: Room) -> Result<Connection, MigrationFault> {
+    let mut db = Connection::open(file)?;
+    db.execute_batch(SETTINGS)?;
+    db.pragma_update(None, "journal_size_limit", room.log_bytes)?;
+    db.set_prepared_statement_cache_capacity(room.statements);
+    migrate(&mut db, file, steps)?;
+    // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
+    db.query_row("SELECT random()", [], |_| Ok(()))?;
+    Ok(db)
 }
 
 /// Takes the steps that `db`, the database in `file`, has not had yet; step n leads to version n, counted from 1.

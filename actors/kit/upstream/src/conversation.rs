@@ -1,4 +1,4 @@
-//! One request over one connection. Upgrades and compressed replies are refused: what comes is what is read.
+//! Requests over a connection, one after the other. Upgrades and compressed replies are refused: what comes is what is read.
 
 use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
@@ -20,6 +20,8 @@ use tokio::time::timeout;
 
 /// The largest head of a reply, bytes.
 const HEAD_BOUND: usize = 64 * 1024;
+/// How long a connection may take to be ready for a request.
+const READY: Duration = Duration::from_millis(500);
 /// Header lines of a reply.
 const HEADERS: usize = 128;
 
@@ -38,6 +40,9 @@ pub enum Fault {
     /// The server broke HTTP, went away, changed the protocol, or compressed its reply.
     #[error("the server broke the protocol or went away")]
     Protocol,
+    /// The connection was over before anything of the request had left.
+    #[error("the server had closed the connection")]
+    Unsent,
     /// No head of a reply in time.
     #[error("the server did not answer in time")]
     Stalled,
@@ -49,7 +54,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Bytewise for T {}
 
 /// The task that drives a connection; dropping it closes the connection.
 #[derive(Debug)]
-pub struct Driver(JoinHandle<()>);
+struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -90,7 +95,67 @@ fn server_name(host: &Host) -> Result<ServerName<'static>, Fault> {
     }
 }
 
-/// Sends a request and waits for the head of the reply. The body follows while the driver lives.
+/// A connection over which one request after the other is sent. Dropping it closes it.
+#[derive(Debug)]
+pub struct Conversation {
+    sender: http1::SendRequest<Full<Bytes>>,
+    _driver: Driver,
+}
+
+impl Conversation {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// [`Fault::Protocol`].
+    pub async fn begin(stream: Box<dyn Bytewise>) -> Result<Self, Fault> {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
+        let (sender, connection) =
+            builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Protocol)?;
+        let driver = Driver(tokio::task::spawn_local(async move {
+            // What ends the connection is told to whoever reads the body.
+            drop(connection.await);
+        }));
+        Ok(Self { sender, _driver: driver })
+    }
+
+    /// Sends a request and waits for the head of the reply. The body follows while this lives; another request may be
+    /// sent once it was read to its end.
+    ///
+    /// # Errors
+    /// [`Fault`]; [`Fault::Unsent`] if nothing of the request has left.
+    pub async fn ask(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        patience: Duration,
+    ) -> Result<Response<Incoming>, Fault> {
+        let asked = async {
+            // One that was used before is ready as soon as its task has seen the end of the last reply.
+            let ready = timeout(READY, self.sender.ready()).await;
+            ready.map_err(|_| Fault::Unsent)?.map_err(|_| Fault::Unsent)?;
+            let sent = self.sender.try_send_request(request).await;
+            sent.map_err(|mut fault| match fault.take_message() {
+                Some(_) => Fault::Unsent,
+                None => Fault::Protocol,
+            })
+        };
+        match timeout(patience, asked).await {
+            Ok(Ok(reply)) if !is_opaque(&reply) => Ok(reply),
+            Ok(Ok(_)) => Err(Fault::Protocol),
+            Ok(Err(fault)) => Err(fault),
+            Err(_) => Err(Fault::Stalled),
+        }
+    }
+
+    /// Whether the other end has closed it already.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+/// Sends one request over a connection of its own and waits for the head of the reply. The body follows while what is
+/// given back lives.
 ///
 /// # Errors
 /// [`Fault`].
@@ -98,20 +163,10 @@ pub async fn send(
     stream: Box<dyn Bytewise>,
     request: Request<Full<Bytes>>,
     patience: Duration,
-) -> Result<(Response<Incoming>, Driver), Fault> {
-    let mut builder = http1::Builder::new();
-    builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
-    let (mut sender, connection) =
-        builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Protocol)?;
-    let driver = Driver(tokio::task::spawn_local(async move {
-        // What ends the connection is told to whoever reads the body.
-        drop(connection.await);
-    }));
-    match timeout(patience, sender.send_request(request)).await {
-        Ok(Ok(reply)) if !is_opaque(&reply) => Ok((reply, driver)),
-        Ok(_) => Err(Fault::Protocol),
-        Err(_) => Err(Fault::Stalled),
-    }
+) -> Result<(Response<Incoming>, Conversation), Fault> {
+    let mut conversation = Conversation::begin(stream).await?;
+    let reply = conversation.ask(request, patience).await?;
+    Ok((reply, conversation))
 }
 
 /// Whether the body would not be the plain bytes that it stands for.

@@ -6,5 +6,5 @@
 mod conversation;
 mod tls;
 
-pub use conversation::{Bytewise, Driver, Fault, open, send};
+pub use conversation::{Bytewise, Conversation, Fault, open, send};
 pub use tls::{TlsFault, client};

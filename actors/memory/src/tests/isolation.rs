@@ -3,8 +3,7 @@
 
 use super::*;
 use crate::store::Doomed;
-use ipc_proto::Name;
-use ipc_proto::memory::{Hit, Row};
+use ipc_proto::memory::{Found, Row};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ enum Operation {
 #[derive(Debug, PartialEq)]
 enum Answer {
     Written(Option<Admission>),
-    Hits(Vec<Hit>),
+    Found(Vec<Found>),
     Row(Option<Row>),
     Rows(Vec<Row>),
     Deleted(Doomed),
@@ -123,7 +122,8 @@ fn perform(store: &mut Store, owner: u8, operation: &Operation) -> Answer {
             Answer::Written(written)
         }
         Operation::Query { area, words, tags, limit } => {
-            Answer::Hits(store.query(&place(*area), words, &names(tags), *limit).unwrap())
+            let question = question(words, &names(tags), *limit);
+            Answer::Found(store.find(&place(*area), &question, 1).unwrap())
         }
         Operation::Read { area, id } => Answer::Row(store.read(&place(*area), own(*id)).unwrap()),
         Operation::List { area, limit, offset } => {
@@ -139,7 +139,7 @@ fn perform(store: &mut Store, owner: u8, operation: &Operation) -> Answer {
 
 fn rows(answer: &Answer) -> Vec<&Row> {
     match answer {
-        Answer::Hits(hits) => hits.iter().map(|hit| &hit.row).collect(),
+        Answer::Found(found) => found.iter().map(|found| &found.hit.row).collect(),
         Answer::Rows(rows) => rows.iter().collect(),
         Answer::Row(row) => row.iter().collect(),
         Answer::Deleted(Doomed::Here(row)) => vec![row],

@@ -1,7 +1,6 @@
 //! What is written is found again, as it was written.
 
 use super::*;
-use ipc_proto::Name;
 
 #[test]
 fn a_row_comes_back_as_it_was_written_with_its_label() {
@@ -19,7 +18,7 @@ fn a_row_comes_back_as_it_was_written_with_its_label() {
     let row = held.store.read(&scope, id(1)).unwrap().unwrap();
     assert_eq!((&row.entry, &row.area, row.created_ms), (&written, &area, 1));
     assert_eq!(held.store.list(&scope, 10, 0).unwrap(), std::slice::from_ref(&row));
-    assert_eq!(held.store.query(&scope, "mimi", &[], 10).unwrap()[0].row, row);
+    assert_eq!(held.hits(&scope, "mimi", &[], 10)[0].row, row);
 }
 
 #[test]
@@ -125,7 +124,7 @@ fn tags_narrow_a_query_and_are_enough_without_words() {
     held.write(&user(1), tagged(3, "tea", &["pets"]));
     let ids = |words: &str, tags: &[&str]| -> Vec<MemoryId> {
         let tags: Vec<Name> = tags.iter().map(|tag| Name::clip(tag)).collect();
-        let hits = held.store.query(&user(1), words, &tags, 10).unwrap();
+        let hits = held.hits(&user(1), words, &tags, 10);
         hits.into_iter().map(|hit| hit.row.entry.id).collect()
     };
     assert_eq!(ids("cat", &["pets"]), [id(1)]);
@@ -145,7 +144,7 @@ fn a_snippet_shows_the_words_around_the_match_and_a_score_falls() {
     for number in 3..=20 {
         held.write(&user(1), entry(number, "nothing"));
     }
-    let hits = held.store.query(&user(1), "needle", &[], 10).unwrap();
+    let hits = held.hits(&user(1), "needle", &[], 10);
     assert_eq!(hits[0].snippet.as_str(), "[needle] [needle]");
     assert!(hits[1].snippet.contains("the [needle] is here"), "{}", hits[1].snippet.as_str());
     assert!(hits[1].snippet.starts_with('…') && hits[1].snippet.len() < 300);

@@ -1,8 +1,8 @@
 //! For tests: requests made of words, and a conversation in which asked tools are run by a function.
 
 use crate::answer::{Reply, Wanted};
-use ipc_proto::ids::CallId;
-use ipc_proto::model::{Asked, Message, Purpose, Request, Role};
+use ipc_proto::ids::{CallId, UserId};
+use ipc_proto::model::{Asked, Choice, Message, Payer, Purpose, Request, Role};
 use ipc_proto::tool::ToolSpec;
 use ipc_proto::{List, Name, Text};
 
@@ -25,7 +25,17 @@ pub(crate) fn request(messages: &[(&str, &str)], tools: &[&str]) -> Request {
         tools: List::clip(tools.iter().map(tool)),
         max_output: 0,
         temperature: None,
+        top_p: None,
+        stop: List::default(),
+        choice: Choice::Auto,
+        images: List::default(),
+        payer: payer(),
     }
+}
+
+/// Somebody who pays.
+pub(crate) fn payer() -> Payer {
+    Payer { user: UserId::random(), session: None, agent: None, key: None, key_day_micros: None }
 }
 
 /// A conversation that goes on by itself.

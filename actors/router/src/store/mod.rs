@@ -1,10 +1,11 @@
-//! The queue database: users, sessions, workspaces, inbox, transcript, outbox, approvals and grants. It touches one file in the
+//! The queue database: users, keys, sessions, workspaces, inbox, transcript, outbox, approvals and grants. It touches one file in the
 //! process's own folder. Every change is one transaction that is durable when it returns; nothing is written
 //! outside one, and no error or log line holds what a row says.
 
 mod approvals;
 mod ends;
 mod grants;
+mod keys;
 mod letters;
 mod messages;
 mod parts;
@@ -16,6 +17,7 @@ mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
 pub(crate) use ends::Decided;
+pub(crate) use keys::Key;
 pub(crate) use messages::{Fresh, Head, Pass};
 pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
@@ -24,27 +26,21 @@ pub(crate) use users::{Origin, Person};
 pub(crate) use workspaces::Workspace;
 
 use ipc_proto::router::{MessageState, RouterError};
+use migration::Room;
 use rusqlite::{Connection, Params, Row, Transaction};
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
 /// What leads from version n to version n + 1.
-const STEPS: &[&str] =
-    &[include_str!("schema1.sql"), include_str!("schema2.sql"), include_str!("schema3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema1.sql"),
+    include_str!("schema2.sql"),
+    include_str!("schema3.sql"),
+    include_str!("schema4.sql"),
+];
 
-/// What is set before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
-/// nothing spills to a temporary folder, which the seal does not reach.
-const SETTINGS: &str = "
-    PRAGMA locking_mode = EXCLUSIVE;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -512;
-    PRAGMA journal_size_limit = 4194304;
-    PRAGMA trusted_schema = OFF;
-";
-/// Prepared statements that are kept; there are fewer different ones.
-const STATEMENTS: usize = 96;
+/// Fewer different statements are prepared than are kept.
+const ROOM: Room = Room { log_bytes: 4 << 20, statements: 96 };
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -84,13 +80,7 @@ pub(crate) struct Tx<'a>(Transaction<'a>);
 impl Store {
     /// Opens it, and makes it or brings it up to date.
     pub(crate) fn open(file: &Path) -> Result<Self, StoreFault> {
-        let mut db = Connection::open(file)?;
-        db.execute_batch(SETTINGS)?;
-        db.set_prepared_statement_cache_capacity(STATEMENTS);
-        migration::migrate(&mut db, file, STEPS)?;
-        // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
-        db.query_row("SELECT random()", [], |_| Ok(()))?;
-        Ok(Self { db })
+        Ok(Self { db: migration::open(file, STEPS, ROOM)? })
     }
 
     /// Does `work` as one change: all of it is durable when this returns, or nothing of it happened.

@@ -4,18 +4,24 @@
 use super::crash::laws_hold;
 use super::world::World;
 use super::{answer, config};
+use ipc_proto::api::{Caller, Presented};
 use ipc_proto::approval::Reply;
 use ipc_proto::ids::{CallId, MessageId, TurnId};
 use ipc_proto::model::Role;
 use ipc_proto::router::MessageState::{Accepted, Answered, Failed, Queued, Running};
 use ipc_proto::router::{CallVerdict, Effect};
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
 
 /// What this program makes of an older database.
 const KNOWN: u32 = manifest::schemas::DATABASES[1].version;
 /// By version.
-const FIXTURES: [&str; 3] =
-    [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql"), include_str!("fixtures/v3.sql")];
+const FIXTURES: [&str; 4] = [
+    include_str!("fixtures/v1.sql"),
+    include_str!("fixtures/v2.sql"),
+    include_str!("fixtures/v3.sql"),
+    include_str!("fixtures/v4.sql"),
+];
 
 fn message(n: u8) -> MessageId {
     MessageId::from_bytes([0x10 + n; 16])
@@ -88,4 +94,17 @@ fn beside_a_database_of_an_earlier_version_stands_a_copy_of_it_as_it_was() {
         let states: String = copy.query_row(states, [], |row| row.get(0)).unwrap();
         assert_eq!((found, states.as_str()), (version, "delivered failed running accepted"));
     }
+}
+
+#[test]
+fn keys_that_an_earlier_version_kept_open_what_they_opened_and_those_it_revoked_open_nothing() {
+    let mut world = found(FIXTURES[3]);
+    let presented = Presented(Sha256::digest(b"cdn_a-key-of-version-4").into());
+    let holder = world.act(|desk| desk.holder(Caller::Key(presented))).unwrap();
+    assert_eq!((holder.name.as_str(), holder.user_name.as_str()), ("bar", "ann"));
+    assert!(holder.may_use("openai/gpt") && !holder.may_use("other/gpt"));
+    assert_eq!(holder.scope.day_micros, Some(5_000_000));
+    let listed = world.act(|desk| desk.list_keys(None));
+    let listed: Vec<_> = listed.iter().map(|key| (key.name.as_str(), key.revoked_ms)).collect();
+    assert_eq!(listed, [("bar", None), ("old", Some(4500))]);
 }

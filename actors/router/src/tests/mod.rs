@@ -7,6 +7,7 @@ mod crash;
 mod following;
 mod granting;
 mod input;
+mod keys;
 mod leases;
 mod letters;
 mod lives;
@@ -42,6 +43,7 @@ pub(crate) fn config() -> config::Router {
         cpu_seconds: 60,
         output_tokens: 4096,
         model_calls_per_hour: 100,
+        same_call: 3,
     };
     let agent = Agent {
         model: "offline/reader".into(),

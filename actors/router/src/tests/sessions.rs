@@ -185,7 +185,10 @@ fn agents_and_users_are_listed_as_configured() {
     let mut world = World::new();
     let agents = world.act(|desk| desk.agents());
     let names: Vec<_> = agents.iter().map(|it| (it.name.as_str(), it.limits)).collect();
-    assert_eq!(names, [("default", (50, 3, 120, 60, 4096, 100)), ("other", (50, 3, 120, 60, 4096, 100))]);
+    assert_eq!(
+        names,
+        [("default", (50, 3, 120, 60, 4096, 100, 3)), ("other", (50, 3, 120, 60, 4096, 100, 3))]
+    );
     let users = world.act(|desk| desk.users());
     let names: Vec<_> = users.iter().map(|it| (it.name.as_str(), it.configured)).collect();
     assert_eq!(names, [("ann", true), ("guy", true), ("owner", true)]);

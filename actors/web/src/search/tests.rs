@@ -26,22 +26,22 @@ fn a_keyed_provider_is_asked_through_credproxy_with_the_secret_named_and_never_s
             SearchProvider::Brave,
             "https://api.search.brave.com/res/v1/web/search?q=two+w%C3%B6rds%26&count=3",
             "",
-            false,
+            Verb::Get,
         ),
         (
             SearchProvider::Tavily,
             "https://api.tavily.com/search",
             r#"{"query":"two wörds&","max_results":3}"#,
-            true,
+            Verb::Post,
         ),
     ];
-    for (provider, url, body, post) in cases {
+    for (provider, url, body, verb) in cases {
         let lab = keyed(provider);
         lab.fake.answer.replace(Some((200, answer.to_owned())));
         assert_eq!(search(&lab, " two wörds& ", 3), Ok(1));
         let requests = lab.fake.requests.borrow();
         let request = requests.first().unwrap();
-        assert_eq!((request.url.as_str(), &*request.body, request.post), (url, body.as_bytes(), post));
+        assert_eq!((request.url.as_str(), &*request.body, request.verb), (url, body.as_bytes(), verb));
         assert_eq!(request.secret.as_ref().unwrap().secret.as_str(), "search-key");
         assert!(lab.dialled().is_empty());
     }

@@ -166,6 +166,18 @@ pub const ACCEPT: Group = Group {
     ],
 };
 
+/// Serving clients that came over TCP.
+pub const NODELAY: Group = Group {
+    name: "nodelay",
+    why: "an answer's parts leave as they are written: held back for an acknowledgement each would be 40 ms late",
+    calls: &[only(
+        "setsockopt",
+        &[&[equal(1, IPPROTO_TCP), equal(2, TCP_NODELAY)]],
+        "no delay; nothing else of a connection is changed",
+    )
+    .rare("a host that listens on TCP, which it does only where it is configured")],
+};
+
 const STREAM: u64 = 1;
 const DATAGRAM: u64 = 2;
 /// `SOCK_CLOEXEC` and `SOCK_NONBLOCK`, which a type carries.

@@ -65,7 +65,7 @@ pub(super) const KEYS: &[Key] = &[
         "audit.alerts.auth_failures.number",
         EVENTS,
         ALERTS.auth_failures.number,
-        "Refusals of the same operator that raise an alert.",
+        "Refusals of the same operator, or of clients of the API for the same reason, that raise an alert.",
     ),
     key("audit.alerts.auth_failures.minutes", SPAN, ALERTS.auth_failures.minutes, SPAN_MEANS),
     key("audit.alerts.auth_failures.quiet_minutes", QUIET, ALERTS.auth_failures.quiet_minutes, QUIET_MEANS),

@@ -3,7 +3,7 @@
 use super::{Key, TOOLS};
 use crate::forms::{IDENTITY, MODEL, NAME, PATH};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Gate, Router};
+use manifest::Process::{Agentd, Gate, Model, Router};
 
 /// The keys.
 pub(super) const KEYS: &[Key] = &[
@@ -42,7 +42,8 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Text("offline/reader"),
         seen_by: &[Router, Gate],
         means: "Which model answers: `offline/reader`, `offline/hijackable` (for tests), `scripted/FILE` (a file of \
-                replies in the model process's own folder), or a provider's name and its model's.",
+                replies in the model process's own folder), a provider's name and its model's, or a task of \
+                `[model.route]`.",
     },
     Key {
         path: "agent.NAME.prompt_file",
@@ -57,7 +58,8 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::List { of: &Kind::Word(TOOLS), max: 64 },
         preset: Preset::List(TOOLS),
         seen_by: &[Router, Gate],
-        means: "The tools it may use; an empty list is none. The `memory_*` tools are there only with a memory.",
+        means: "The tools it may use; an empty list is none. The `memory_*` tools are there only with a memory, `http_call` \
+                and `oauth_call` only with a service that names the agent.",
     },
     Key {
         path: "agent.NAME.profile",
@@ -107,5 +109,20 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Number(600),
         seen_by: &[Router, Gate],
         means: "Model calls of one session in an hour.",
+    },
+    Key {
+        path: "agent.NAME.limits.same_call",
+        kind: Kind::Number { min: 1, max: 1000 },
+        preset: Preset::Number(3),
+        seen_by: &[Router, Gate],
+        means: "Times that a turn may call one tool with the same arguments; the next such call is refused, and the \
+                model is told why.",
+    },
+    Key {
+        path: "agent.NAME.limits.day_usd",
+        kind: Kind::Decimal { max: 1_000_000 },
+        preset: Preset::Nothing,
+        seen_by: &[Model],
+        means: "US dollars that it may spend on models in a day (UTC), in place of `budget.agent_usd`.",
     },
 ];

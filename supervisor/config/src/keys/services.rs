@@ -6,36 +6,44 @@ use crate::kind::{Kind, Preset};
 use manifest::Process::{Agentd, Credproxy, Dialer, Memory, Model, Router};
 use manifest::settings;
 
+/// A price of a million tokens.
+const PRICE: Kind = Kind::Decimal { max: 10_000 };
+
 /// The keys.
 pub(super) const KEYS: &[Key] = &[
     Key {
         path: "provider.NAME.kind",
-        kind: Kind::Word(&["openai", "none"]),
+        kind: Kind::Word(&["openai", "responses", "anthropic", "ollama", "none"]),
         preset: Preset::Text("openai"),
-        seen_by: &[],
-        means: "`openai`: an OpenAI-compatible server. `none`: as if this provider were not written here.",
+        seen_by: &[Model],
+        means: "How it is spoken to. `openai`: chat completions, which most servers speak. `responses`: OpenAI's responses. \
+                `anthropic`: Anthropic's messages. `ollama`: Ollama's own chat. `none`: as if this provider were not \
+                written here. The providers called `openai`, `anthropic` and `ollama` are spoken to in their own way \
+                unless this says otherwise, and their address and models are known.",
     },
     Key {
         path: "provider.NAME.base_url",
         kind: Kind::Text(&BASE_URL),
         preset: Preset::Nothing,
         seen_by: &[Model, Dialer],
-        means: "Where the server is; required unless the kind is `none`. Dialer hears the host and port alone.",
+        means: "Where the server is; required unless the kind is `none` or the provider is one that is known by its name. \
+                Dialer hears the host and port alone.",
     },
     Key {
         path: "provider.NAME.secret",
         kind: Kind::Text(&SECRET),
         preset: Preset::Nothing,
-        seen_by: &[Model],
+        seen_by: &[Model, Credproxy],
         means: "The name of the secret that holds the key; left out for a server without keys. The secret itself \
                 never stands in this file.",
     },
     Key {
         path: "provider.NAME.models.MODEL.context",
-        kind: Kind::Number { min: 1024, max: 10_000_000 },
+        kind: Kind::Number { min: 256, max: 10_000_000 },
         preset: Preset::Number(128_000),
         seen_by: &[Model],
-        means: "Tokens the model can take in. A table for each model that may be used, even if it is empty.",
+        means: "Tokens the model can take in. A table for each model that may be used, even if it is empty; what a table \
+                leaves out of a model that is known keeps what is known of it.",
     },
     Key {
         path: "provider.NAME.models.MODEL.output",
@@ -45,12 +53,87 @@ pub(super) const KEYS: &[Key] = &[
         means: "Tokens the model can give out.",
     },
     Key {
+        path: "provider.NAME.models.MODEL.tools",
+        kind: Kind::Flag,
+        preset: Preset::Flag(true),
+        seen_by: &[Model],
+        means: "Whether it can ask for tools; one that cannot is told of none.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.vision",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Model],
+        means: "Whether it can see images; to one that cannot none are sent.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.embeds",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Model],
+        means: "It makes vectors of texts rather than answers.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.sampling",
+        kind: Kind::Flag,
+        preset: Preset::Flag(true),
+        seen_by: &[Model],
+        means: "Whether it takes a temperature, a nucleus and texts to stop at. Many reasoning models refuse them: then none \
+                is sent, and answers are ended here.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.forced",
+        kind: Kind::Flag,
+        preset: Preset::Flag(true),
+        seen_by: &[Model],
+        means: "Whether it can be made to ask for a tool; one that refuses that is left to see fit.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.input_usd",
+        kind: PRICE,
+        preset: Preset::Nothing,
+        seen_by: &[Model],
+        means: "US dollars for a million tokens that are read. Without a price nobody knows what the model costs, unless it is \
+                in the built-in table; a server on this machine costs nothing.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.output_usd",
+        kind: PRICE,
+        preset: Preset::Nothing,
+        seen_by: &[Model],
+        means: "US dollars for a million tokens that are written; needed with `input_usd`.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.cache_read_usd",
+        kind: PRICE,
+        preset: Preset::Nothing,
+        seen_by: &[Model],
+        means: "The same of those read from the provider's cache; as `input_usd` where it is left out.",
+    },
+    Key {
+        path: "provider.NAME.models.MODEL.cache_write_usd",
+        kind: PRICE,
+        preset: Preset::Nothing,
+        seen_by: &[Model],
+        means: "The same of those put into the provider's cache; as `input_usd` where it is left out.",
+    },
+    Key {
         path: "credproxy.provider",
         kind: Kind::Word(&["vault", "none"]),
         preset: Preset::Text("vault"),
         seen_by: &[Agentd],
-        means: "`vault`: secrets are kept sealed, with a key file. `none`: neither credproxy nor dialer is started, so \
+        means: "`vault`: secrets are kept sealed. `none`: neither credproxy nor dialer is started, so \
                 nothing of the host has a network; only the offline and scripted models are left.",
+    },
+    Key {
+        path: "credproxy.key",
+        kind: Kind::Word(&["file", "passphrase", "systemd"]),
+        preset: Preset::Text("file"),
+        seen_by: &[Credproxy],
+        means: "What opens the vault. `file`: `vault.key` beside it. `passphrase`: what a person types; the host begins \
+                with a locked vault, and `agentctl cred unlock` opens it. `systemd`: the credential `cordon-vault` of \
+                the unit. A vault that is there is opened as it was made, until `agentctl cred passphrase` or \
+                `agentctl cred rotate` makes it what stands here.",
     },
     Key {
         path: "credproxy.plain_http",

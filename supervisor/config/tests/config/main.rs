@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod gateway;
+#[cfg(test)]
+mod known;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod program;
@@ -10,3 +14,5 @@ mod program;
 mod properties;
 #[cfg(test)]
 mod reports;
+#[cfg(test)]
+mod services;

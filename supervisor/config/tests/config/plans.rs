@@ -8,7 +8,7 @@ use manifest::settings::decode;
 use serde::de::DeserializeOwned;
 
 /// The section of a process as that process reads it.
-fn section<T: DeserializeOwned>(document: &[u8], process: Process) -> Section<T> {
+pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) -> Section<T> {
     serde_json::from_slice(decode(document).unwrap().1.get(process).unwrap()).unwrap()
 }
 
@@ -21,10 +21,11 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b1111_1111_1110, false, 8 << 20)
+        (0b1_1111_1111_1110, false, 8 << 20)
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
-    assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)));
+    assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)), "as before there was a gateway");
+    assert_eq!(settings.ids(Process::Gateway), Some((780_012, 780_012)));
     assert_eq!(
         (settings.slot(0), settings.slot(63), settings.slot(64)),
         (Some(780_064), Some(780_127), None)
@@ -44,7 +45,10 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let web: Section<config::Web> = section(&document, Process::Web);
     assert_eq!(web.own, config::Web::default());
     let model: Section<config::Model> = section(&document, Process::Model);
-    assert!(model.own.providers.is_empty());
+    assert_eq!(model.own, config::Model::default());
+    let gateway: Section<config::Gateway> = section(&document, Process::Gateway);
+    assert_eq!((settings.listen, gateway.own.listen), (None, None));
+    assert_eq!((gateway.own.hosts.len(), gateway.own.origins.len(), gateway.own.max_body), (0, 0, 8 << 20));
     let control: Section<config::Control> = section(&document, Process::Control);
     assert_eq!((control.own.state_dir.as_str(), control.own.owner_uid), ("/var/lib/cordon", 1000));
     let router: Section<config::Router> = section(&document, Process::Router);
@@ -59,6 +63,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let policy =
         config::Policy { contacts: Vec::new(), approval_seconds: 300, autonomy: config::Autonomy::Full };
     assert_eq!(gate.own.policy, policy);
+    assert_eq!((gate.own.relay.requests_per_minute, gate.own.relay.streams_per_key), (600, 64));
     let default = &own.agents["default"];
     assert_eq!(
         (default.model.as_str(), default.profile.as_str(), default.tools.len()),
@@ -67,7 +72,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let limits = default.limits;
     assert_eq!((limits.tool_calls, limits.tool_failures, limits.seconds), (50, 3, 120));
     assert_eq!(limits.cpu_seconds, 60);
-    assert_eq!((limits.output_tokens, limits.model_calls_per_hour), (4096, 600));
+    assert_eq!((limits.output_tokens, limits.model_calls_per_hour, limits.same_call), (4096, 600, 3));
 }
 
 /// A file that says something to everybody.
@@ -133,7 +138,20 @@ fn model_is_handed_providers_and_dialer_their_hosts_alone() {
         (corp.base_url.as_str(), corp.secret.as_deref()),
         ("https://api.example.com/v1", Some("CORP_KEY"))
     );
-    assert_eq!(corp.models["gpt-4.1"], config::ProviderModel { context: 128_000, output: 8192 });
+    let written = config::ProviderModel {
+        context: 128_000,
+        output: 8192,
+        tools: true,
+        vision: false,
+        embeds: false,
+        sampling: true,
+        forced: true,
+        prices: None,
+        long: None,
+    };
+    assert_eq!((corp.kind, corp.models["gpt-4.1"]), (config::ProviderKind::Openai, written));
+    let free = Some(config::Prices::default());
+    assert_eq!(model.own.providers["local"].models["small"].prices, free, "this machine's");
     assert_eq!(model.own.providers["local"].secret, None);
     let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
     assert_eq!(
@@ -145,7 +163,8 @@ fn model_is_handed_providers_and_dialer_their_hosts_alone() {
     assert_eq!(proxy.own.plain_http, ["127.0.0.1:8080"]);
 
     let secret = b"CORP_KEY".as_slice();
-    for process in Process::ALL.into_iter().filter(|p| *p != Process::Model) {
+    assert_eq!(proxy.own.model_secrets, ["CORP_KEY"]);
+    for process in Process::ALL.into_iter().filter(|p| !matches!(p, Process::Model | Process::Credproxy)) {
         let part = decode(&document).unwrap().1.get(process).unwrap_or_default();
         assert!(!part.windows(secret.len()).any(|bytes| bytes == secret), "{}", process.name());
     }
@@ -156,6 +175,7 @@ fn a_provider_set_to_none_removes_its_row() {
     let cases = [
         ("memory", vec![Process::Memory], 8),
         ("web", vec![Process::Web], 11),
+        ("gateway", vec![Process::Gateway], 13),
         ("credproxy", vec![Process::Dialer, Process::Credproxy, Process::Web], 11),
     ];
     for (section, gone, tools) in cases {
@@ -182,6 +202,49 @@ fn defaults_give_way_to_what_is_written() {
         ("flat", Some(Mode::Flat)),
     ] {
         assert_eq!(check(&format!("host.mode = '{word}'")).unwrap().settings().mode, mode);
+    }
+}
+
+#[test]
+fn routes_and_budgets_reach_model_exactly_and_a_task_stands_where_a_model_does() {
+    let text = "
+        [agent.default]
+        model = 'fast'
+        limits.day_usd = 0.25
+        [model]
+        temperature = 0.7
+        route.default = ['scripted/a', 'offline/reader']
+        [budget]
+        day_usd = 2.5
+        at_limit = 'cheaper'
+        cheaper_model = 'offline/reader'
+        unpriced = 'allow'
+    ";
+    let document = check(text).unwrap().document().unwrap();
+    let model: Section<config::Model> = section(&document, Process::Model);
+    let config::Asking { route, temperature, .. } = model.own.asking;
+    let chain = ["scripted/a", "offline/reader"].map(str::to_owned).to_vec();
+    assert_eq!((route, temperature), ([("default".to_owned(), chain)].into(), Some(700)));
+    let budget = config::Budget {
+        day: Some(2_500_000),
+        agents: [("default".to_owned(), 250_000)].into(),
+        at_limit: config::AtLimit::Cheaper,
+        cheaper_model: Some("offline/reader".to_owned()),
+        unpriced: true,
+        ..config::Budget::default()
+    };
+    assert_eq!(model.own.budget, budget);
+    for wrong in [
+        "agent.default.model = 'fast'",
+        "model.route.fast = ['offline/none']",
+        "model.route.fast = ['fast']",
+        "model.route.fast = ['offline/reader', 'offline/reader']",
+        "budget.at_limit = 'cheaper'",
+        "budget.cheaper_model = 'none/x'",
+        "budget.day_usd = -1",
+        "budget.warn_at = 1.5",
+    ] {
+        assert!(check(wrong).is_err(), "{wrong}");
     }
 }
 
@@ -266,6 +329,8 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.limits.cpu_seconds", "agent.default.limits.cpu_seconds = 1"),
         ("agent.NAME.limits.output_tokens", "agent.default.limits.output_tokens = 256"),
         ("agent.NAME.limits.model_calls_per_hour", "agent.default.limits.model_calls_per_hour = 1"),
+        ("agent.NAME.limits.same_call", "agent.default.limits.same_call = 1"),
+        ("agent.NAME.limits.day_usd", "agent.default.limits.day_usd = 1"),
         ("provider.NAME.kind", "provider.p = { base_url = 'https://a.b', models.m = {}, kind = 'none' }"),
         ("provider.NAME.base_url", "provider.p = { base_url = 'https://a.c', models.m = {} }"),
         ("provider.NAME.secret", "provider.p = { base_url = 'https://a.b', models.m = {}, secret = 's' }"),
@@ -277,7 +342,44 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "provider.NAME.models.MODEL.output",
             "provider.p = { base_url = 'https://a.b', models.m.output = 5000 }",
         ),
+        (
+            "provider.NAME.models.MODEL.tools",
+            "provider.p = { base_url = 'https://a.b', models.m.tools = false }",
+        ),
+        (
+            "provider.NAME.models.MODEL.vision",
+            "provider.p = { base_url = 'https://a.b', models.m.vision = true }",
+        ),
+        (
+            "provider.NAME.models.MODEL.embeds",
+            "provider.p = { base_url = 'https://a.b', models.m.embeds = true }",
+        ),
+        (
+            "provider.NAME.models.MODEL.sampling",
+            "provider.p = { base_url = 'https://a.b', models.m.sampling = false }",
+        ),
+        (
+            "provider.NAME.models.MODEL.forced",
+            "provider.p = { base_url = 'https://a.b', models.m.forced = false }",
+        ),
+        (
+            "provider.NAME.models.MODEL.input_usd",
+            "provider.p = { base_url = 'https://a.b', models.m = { input_usd = 1, output_usd = 0 } }",
+        ),
+        (
+            "provider.NAME.models.MODEL.output_usd",
+            "provider.p = { base_url = 'https://a.b', models.m = { input_usd = 0, output_usd = 1.5 } }",
+        ),
+        (
+            "provider.NAME.models.MODEL.cache_read_usd",
+            "provider.p = { base_url = 'https://a.b', models.m = { input_usd = 0, output_usd = 0, cache_read_usd = 1 } }",
+        ),
+        (
+            "provider.NAME.models.MODEL.cache_write_usd",
+            "provider.p = { base_url = 'https://a.b', models.m = { input_usd = 0, output_usd = 0, cache_write_usd = 1 } }",
+        ),
         ("credproxy.provider", "credproxy.provider = 'none'"),
+        ("credproxy.key", "credproxy.key = 'passphrase'"),
         ("credproxy.plain_http", "credproxy.plain_http = ['localhost:80']"),
         ("credproxy.hosts", "credproxy.hosts = ['a.b:443']"),
         ("memory.provider", "memory.provider = 'none'"),
@@ -285,6 +387,45 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("router.queue_per_session", "router.queue_per_session = 1"),
         ("router.queue_total", "router.queue_total = 100"),
         ("router.turns_at_once", "router.turns_at_once = 1"),
+        ("service.NAME.base_url", "service.q = { base_url = 'https://a.c' }"),
+        ("service.NAME.secret", "service.q = { base_url = 'https://a.b', secret = 't' }"),
+        ("service.NAME.oauth", "service.q = { base_url = 'https://a.b', secret = 's', oauth = true }"),
+        ("service.NAME.header", "service.q = { base_url = 'https://a.b', secret = 's', header = 'x-key' }"),
+        ("service.NAME.prefix", "service.q = { base_url = 'https://a.b', secret = 's', prefix = 'Token ' }"),
+        ("service.NAME.query", "service.q = { base_url = 'https://a.b', secret = 's', query = 'key' }"),
+        ("service.NAME.field", "service.q = { base_url = 'https://a.b', secret = 's', field = 'key' }"),
+        ("service.NAME.verbs", "service.q = { base_url = 'https://a.b', secret = 's', verbs = ['GET'] }"),
+        ("service.NAME.paths", "service.q = { base_url = 'https://a.b', secret = 's', paths = ['/x'] }"),
+        (
+            "service.NAME.agents",
+            "service.q = { base_url = 'https://a.b', secret = 's', agents = ['default'] }",
+        ),
+        (
+            "service.NAME.description",
+            "service.q = { base_url = 'https://a.b', secret = 's', description = 'd' }",
+        ),
+        (
+            "service.NAME.idempotency_header",
+            "service.q = { base_url = 'https://a.b', secret = 's', idempotency_header = 'k' }",
+        ),
+        ("model.route.default", "model.route.default = ['offline/reader']"),
+        ("model.route.fast", "model.route.fast = ['offline/reader']"),
+        ("model.route.thinking", "model.route.thinking = ['offline/reader']"),
+        ("model.route.coding", "model.route.coding = ['offline/reader']"),
+        ("model.offline_fallback", "model.offline_fallback = true"),
+        ("model.retries", "model.retries = 0"),
+        ("model.timeout_s", "model.timeout_s = 1"),
+        ("model.output_tokens", "model.output_tokens = 256"),
+        ("model.temperature", "model.temperature = 0.7"),
+        ("model.stop", "model.stop = ['END']"),
+        ("budget.day_usd", "budget.day_usd = 1.5"),
+        ("budget.month_usd", "budget.month_usd = 1"),
+        ("budget.session_usd", "budget.session_usd = 1"),
+        ("budget.agent_usd", "budget.agent_usd = 1"),
+        ("budget.at_limit", "budget.at_limit = 'warn'"),
+        ("budget.cheaper_model", "budget.cheaper_model = 'offline/reader'"),
+        ("budget.warn_at", "budget.warn_at = 0.5"),
+        ("budget.unpriced", "budget.unpriced = 'allow'"),
         ("web.provider", "web.provider = 'none'"),
         ("web.mode", "web.mode = 'unrestricted'"),
         ("web.allow", "web.allow = ['a.b']"),
@@ -299,6 +440,13 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("policy.contacts", "policy.contacts = ['ada@example.com']"),
         ("policy.approval_seconds", "policy.approval_seconds = 10"),
         ("policy.autonomy", "policy.autonomy = 'readonly'"),
+        ("gateway.provider", "gateway.provider = 'none'"),
+        ("gateway.listen", "gateway.listen = '127.0.0.1:80'"),
+        ("gateway.origins", "gateway.origins = ['https://a.b']"),
+        ("gateway.hosts", "gateway.hosts = ['a.b']"),
+        ("gateway.max_body", "gateway.max_body = 65536"),
+        ("gateway.requests_per_minute", "gateway.requests_per_minute = 7"),
+        ("gateway.streams_per_key", "gateway.streams_per_key = 7"),
         ("audit.retention_days.debug", "audit.retention_days.debug = 8"),
         ("audit.retention_days.info", "audit.retention_days.info = 31"),
         ("audit.retention_days.warning", "audit.retention_days.warning = 91"),
@@ -367,6 +515,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         let base = match path.split('.').next().unwrap() {
             "user[]" => "user = [{ name = 'a', role = 'user' }]".to_owned(),
             "provider" => provider.replace('q', "p"),
+            "service" => "service.q = { base_url = 'https://a.b', secret = 's' }".to_owned(),
             "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
                 "web.search = { provider = 'brave', secret = 's' }".to_owned()
             }

@@ -2,12 +2,13 @@
 
 use crate::common::{check, check_in, machine};
 
-const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete, web_fetch, web_search";
+const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
-const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, control";
+const PROCESSES: &str =
+    "audit, dialer, credproxy, scanner, memory, web, model, router, gate, gateway, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
-const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without `/chat/completions`, with no user, \
-                   query or fragment; `http` only to a host that `credproxy.plain_http` lists";
+const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
+                   `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
 const PUBLIC: &str = "`https` to a public host, or a loopback host that `credproxy.plain_http` lists";
 
 /// Each text, and its whole report without the file's name.
@@ -27,8 +28,8 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
             "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve, warm_runners",
         ),
         (
-            "\n[gateway]\nlisten = '127.0.0.1:1'",
-            "2: gateway: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, audit, tool",
+            "\n[gatehouse]\nlisten = '127.0.0.1:1'",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, gateway, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
@@ -36,7 +37,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, web, policy, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, gateway, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
@@ -49,6 +50,32 @@ fn a_name_of_the_table_of_keys_that_is_no_key_is_unknown() {
     let told = check("['user[]']\nx = 1").unwrap_err();
     assert!(told.starts_with("f:1: user[]: unknown key, nearest is user; valid: "), "{told}");
     assert!(check("[agent.NAME]").unwrap().router.agents.contains_key("NAME"));
+}
+
+#[test]
+fn an_address_that_other_machines_reach_is_refused_with_what_to_do_instead() {
+    let valid = "valid: `127.0.0.1:PORT` or `[::1]:PORT`, and for other machines a reverse proxy with TLS before gateway.sock";
+    for at in ["0.0.0.0:80", "[::]:80", "192.168.1.2:80", "api.example.com:443"] {
+        let told = check(&format!("[gateway]\nlisten = '{at}'")).unwrap_err();
+        let why = format!("{at} can be reached from other machines, and TLS is not built yet");
+        assert_eq!(told, format!("f:2: gateway.listen: {why}; {valid}\n"));
+    }
+    all(&[
+        (
+            "[gateway]\nlisten = 'localhost:80'",
+            &format!(
+                "2: gateway.listen: localhost:80 is not an address of the two that gateway can have; {valid}"
+            ),
+        ),
+        (
+            "[gateway]\nlisten = '8080'",
+            "2: gateway.listen: \"8080\" is not of this form; valid: `127.0.0.1:PORT` or `[::1]:PORT`",
+        ),
+        (
+            "[gateway]\nlisten = '127.0.0.1:80'\nprovider = 'none'",
+            "2: gateway.listen: gateway is switched off by `provider`; valid: nothing here",
+        ),
+    ]);
 }
 
 #[test]
@@ -166,7 +193,7 @@ fn unknown_names_are_answered_with_the_valid_ones() {
         ("[agent.'a b']", &format!("1: agent.\"a b\": \"a b\" is not of this form; valid: {NAME}")),
         (
             "[provider.p]\nbase_url = 'https://a.b'\nmodels.m = {}\nkind = 'opneai'",
-            "4: provider.p.kind: \"opneai\" is unknown, nearest is openai; valid: openai, none",
+            "4: provider.p.kind: \"opneai\" is unknown, nearest is openai; valid: openai, responses, anthropic, ollama, none",
         ),
         ("[provider.scripted]", "1: provider.scripted: this name is built in; valid: any other name"),
     ]);
@@ -238,6 +265,11 @@ fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
         (
             "[provider.p]\nbase_url = 'https://a.b'".to_owned(),
             "1: provider.p.models: no model is named; valid: a table `[provider.p.models.MODEL]` for each model that may be used".to_owned(),
+        ),
+        (
+            with("https://a.b", "models.n.input_usd = 3\nmodels.o.cache_read_usd = 3"),
+            "4: provider.p.models.n.input_usd: a price of what is read and one of what is written belong together; valid: `input_usd` and `output_usd`\n\
+             5: provider.p.models.o.cache_read_usd: a price of what is read and one of what is written belong together; valid: `input_usd` and `output_usd`".to_owned(),
         ),
         (
             with("https://a.b", "models.n = { context = 2048 }\nmodels.o = { context = 2048, output = 4097 }"),
@@ -349,6 +381,7 @@ fn what_could_be_a_secret_is_never_shown() {
 fn what_needs_a_process_that_is_switched_off_is_refused() {
     let off = format!("{}, web_fetch, web_search", TOOLS.split(", memory").next().unwrap());
     let unconnected = TOOLS.split(", web").next().unwrap();
+    let keyless = TOOLS.split(", http_call").next().unwrap();
     all(&[
         (
             "[memory]\nprovider='none'\n[agent.x]\ntools=['read','memory_read']",
@@ -369,7 +402,7 @@ fn what_needs_a_process_that_is_switched_off_is_refused() {
         ),
         (
             "[agent.x]\ntools=['read','read']",
-            &format!("2: agent.x.tools[1]: read stands twice; valid: {TOOLS}"),
+            &format!("2: agent.x.tools[1]: read stands twice; valid: {keyless}"),
         ),
         (
             "[credproxy]\nprovider='none'\n[provider.p]\nbase_url='https://a.b'\nmodels.m={}\n[agent.x]\nmodel='p/m'",

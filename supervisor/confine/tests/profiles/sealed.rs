@@ -61,8 +61,9 @@ fn start(row: &'static Row, watched: bool, act: impl FnOnce(&OwnedFd)) -> Child 
         ForkResult::Child => {
             drop((ours, reader));
             let watch = if watched { Watch::Agentd(theirs.as_fd()) } else { Watch::Nobody };
-            // SAFETY: an option with integers alone.
-            let ready = confine::harden().is_ok()
+            // Not `harden`: another thread may hold the lock of the panic hook for ever, as this child sees it.
+            // SAFETY: options with integers alone.
+            let ready = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) } == 0
                 && unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } == 0
                 && confine::seal(row, Mode::System, watch).is_ok();
             if ready {

@@ -4,17 +4,18 @@
 use crate::actor::Held;
 use crate::raw::context;
 use crate::say;
+use ipc_proto::api::{Caller, KeyScope, Presented};
 use ipc_proto::approval::{Question, Reply as Answer};
 use ipc_proto::audit::{Action, AuditClient, Event, Filter, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
-use ipc_proto::credproxy::{CredproxyClient, Reply, Request};
+use ipc_proto::credproxy::{Binding, CredproxyClient, Lease, Reply, Request, Verb};
 use ipc_proto::dialer::DialerClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::memory::{Area, Entry, MemoryClient, Scope};
-use ipc_proto::model::{ModelClient, StreamId, Usage};
+use ipc_proto::memory::{self, Area, Entry, Manner, MemoryClient, Scope};
+use ipc_proto::model::{GroupBy, ModelClient, StreamId, Usage};
 use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task};
 use ipc_proto::scanner::{Crossing, ScannerClient, Subject};
 use ipc_proto::web::{FETCH_MS, Fetch, Method, Rule, WebClient};
@@ -88,20 +89,29 @@ async fn audit(me: Process, stream: UnixStream) -> String {
 
 async fn credproxy(me: Process, stream: UnixStream) -> String {
     let request = Request {
-        post: false,
+        verb: Verb::Get,
         url: Text::clip("http://none.invalid/"),
         headers: List::default(),
         body: Blob::default(),
         secret: None,
     };
+    let name = || Text::clip("probe");
     each!(CredproxyClient, stream, me,
         request(request);
         next(Reply(0), 1);
         close(Reply(0));
-        set(Text::clip("probe"), List::default(), Blob::default());
+        set(name(), Binding::default(), Lease::default(), Blob::default());
         list();
-        remove(Text::clip("probe"));
+        remove(name());
         fingerprints(None);
+        narrow(name(), Binding::default(), Lease::default());
+        revoke(name());
+        vault();
+        unlock(Blob::default());
+        passphrase(Blob::default());
+        rotate();
+        export(Blob::default());
+        try_out(name(), Verb::Get, Text::clip("http://none.invalid/"));
     )
 }
 
@@ -121,12 +131,22 @@ async fn memory(me: Process, stream: UnixStream) -> String {
         label: Label::bottom(),
         session: None,
     };
+    let question = memory::Question {
+        words: Text::clip("harmless"),
+        tags: List::default(),
+        since_ms: None,
+        until_ms: None,
+        manner: Manner::Words,
+        varied: false,
+        limit: 1,
+    };
     each!(MemoryClient, stream, me,
         write(scope(), entry);
         query(scope(), Text::clip("harmless"), List::default(), 1);
         read(scope(), MemoryId::random());
         list(scope(), 1, 0);
         delete(scope(), MemoryId::random());
+        find(scope(), question);
     )
 }
 
@@ -153,28 +173,67 @@ async fn gate(me: Process, stream: UnixStream) -> String {
         policies();
         set_policy(name(), Text::default(), name());
         remove_policy(name(), name());
+        relay(nobody(), to_model());
+        relayed(StreamId(0), 1);
+        relay_end(StreamId(0));
+        relay_embed(nobody(), to_embed());
+        relay_count(nobody(), to_model());
+        try_model(Text::clip("none/none"), name());
+        usage(GroupBy::Model, 0);
+        budgets();
     )
 }
 
 async fn model(me: Process, stream: UnixStream) -> String {
-    let request = model::Request {
+    each!(ModelClient, stream, me,
+        start(to_model());
+        next(StreamId(0), 1);
+        cancel(StreamId(0));
+        models();
+        embed(to_embed());
+        count(to_model());
+        usage(GroupBy::Model, 0);
+        budgets();
+    )
+}
+
+/// A request to a model that there is not.
+fn to_model() -> model::Request {
+    model::Request {
         model: Text::clip("none/none"),
         purpose: model::Purpose::Answer,
         messages: List::default(),
         tools: List::default(),
         max_output: 1,
         temperature: None,
-    };
-    each!(ModelClient, stream, me,
-        start(request);
-        next(StreamId(0), 1);
-        cancel(StreamId(0));
-        models();
-    )
+        top_p: None,
+        stop: List::default(),
+        choice: model::Choice::Auto,
+        images: List::default(),
+        payer: payer(),
+    }
+}
+
+fn to_embed() -> model::Embedding {
+    model::Embedding {
+        model: Text::clip("none/none"),
+        texts: List::default(),
+        dimensions: None,
+        payer: payer(),
+    }
+}
+
+fn payer() -> model::Payer {
+    model::Payer { user: UserId::random(), session: None, agent: None, key: None, key_day_micros: None }
+}
+
+/// Who presents a key that there is not.
+const fn nobody() -> Caller {
+    Caller::Key(Presented([0; 32]))
 }
 
 async fn router(me: Process, stream: UnixStream) -> String {
-    let (turn, nobody) = (TurnId::random(), Some(UserId::random()));
+    let (turn, user) = (TurnId::random(), Some(UserId::random()));
     let name = || Text::clip("probe");
     each!(RouterClient, stream, me,
         take(turn, 0);
@@ -183,33 +242,42 @@ async fn router(me: Process, stream: UnixStream) -> String {
         finish(turn, finished());
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
-        approvals(nobody, false);
-        approval(nobody, ApprovalId::random());
-        answer(nobody, name(), ApprovalId::random(), [0; 32], Answer::Deny);
-        grants(nobody);
-        revoke(nobody, name(), ApprovalId::random());
-        call(nobody, CallId::random());
+        holder(nobody());
+        api_submit(nobody(), submission());
+        api_follow(nobody(), turn, 0, 1);
+        api_cancel(nobody(), turn);
+        api_events(nobody(), 0, 0);
+        api_queue(nobody());
+        create_key(UserId::random(), name(), name(), KeyScope::default(), Presented([0; 32]));
+        keys(user);
+        revoke_key(user, name(), name());
+        approvals(user, false);
+        approval(user, ApprovalId::random());
+        answer(user, name(), ApprovalId::random(), [0; 32], Answer::Deny);
+        grants(user);
+        revoke(user, name(), ApprovalId::random());
+        call(user, CallId::random());
         identify(0);
         submit(submission());
-        follow(nobody, turn, 0, 1);
-        cancel(nobody, turn);
-        sessions(nobody);
-        session(nobody, Text::clip("probe"));
-        end_session(nobody, Text::clip("probe"));
-        messages(nobody, 1, false);
-        message(nobody, MessageId::random());
-        recall(nobody, MessageId::random());
-        requeue(nobody, name(), MessageId::random(), None);
-        pause(nobody, name(), None, true);
-        stop(nobody, name(), None, false);
-        queue(nobody);
-        trace(nobody, MessageId::random());
+        follow(user, turn, 0, 1);
+        cancel(user, turn);
+        sessions(user);
+        session(user, Text::clip("probe"));
+        end_session(user, Text::clip("probe"));
+        messages(user, 1, false);
+        message(user, MessageId::random());
+        recall(user, MessageId::random());
+        requeue(user, name(), MessageId::random(), None);
+        pause(user, name(), None, true);
+        stop(user, name(), None, false);
+        queue(user);
+        trace(user, MessageId::random());
         users();
         add_user(name(), UserRole::Guest, List::default(), List::default());
         remove_user(name());
         agents();
-        workspaces(nobody);
-        remove_workspace(nobody, WorkspaceId::random());
+        workspaces(user);
+        remove_workspace(user, WorkspaceId::random());
         events(0, 0);
     )
 }

@@ -10,5 +10,6 @@ mod invariants;
 mod lines;
 mod matrix;
 mod replay;
+mod services;
 mod verdicts;
 mod world;

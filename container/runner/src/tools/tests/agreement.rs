@@ -36,6 +36,8 @@ fn each_tool_takes_its_smallest_call_and_names_what_is_missing() {
         ("memory_delete", json!({"id": "550e8400-e29b-41d4-a716-446655440000"})),
         ("web_fetch", json!({"url": "https://example.org/"})),
         ("web_search", json!({"query": "x"})),
+        ("http_call", json!({"service": "mail", "path": "/"})),
+        ("oauth_call", json!({"service": "mail", "path": "/"})),
     ];
     assert_eq!(smallest.len(), specs().len());
     for (tool, args) in smallest {
@@ -96,6 +98,12 @@ fn a_mistake_is_answered_with_the_field_and_what_is_valid() {
         ("web_fetch", json!({"url": "a", "timeout": 30_001}), "`timeout`: must be at most 30000"),
         ("web_search", json!({"query": ""}), "`query`: must have at least 1 bytes"),
         ("web_search", json!({"query": "x", "maxResults": 21}), "`maxResults`: must be at most 20"),
+        (
+            "http_call",
+            json!({"service": "m", "path": "/", "query": {"a": 1}}),
+            "`query.a`: must be a string, got 1",
+        ),
+        ("oauth_call", json!({"service": "m", "path": "/", "url": "x"}), "`url`: unknown field"),
         ("reed", json!({}), "there is no tool named \"reed\"; there are read, write"),
         ("read", json!([1]), "`the arguments`: must be an object, got an array"),
     ];

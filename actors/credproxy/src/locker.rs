@@ -1,0 +1,95 @@
+//! Where the vault's key is while the vault is open: in a page that nobody else has mapped, that is never swapped, and
+//! that agentd keeps over the lives of this process; in this process's own memory where there is no such page. What is
+//! made of it lives only for as long as it is used.
+
+use crate::envelope::Key;
+use kit::KeyPage;
+use zeroize::Zeroizing;
+
+/// Stands before a key that was put there whole.
+const MARK: [u8; 8] = *b"CRDNKEY1";
+/// Bytes from one place to the next.
+const PLACE: usize = 64;
+
+/// A place for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// The key that opens the vault.
+    Current = 0,
+    /// The key that is about to: a death between the vault's change and this page's loses neither.
+    Next = 1,
+}
+
+impl Slot {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Current, Self::Next];
+
+    const fn at(self) -> usize {
+        self as usize * PLACE
+    }
+}
+
+/// Keys of the vault.
+#[derive(Default)]
+pub(crate) struct Locker {
+    page: Option<KeyPage>,
+    own: [Option<Key>; 2],
+}
+
+impl Locker {
+    /// With this page, and what a life before left in it.
+    pub(crate) const fn new(page: Option<KeyPage>) -> Self {
+        Self { page, own: [None, None] }
+    }
+
+    /// The key there.
+    pub(crate) fn get(&self, slot: Slot) -> Option<Key> {
+        let Some(page) = &self.page else {
+            return self.own.get(slot as usize)?.as_ref().map(Key::copy);
+        };
+        let marked = page.read::<8>(slot.at()) == Some(MARK);
+        let bytes = Zeroizing::new(page.read::<32>(slot.at() + MARK.len())?);
+        if marked { Key::from_slice(&*bytes) } else { None }
+    }
+
+    /// Puts a key there. The mark comes last: a death before it leaves no key.
+    pub(crate) fn put(&mut self, slot: Slot, key: &Key) {
+        self.clear(slot);
+        match (&mut self.page, self.own.get_mut(slot as usize)) {
+            (Some(page), _) => {
+                page.write(slot.at() + MARK.len(), key.bytes());
+                page.write(slot.at(), &MARK);
+            }
+            (None, Some(own)) => *own = Some(key.copy()),
+            (None, None) => {}
+        }
+    }
+
+    /// Overwrites the key there.
+    pub(crate) fn clear(&mut self, slot: Slot) {
+        if let Some(page) = &mut self.page {
+            page.write(slot.at(), &[0; PLACE]);
+        }
+        if let Some(own) = self.own.get_mut(slot as usize) {
+            *own = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_has_its_own_key_until_it_is_cleared() {
+        let (one, other) = (Key::random().unwrap(), Key::random().unwrap());
+        let mut locker = Locker::new(None);
+        assert!(Slot::ALL.iter().all(|slot| locker.get(*slot).is_none()));
+        locker.put(Slot::Current, &one);
+        locker.put(Slot::Next, &other);
+        assert_eq!(locker.get(Slot::Current).unwrap().bytes(), one.bytes());
+        assert_eq!(locker.get(Slot::Next).unwrap().bytes(), other.bytes());
+        locker.clear(Slot::Next);
+        assert!(locker.get(Slot::Next).is_none() && locker.get(Slot::Current).is_some());
+    }
+}

@@ -1,0 +1,263 @@
+//! Logins of OAuth: a secret whose value is a set of tokens. Tokens that are about to end, and those that a service has
+//! refused once, are asked for anew; the token server's reply is the one body that credproxy parses.
+
+use crate::address::Address;
+use crate::binding::Wanted;
+use crate::escape::percent;
+use crate::headers;
+use crate::keeper::Ask;
+use crate::pool::Purpose;
+use crate::proxy::{Outside, Proxy, about};
+use crate::secret::Secret;
+use crate::vault::Fresh;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use ipc_proto::Name;
+use ipc_proto::audit::{Action, Result3};
+use ipc_proto::credproxy::{CredError, Grant, Header, LOGIN, Login, REPLY_BOUND};
+use ipc_proto::{List, Text};
+use serde::Deserialize;
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+/// Tokens that end within so long are asked for anew, ms.
+const EARLY_MS: u64 = 300_000;
+
+/// A login, if the value is one.
+pub(crate) fn read(value: &[u8]) -> Option<Login> {
+    serde_json::from_slice(value.strip_prefix(LOGIN.as_bytes())?).ok()
+}
+
+/// What of a value must be seen by nobody: each token of a login, or all of it.
+pub(crate) fn parts(value: &Secret) -> Vec<Secret> {
+    let Some(Login { client_secret, grant, .. }) = read(value.reveal()) else { return own(value) };
+    let tokens = match grant {
+        Grant::Code { code, verifier, .. } => [Some(code), Some(verifier), client_secret],
+        Grant::Tokens { access, refresh, .. } => [Some(access), refresh, client_secret],
+    };
+    tokens.into_iter().flatten().filter_map(secret).collect()
+}
+
+fn own(value: &Secret) -> Vec<Secret> {
+    Secret::new(Zeroizing::new(value.reveal().to_vec())).into_iter().collect()
+}
+
+fn secret(text: String) -> Option<Secret> {
+    Secret::new(Zeroizing::new(text.into_bytes()))
+}
+
+/// What a request carries of a login, and whether that can be asked for anew.
+pub(crate) struct Bearer {
+    /// The token.
+    pub(crate) access: Secret,
+    /// There is something to ask with.
+    pub(crate) renewable: bool,
+}
+
+fn bearer(login: &Login) -> Option<Bearer> {
+    let Grant::Tokens { access, refresh, .. } = &login.grant else { return None };
+    Some(Bearer { access: secret(access.clone())?, renewable: refresh.is_some() })
+}
+
+/// Whether its token is good for the next while.
+fn holds(login: &Login, now_ms: u64) -> bool {
+    match &login.grant {
+        Grant::Code { .. } => false,
+        Grant::Tokens { refresh: None, .. } | Grant::Tokens { until_ms: None, .. } => true,
+        Grant::Tokens { until_ms: Some(until), .. } => until.saturating_sub(EARLY_MS) > now_ms,
+    }
+}
+
+/// What a token server says, as far as it is looked at.
+#[derive(Deserialize)]
+struct Given {
+    access_token: String,
+    refresh_token: Option<String>,
+    expires_in: Option<u64>,
+}
+
+impl<O: Outside> Proxy<O> {
+    /// The token of a login for this use. `refused` is one that its service took no more: then, as where the token is
+    /// about to end, another is asked for, by one request at a time, and used by all that waited.
+    pub(crate) async fn token(
+        &self,
+        name: &Name,
+        wanted: &Wanted,
+        login: Login,
+        refused: Option<&Secret>,
+    ) -> Result<Bearer, CredError> {
+        if refused.is_none() && holds(&login, kit::now_ms()) {
+            return bearer(&login).ok_or(CredError::Login);
+        }
+        let _turn = self.logins.lock().await;
+        let now = self.ask(|reply| Ask::Reveal(name.clone(), wanted.clone(), reply)).await?;
+        let login = read(now.reveal()).ok_or(CredError::Login)?;
+        let known = bearer(&login).ok_or(CredError::Login)?;
+        let refused = refused.is_some_and(|refused| refused.reveal() == known.access.reveal());
+        if !refused && holds(&login, kit::now_ms()) {
+            return Ok(known);
+        }
+        let event = about(Action::SecretUsed, Result3::Success, name).because("a login is renewed");
+        self.outside.record(event).await?;
+        let login = self.granted(name, login).await?;
+        let value = written(&login)?;
+        self.ask(|reply| Ask::Renew(name.clone(), value, reply)).await?;
+        bearer(&login).ok_or(CredError::Login)
+    }
+
+    /// A fresh login with its code becomes one with tokens, before it is stored.
+    pub(crate) async fn logged_in(&self, name: &Name, fresh: Fresh) -> Result<Fresh, CredError> {
+        match read(fresh.value().reveal()) {
+            Some(login) if matches!(login.grant, Grant::Code { .. }) => {
+                let login = self.granted(name, login).await?;
+                Ok(fresh.with(written(&login)?))
+            }
+            _ => Ok(fresh),
+        }
+    }
+
+    /// The login with the tokens that its server gives for what there is to ask with.
+    async fn granted(&self, name: &Name, login: Login) -> Result<Login, CredError> {
+        let address = Address::parse(&login.token_url)?;
+        if !address.tls && !self.plain_http.contains(&address.target) {
+            return Err(CredError::BadUrl);
+        }
+        let purpose =
+            Purpose { secret: Some(name.clone()), target: address.target.clone(), tls: address.tls };
+        let (reply, _lease) = self.send(asked(&login, &address)?, &address, purpose).await?;
+        let status = reply.status();
+        let body = Limited::new(reply.into_body(), REPLY_BOUND).collect();
+        let body = timeout(self.limits.stall, body).await.map_err(|_| CredError::Stalled)?;
+        let body = Zeroizing::new(body.map_err(|_| CredError::Login)?.to_bytes().to_vec());
+        if status != StatusCode::OK {
+            tracing::warn!(status = status.as_u16(), "the token server refused");
+            return Err(CredError::Login);
+        }
+        let given: Given = serde_json::from_slice(&body).map_err(|_| CredError::Login)?;
+        Ok(with(login, given, kit::now_ms()))
+    }
+}
+
+fn with(login: Login, given: Given, now_ms: u64) -> Login {
+    // A server that gives no new one means the old one to be used again.
+    let before = match login.grant {
+        Grant::Tokens { refresh, .. } => refresh,
+        Grant::Code { .. } => None,
+    };
+    let until = given.expires_in.map(|seconds| now_ms.saturating_add(seconds.saturating_mul(1000)));
+    let grant = Grant::Tokens {
+        access: given.access_token,
+        refresh: given.refresh_token.or(before),
+        until_ms: until,
+    };
+    Login { grant, ..login }
+}
+
+/// As a value; tokens that no header can carry make none.
+fn written(login: &Login) -> Result<Secret, CredError> {
+    let Grant::Tokens { access, refresh, .. } = &login.grant else { return Err(CredError::Login) };
+    let fits = |token: &String| secret(token.clone()).is_some();
+    let json = serde_json::to_string(login).map(Zeroizing::new).map_err(|_| CredError::Login)?;
+    let value = Secret::new(Zeroizing::new([LOGIN.as_bytes(), json.as_bytes()].concat()));
+    value.filter(|_| fits(access) && refresh.as_ref().is_none_or(fits)).ok_or(CredError::Login)
+}
+
+/// What a token server is asked.
+fn asked(login: &Login, address: &Address) -> Result<http::Request<Full<Bytes>>, CredError> {
+    let mut fields = vec![("client_id", login.client_id.as_str())];
+    fields.extend(login.client_secret.as_deref().map(|secret| ("client_secret", secret)));
+    match &login.grant {
+        Grant::Code { code, verifier, redirect_uri } => fields.extend([
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("code_verifier", verifier),
+            ("redirect_uri", redirect_uri),
+        ]),
+        Grant::Tokens { refresh, .. } => {
+            let refresh = refresh.as_deref().ok_or(CredError::Login)?;
+            fields.extend([("grant_type", "refresh_token"), ("refresh_token", refresh)]);
+        }
+    }
+    let mut form = Zeroizing::new(String::new());
+    for (name, value) in fields {
+        let mark = if form.is_empty() { "" } else { "&" };
+        form.push_str(&Zeroizing::new(format!("{mark}{name}={}", *percent(value.as_bytes(), true))));
+    }
+    let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
+    let given: List<Header, 2> = List::clip([
+        header("content-type", "application/x-www-form-urlencoded"),
+        header("accept", "application/json"),
+    ]);
+    let mut request = http::Request::new(Full::new(Bytes::copy_from_slice(form.as_bytes())));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = address.path.parse().map_err(|_| CredError::BadUrl)?;
+    *request.headers_mut() = headers::build(&address.to_string(), &given, None)?;
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(refresh: Option<&str>, until_ms: Option<u64>) -> Login {
+        Login {
+            token_url: "https://login.test/token".to_owned(),
+            client_id: "me".to_owned(),
+            client_secret: None,
+            grant: Grant::Tokens {
+                access: "access-token-1".to_owned(),
+                refresh: refresh.map(str::to_owned),
+                until_ms,
+            },
+        }
+    }
+
+    #[test]
+    fn a_token_is_renewed_from_five_minutes_before_its_end_where_that_is_possible() {
+        let until = 1_000_000;
+        for (login, now, good) in [
+            (tokens(Some("refresh-1"), Some(until)), until - EARLY_MS - 1, true),
+            (tokens(Some("refresh-1"), Some(until)), until - EARLY_MS, false),
+            (tokens(Some("refresh-1"), Some(until)), until + 1, false),
+            (tokens(Some("refresh-1"), None), until, true),
+            (tokens(None, Some(until)), until + 1, true),
+        ] {
+            assert_eq!(holds(&login, now), good, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_login_is_read_back_as_it_was_written_and_its_tokens_are_what_nobody_may_see() {
+        let login = tokens(Some("refresh-token-1"), Some(7));
+        let value = written(&login).unwrap();
+        assert!(read(value.reveal()).unwrap() == login);
+        let parts: Vec<String> =
+            parts(&value).iter().map(|part| String::from_utf8(part.reveal().to_vec()).unwrap()).collect();
+        assert_eq!(parts, ["access-token-1", "refresh-token-1"]);
+        let plain = Secret::new(Zeroizing::new(b"just-a-key".to_vec())).unwrap();
+        assert!(read(plain.reveal()).is_none());
+        assert_eq!(super::parts(&plain)[0].reveal(), b"just-a-key");
+    }
+
+    #[test]
+    fn a_refresh_token_that_is_not_replaced_stays_and_one_that_is_does_not() {
+        let given = |refresh: Option<&str>| Given {
+            access_token: "access-token-2".to_owned(),
+            refresh_token: refresh.map(str::to_owned),
+            expires_in: Some(10),
+        };
+        for (refresh, want) in [(None, "refresh-1"), (Some("refresh-2"), "refresh-2")] {
+            let next = with(tokens(Some("refresh-1"), None), given(refresh), 1000);
+            let Grant::Tokens { access, refresh, until_ms } = next.grant else { panic!("a code") };
+            assert_eq!((access.as_str(), refresh.as_deref()), ("access-token-2", Some(want)));
+            assert_eq!(until_ms, Some(11_000));
+        }
+        let broken = with(
+            tokens(None, None),
+            Given { access_token: "line\nend".to_owned(), refresh_token: None, expires_in: None },
+            0,
+        );
+        assert!(written(&broken).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Logins: a code becomes tokens, tokens are renewed before they end and once when they are refused, and nobody sees
+//! any of it.
+
+use super::*;
+use crate::testing::read_request;
+use ipc_proto::credproxy::{Grant, LOGIN, Login};
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::Mutex as Shared;
+
+/// A server for tokens and for what they are good for; it keeps every request.
+struct World {
+    address: SocketAddr,
+    heard: Arc<Shared<Vec<String>>>,
+}
+
+impl World {
+    /// Each answer is a status and a body.
+    fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let world = Self { address: listener.local_addr().unwrap(), heard: Arc::default() };
+        let heard = Arc::clone(&world.heard);
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let Ok(request) = read_request(&mut stream) else { continue };
+                let (status, body) = answer(&request);
+                heard.lock().unwrap().push(request);
+                let length = body.len();
+                let head =
+                    format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+                drop(stream.write_all((head + &body).as_bytes()));
+            }
+        });
+        world
+    }
+
+    /// What was asked of tokens, and what with them.
+    fn heard(&self) -> (Vec<String>, Vec<String>) {
+        self.heard.lock().unwrap().iter().cloned().partition(|request| request.starts_with("POST /token"))
+    }
+}
+
+const FIRST: &str = "first-access-token";
+const SECOND: &str = "second-access-token";
+
+fn given() -> (u16, String) {
+    let body = format!(r#"{{"access_token":"{SECOND}","refresh_token":"second-refresh","expires_in":3600}}"#);
+    (200, body)
+}
+
+fn value(grant: Grant) -> String {
+    let login = Login {
+        token_url: "http://127.0.0.1/token".to_owned(),
+        client_id: "cordon client".to_owned(),
+        client_secret: None,
+        grant,
+    };
+    format!("{LOGIN}{}", serde_json::to_string(&login).unwrap())
+}
+
+fn tokens(seconds: u64) -> String {
+    value(Grant::Tokens {
+        access: FIRST.to_owned(),
+        refresh: Some("first-refresh".to_owned()),
+        until_ms: Some(kit::now_ms() + seconds * 1000),
+    })
+}
+
+async fn lab(world: &World, value: &str) -> Lab {
+    let lab = Lab::new("").await;
+    lab.fake.upstream.set(Some(world.address));
+    lab.set("key", &["plain.test"], value).await.unwrap();
+    lab
+}
+
+#[test]
+fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
+    run(async {
+        let world = World::start(|request| {
+            if request.starts_with("POST /token") { given() } else { (200, format!("you are {SECOND}")) }
+        });
+        let code = Grant::Code {
+            code: "the code&more".to_owned(),
+            verifier: "the-verifier".to_owned(),
+            redirect_uri: "http://127.0.0.1:9/callback".to_owned(),
+        };
+        let lab = lab(&world, &value(code)).await;
+        let head = lab.request(with_key("http://plain.test/mail")).await.unwrap();
+        assert_eq!(lab.body(&head).await.unwrap(), b"you are [REDACTED]");
+        let (asked, used) = world.heard();
+        let form = "client_id=cordon%20client&grant_type=authorization_code&code=the%20code%26more\
+                    &code_verifier=the-verifier&redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fcallback";
+        assert!(asked.len() == 1 && asked[0].ends_with(form), "{asked:?}");
+        assert!(
+            used.len() == 1 && used[0].contains(&format!("authorization: Bearer {SECOND}\r\n")),
+            "{used:?}"
+        );
+    });
+}
+
+#[test]
+fn tokens_are_renewed_before_they_end_and_kept_renewed() {
+    run(async {
+        let world =
+            World::start(
+                |request| {
+                    if request.starts_with("POST /token") { given() } else { (200, "ok".to_owned()) }
+                },
+            );
+        let lab = lab(&world, &tokens(299)).await;
+        for _ in 0..3 {
+            lab.request(with_key("http://plain.test/mail")).await.unwrap();
+        }
+        let (asked, used) = world.heard();
+        assert!(asked.len() == 1 && asked[0].contains("refresh_token=first-refresh"), "{asked:?}");
+        assert!(used.len() == 3 && used.iter().all(|request| request.contains(SECOND)), "{used:?}");
+        // What replaced it is looked for in replies, and what the scanner is told of knows it too.
+        assert_eq!(lab.fingerprints.borrow().prints.len(), 2);
+        let log = lab.log();
+        assert_eq!(log.iter().filter(|line| *line == "SecretUsed Success key").count(), 4, "{log:?}");
+    });
+}
+
+#[test]
+fn a_token_that_is_refused_is_renewed_once_and_no_more() {
+    run(async {
+        let world = World::start(|request| match request.starts_with("POST /token") {
+            true => given(),
+            false if request.contains("/never") || request.contains(FIRST) => (401, "no".to_owned()),
+            false => (200, "ok".to_owned()),
+        });
+        let lab = lab(&world, &tokens(3600)).await;
+        let head = lab.request(with_key("http://plain.test/mail")).await.unwrap();
+        assert_eq!((head.status, world.heard().0.len(), world.heard().1.len()), (200, 1, 2));
+        let head = lab.request(with_key("http://plain.test/never")).await.unwrap();
+        assert_eq!((head.status, world.heard().0.len(), world.heard().1.len()), (401, 2, 4));
+    });
+}
+
+#[test]
+fn a_token_server_that_refuses_or_talks_too_much_ends_the_use_and_changes_nothing() {
+    run(async {
+        let replies = [
+            (400, r#"{"error":"invalid_grant"}"#.to_owned()),
+            (200, "not json".to_owned()),
+            (200, r#"{"access_token":"line\nend-of-it"}"#.to_owned()),
+            (200, format!(r#"{{"access_token":"{SECOND}","x":"{}"}}"#, "y".repeat(16 * 1024))),
+        ];
+        for reply in replies {
+            let world = World::start(move |_| reply.clone());
+            let lab = lab(&world, &tokens(1)).await;
+            let refused = lab.request(with_key("http://plain.test/mail")).await;
+            assert_eq!(refused, Err(CredError::Login));
+            assert!(world.heard().1.is_empty());
+            assert_eq!(lab.proxy.slots.available_permits(), AT_ONCE);
+        }
+    });
+}
+
+#[test]
+fn a_code_that_is_refused_stores_nothing() {
+    run(async {
+        let world = World::start(|_| (400, "no".to_owned()));
+        let lab = Lab::new("").await;
+        lab.fake.upstream.set(Some(world.address));
+        let code = Grant::Code {
+            code: "c".to_owned(),
+            verifier: "the-verifier".to_owned(),
+            redirect_uri: "http://127.0.0.1:9/callback".to_owned(),
+        };
+        assert_eq!(lab.set("key", &["plain.test"], &value(code)).await, Err(CredError::Login));
+        assert!(lab.proxy.list().await.unwrap().is_empty());
+        assert_eq!(lab.log().last().unwrap(), "SecretSet Error key");
+    });
+}

@@ -1,0 +1,130 @@
+//! What the vault holds, as it stands in the sealed body, and how a body of an earlier version becomes one. Pure.
+
+use super::fault::VaultFault;
+use crate::envelope::{Envelope, Key};
+use crate::secret::Secret;
+use ipc_proto::Text;
+use ipc_proto::credproxy::{Binding, Lease, binding};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What the vault holds.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Index {
+    /// Counts every change; a secret's version is the count at which its value or its binding was set.
+    pub(super) revision: u64,
+    pub(super) secrets: BTreeMap<String, Entry>,
+}
+
+/// One secret.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    pub(super) version: u64,
+    pub(super) binding: Binding,
+    pub(super) lease: Lease,
+    pub(super) set_ms: u64,
+    pub(super) revoked: bool,
+    /// Uses of a secret whose lease counts them.
+    pub(super) spent: u64,
+    pub(super) value: Envelope,
+}
+
+impl Index {
+    /// Seals a value as this name's, with the next version.
+    pub(super) fn put(
+        &mut self,
+        name: &str,
+        entry: EntryBut,
+        value: &Secret,
+        wrapping: &Key,
+    ) -> Result<(), VaultFault> {
+        self.revision += 1;
+        let EntryBut { binding, lease, set_ms, revoked, spent } = entry;
+        let associated = associated(name, self.revision, &binding, lease);
+        let value = Envelope::seal(wrapping, &associated, value.reveal()).map_err(VaultFault::Envelope)?;
+        let entry = Entry { version: self.revision, binding, lease, set_ms, revoked, spent, value };
+        self.secrets.insert(name.to_owned(), entry);
+        Ok(())
+    }
+}
+
+/// A secret but for its value and what follows from that.
+pub(super) struct EntryBut {
+    pub(super) binding: Binding,
+    pub(super) lease: Lease,
+    pub(super) set_ms: u64,
+    pub(super) revoked: bool,
+    pub(super) spent: u64,
+}
+
+impl Entry {
+    /// Its value, if the entry is what was stored under this name.
+    pub(super) fn open(&self, name: &str, wrapping: &Key) -> Result<Secret, VaultFault> {
+        let value = self.value.open(wrapping, &self.associated(name)).map_err(VaultFault::Sealed)?;
+        Secret::new(value).ok_or(VaultFault::List)
+    }
+
+    /// What its value is bound to.
+    pub(super) fn associated(&self, name: &str) -> Vec<u8> {
+        associated(name, self.version, &self.binding, self.lease)
+    }
+
+    /// All of it but its value.
+    pub(super) fn but_its_value(&self) -> EntryBut {
+        let Self { binding, lease, set_ms, revoked, spent, .. } = self.clone();
+        EntryBut { binding, lease, set_ms, revoked, spent }
+    }
+}
+
+/// A value opens only as what it was stored as: name, version, binding, lease.
+fn associated(name: &str, version: u64, bound: &Binding, lease: Lease) -> Vec<u8> {
+    [&version.to_le_bytes()[..], &binding(name, bound, lease)].concat()
+}
+
+/// The body of version 1: secrets were bound to hosts and to nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct First {
+    revision: u64,
+    #[serde(rename = "unsealing")]
+    _unsealing: Envelope,
+    secrets: BTreeMap<String, FirstEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstEntry {
+    version: u64,
+    hosts: Vec<String>,
+    set_ms: u64,
+    value: Envelope,
+}
+
+/// A body of version 1 as one of this version; every value is sealed anew.
+pub(super) fn from_first(body: &[u8], wrapping: &Key) -> Result<Index, VaultFault> {
+    let first: First = serde_json::from_slice(body).map_err(|_| VaultFault::List)?;
+    let mut index = Index { revision: first.revision, secrets: BTreeMap::new() };
+    for (name, entry) in first.secrets {
+        let associated = first_associated(&name, entry.version, &entry.hosts);
+        let value = entry.value.open(wrapping, &associated).map_err(VaultFault::Sealed)?;
+        let value = Secret::new(value).ok_or(VaultFault::List)?;
+        let hosts = entry.hosts.iter().map(|host| Text::new(host.as_str())).collect::<Result<Vec<_>, _>>();
+        let hosts = hosts.and_then(ipc_proto::List::new).map_err(|_| VaultFault::List)?;
+        let binding = Binding { hosts, ..Binding::default() };
+        let entry =
+            EntryBut { binding, lease: Lease::default(), set_ms: entry.set_ms, revoked: false, spent: 0 };
+        index.put(&name, entry, &value, wrapping)?;
+    }
+    Ok(index)
+}
+
+fn first_associated(name: &str, version: u64, hosts: &[String]) -> Vec<u8> {
+    let mut bytes = version.to_le_bytes().to_vec();
+    for part in std::iter::once(name).chain(hosts.iter().map(String::as_str)) {
+        bytes.extend((part.len() as u64).to_le_bytes());
+        bytes.extend(part.as_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,181 @@
+//! The pass-through: what clients of the API ask of models without an agent, over an edge of gateway's. Each answer is
+//! the edge's that began it, and ends with it. It must never give an answer to another edge, nor let one go on that
+//! nobody pulls.
+
+mod admit;
+mod answer;
+mod around;
+mod clean;
+mod rates;
+#[cfg(test)]
+mod testing;
+mod trying;
+
+pub(crate) use rates::Rates;
+pub(crate) use trying::try_model;
+
+use crate::host::{Shared, down};
+use answer::Answer;
+use around::relayed;
+use ipc_proto::Fault;
+use ipc_proto::List;
+use ipc_proto::api::Caller;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::gate::RelayError;
+use ipc_proto::model::{self, Embedded, Embedding, ModelError, Piece, Request, StreamId};
+use rates::Seat;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, Notify};
+
+/// An answer that nobody pulled for so long is given up.
+const FORGOTTEN: Duration = Duration::from_secs(120);
+
+/// One answer, and what it takes to end it.
+#[derive(Clone)]
+struct Entry {
+    answer: Rc<Mutex<Answer>>,
+    /// Told when it is given up while a pull is under way.
+    ended: Rc<Notify>,
+    pulled: Instant,
+    /// Its place among those that come at once, for as long as it is in the table.
+    _seat: Rc<Seat>,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    answers: HashMap<StreamId, Entry>,
+}
+
+/// The answers that come over one edge.
+#[derive(Clone, Default)]
+pub(crate) struct Relays(Rc<RefCell<Table>>);
+
+impl Relays {
+    /// Begins an answer.
+    pub(crate) async fn begin(
+        &self,
+        shared: &Shared,
+        caller: Caller,
+        request: Request,
+    ) -> Result<StreamId, RelayError> {
+        self.sweep(shared).await;
+        let (decided, seat) = admit::answer(shared, caller, request).await?;
+        let answer = Answer::begin(shared, decided).await?;
+        Ok(self.add(answer, seat))
+    }
+
+    fn add(&self, answer: Answer, seat: Seat) -> StreamId {
+        let mut table = self.0.borrow_mut();
+        table.last += 1;
+        let id = StreamId(table.last);
+        let entry = Entry {
+            answer: Rc::new(Mutex::new(answer)),
+            ended: Rc::default(),
+            pulled: Instant::now(),
+            _seat: Rc::new(seat),
+        };
+        table.answers.insert(id, entry);
+        id
+    }
+
+    /// The next pieces of an answer. One that fails, or whose end was given out, is forgotten.
+    pub(crate) async fn pull(
+        &self,
+        shared: &Shared,
+        stream: StreamId,
+        credit: u16,
+    ) -> Result<List<Piece, 64>, RelayError> {
+        let entry = self.touch(stream).ok_or(RelayError::Model(ModelError::NoStream))?;
+        let pulled = async {
+            let mut answer = entry.answer.lock().await;
+            let pieces = answer.pull(shared, credit).await;
+            (pieces, answer.is_over())
+        };
+        let (pieces, over) = tokio::select! {
+            pulled = pulled => pulled,
+            () = entry.ended.notified() => return Err(RelayError::Model(ModelError::NoStream)),
+        };
+        if pieces.is_err() {
+            self.end(shared, stream).await;
+        } else if over {
+            self.take(stream);
+        }
+        pieces.map(List::clip)
+    }
+
+    /// Ends an answer that nobody waits for; nothing happens if there is none.
+    pub(crate) async fn end(&self, shared: &Shared, stream: StreamId) {
+        if let Some(entry) = self.take(stream) {
+            entry.ended.notify_waiters();
+            entry.answer.lock().await.give_up(shared).await;
+        }
+    }
+
+    /// Ends every answer: the edge is gone.
+    pub(crate) async fn end_all(&self, shared: &Shared) {
+        let streams: Vec<StreamId> = self.0.borrow().answers.keys().copied().collect();
+        for stream in streams {
+            self.end(shared, stream).await;
+        }
+    }
+
+    /// Ends what nobody has pulled for long.
+    async fn sweep(&self, shared: &Shared) {
+        let old = |(id, entry): (&StreamId, &Entry)| (entry.pulled.elapsed() > FORGOTTEN).then_some(*id);
+        let streams: Vec<StreamId> = self.0.borrow().answers.iter().filter_map(old).collect();
+        for stream in streams {
+            self.end(shared, stream).await;
+        }
+    }
+
+    fn take(&self, stream: StreamId) -> Option<Entry> {
+        self.0.borrow_mut().answers.remove(&stream)
+    }
+
+    fn touch(&self, stream: StreamId) -> Option<Entry> {
+        let mut table = self.0.borrow_mut();
+        let entry = table.answers.get_mut(&stream)?;
+        entry.pulled = Instant::now();
+        Some(entry.clone())
+    }
+}
+
+/// Vectors of a client's texts.
+pub(crate) async fn embed(
+    shared: &Shared,
+    caller: Caller,
+    request: Embedding,
+) -> Result<Embedded, RelayError> {
+    let begun = Instant::now();
+    let (request, _seat) = admit::embedding(shared, caller, request).await?;
+    let embedded = shared.model.call(&model::method::embed, |model, rpc| {
+        let request = request.clone();
+        async move { model.embed(rpc, request).await }
+    });
+    let embedded = match embedded.await {
+        Ok(embedded) => embedded.map_err(RelayError::Model),
+        // What it came to is not known, and it may have cost something: it is the client's to ask again.
+        Err(Fault::PeerRestarted) => Err(RelayError::Model(ModelError::Truncated)),
+        Err(_) => Err(relayed(down("model"))),
+    };
+    let result = if embedded.is_ok() { Result3::Success } else { Result3::Error };
+    let mut event = Event::new(Action::ModelEnded, result).about(&request.model).because("embedding");
+    event.tokens = (embedded.as_ref().map_or(0, |embedded| embedded.input), 0);
+    event.duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    around::Around::note(shared, event);
+    embedded
+}
+
+/// An estimate of the tokens that a client's request would read.
+pub(crate) async fn count(shared: &Shared, caller: Caller, request: Request) -> Result<u32, RelayError> {
+    admit::count(shared, caller, &request.model).await?;
+    let counted = shared.model.call(&model::method::count, |model, rpc| {
+        let request = request.clone();
+        async move { model.count(rpc, request).await }
+    });
+    counted.await.map_err(|_| relayed(down("model")))?.map_err(RelayError::Model)
+}

@@ -1,0 +1,317 @@
+//! One answer that is passed through to a client of the API. Text goes on as the scanner lets it; the calls that it asks
+//! for go on at its end, each whole, valid and scanned, and never a fragment before. It must never give out anything
+//! that the scanner has not seen, nor begin again once somebody has heard some of it.
+
+use super::around::Around;
+use crate::assemble::{Assembly, Step, in_pieces};
+use crate::scan::consume;
+use crate::source::{AGAIN, Pulled};
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::credproxy::CredError;
+use ipc_proto::gate::RelayError;
+use ipc_proto::ids::CallId;
+use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, Usage};
+use ipc_proto::scanner::{Crossing, SCAN_BOUND};
+use ipc_proto::tool::ToolCall;
+use ipc_proto::{Name, Text};
+use serde_json::{Map, Value};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long a pull waits for something to give out.
+const WAIT: Duration = Duration::from_secs(20);
+/// Pieces given out at once: of the longest, so many fit the bound of an answer of the interface.
+const BATCH: usize = 56;
+
+/// A request that was decided on, and is on the record.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    /// What goes to the model.
+    pub(crate) request: Request,
+    /// Joins its decision and its end on the record.
+    pub(crate) id: CallId,
+    /// Who asked for it, for the record.
+    pub(crate) whose: Name,
+}
+
+/// An answer under way.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    request: Request,
+    /// Joins its decision and its end on the record.
+    id: CallId,
+    /// Who asked for it, for the record.
+    whose: Name,
+    stream: StreamId,
+    assembly: Assembly,
+    /// Text that the scanner has not let go yet.
+    text: String,
+    /// Reasoning that it has not let go yet.
+    reasoning: String,
+    /// Text has begun; reasoning that comes after it could not be told in order, and is dropped.
+    spoken: bool,
+    /// What can be given out.
+    ready: VecDeque<Piece>,
+    /// Some of the answer was given out: it cannot begin again.
+    given: bool,
+    /// A pull is under way. One that was given up in the middle has lost pieces.
+    pulling: bool,
+    begun: Instant,
+    again: u32,
+    answering: Option<ModelName>,
+    over: bool,
+}
+
+impl Answer {
+    /// Begins an answer that was decided on and recorded.
+    pub(crate) async fn begin(around: &impl Around, decided: Decided) -> Result<Self, RelayError> {
+        let Decided { request, id, whose } = decided;
+        let begun = Instant::now();
+        let started = around.start(&request).await;
+        let mut answer = Self {
+            request,
+            id,
+            whose,
+            stream: StreamId(0),
+            assembly: Assembly::default(),
+            text: String::new(),
+            reasoning: String::new(),
+            spoken: false,
+            ready: VecDeque::new(),
+            given: false,
+            pulling: false,
+            begun,
+            again: 0,
+            answering: None,
+            over: false,
+        };
+        match started {
+            Ok(stream) => answer.stream = stream,
+            Err(error) => {
+                answer.ended(around, Result3::Error, &error.to_string());
+                return Err(error);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Nothing comes any more, and everything was given out.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over && self.ready.is_empty()
+    }
+
+    /// Which model answers.
+    pub(crate) fn model(&self) -> &str {
+        self.answering.as_ref().unwrap_or(&self.request.model)
+    }
+
+    /// The next pieces, at most `credit`: waits for the first, and may come back empty.
+    pub(crate) async fn pull(&mut self, around: &impl Around, credit: u16) -> Result<Vec<Piece>, RelayError> {
+        if std::mem::replace(&mut self.pulling, true) && !self.over {
+            around.cancel(self.stream).await;
+            self.fail(around, ModelError::Truncated);
+        }
+        let until = Instant::now() + WAIT;
+        while credit > 0 && self.ready.is_empty() && !self.over && Instant::now() < until {
+            self.hear(around).await?;
+        }
+        self.pulling = false;
+        let most = usize::from(credit).min(BATCH).min(self.ready.len());
+        let pieces: Vec<Piece> = self.ready.drain(..most).collect();
+        self.given = self.given || pieces.iter().any(is_said);
+        Ok(pieces)
+    }
+
+    async fn hear(&mut self, around: &impl Around) -> Result<(), RelayError> {
+        match around.next(self.stream).await? {
+            Pulled::Lost => return self.begin_again(around).await,
+            Pulled::Failed(error) => self.fail(around, error),
+            Pulled::Pieces(pieces) => {
+                for piece in pieces {
+                    if self.over {
+                        break;
+                    }
+                    self.take(around, piece).await?;
+                }
+            }
+        }
+        if self.over { Ok(()) } else { self.let_go(around, false).await }
+    }
+
+    async fn take(&mut self, around: &impl Around, piece: Piece) -> Result<(), RelayError> {
+        if let Piece::Usage(usage) = &piece {
+            self.ready.push_back(Piece::Usage(*usage));
+        }
+        match self.assembly.take(piece) {
+            Step::Nothing => {}
+            Step::Reasoning(text) if !self.spoken => self.reasoning.push_str(&text),
+            Step::Reasoning(_) => {}
+            Step::Text(text) => {
+                if !std::mem::replace(&mut self.spoken, true) {
+                    self.let_go_reasoning(around, true).await?;
+                }
+                self.text.push_str(&text);
+            }
+            Step::Again { from, why, to } => {
+                self.void();
+                self.answering = Some(to.clone());
+                self.ready.push_back(Piece::Failover { from, why, to });
+            }
+            Step::Failed(ModelError::Credentials(CredError::NoReply))
+                if !self.given && self.again < AGAIN =>
+            {
+                return self.begin_again(around).await;
+            }
+            Step::Failed(error) => self.fail(around, error),
+            Step::Done(finish) => return self.finish(around, finish).await,
+        }
+        Ok(())
+    }
+
+    /// Puts what the scanner lets go among what can be given out.
+    async fn let_go(&mut self, around: &impl Around, last: bool) -> Result<(), RelayError> {
+        self.let_go_reasoning(around, last).await?;
+        let text = let_go(around, self.id, &mut self.text, last).await?;
+        self.ready.extend(in_pieces(&text).into_iter().map(Piece::Text));
+        Ok(())
+    }
+
+    async fn let_go_reasoning(&mut self, around: &impl Around, last: bool) -> Result<(), RelayError> {
+        let text = let_go(around, self.id, &mut self.reasoning, last).await?;
+        self.ready.extend(in_pieces(&text).into_iter().map(Piece::Reasoning));
+        Ok(())
+    }
+
+    /// The model's end: the rest of the text, then the calls.
+    async fn finish(&mut self, around: &impl Around, finish: Finish) -> Result<(), RelayError> {
+        self.let_go(around, true).await?;
+        let assembly = std::mem::take(&mut self.assembly);
+        let usage = assembly.usage;
+        for (index, call) in (0_u16..).zip(assembly.into_calls()) {
+            let Some(args) = whole(around, self.id, &call).await? else {
+                self.assembly.usage = usage;
+                self.fail(around, ModelError::InvalidJson);
+                return Ok(());
+            };
+            self.ready.push_back(Piece::CallStart { index, tool: call.tool });
+            let pieces = in_pieces(&args).into_iter().map(|args| Piece::CallDelta { index, args });
+            self.ready.extend(pieces);
+            self.ready.push_back(Piece::CallEnd { index });
+        }
+        self.over = true;
+        self.assembly.usage = usage;
+        self.ready.push_back(Piece::Done(finish));
+        self.ended(around, Result3::Success, "");
+        Ok(())
+    }
+
+    /// The model's end, by an error. What the scanner still held is not given out.
+    fn fail(&mut self, around: &impl Around, error: ModelError) {
+        self.over = true;
+        self.ready.push_back(Piece::Failed(error));
+        self.ended(around, Result3::Error, &error.to_string());
+    }
+
+    /// Nothing of the answer so far stands.
+    fn void(&mut self) {
+        self.assembly = Assembly::default();
+        self.text.clear();
+        self.reasoning.clear();
+        self.ready.clear();
+        self.spoken = false;
+    }
+
+    /// Begins again, unless somebody has heard some of it.
+    async fn begin_again(&mut self, around: &impl Around) -> Result<(), RelayError> {
+        if self.given || self.again >= AGAIN {
+            self.fail(around, ModelError::Truncated);
+            return Ok(());
+        }
+        self.again += 1;
+        self.void();
+        self.answering = None;
+        match around.start(&self.request).await {
+            Ok(stream) => self.stream = stream,
+            Err(RelayError::Model(error)) => self.fail(around, error),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Ends it for a client that does not wait for it, or that cannot be given what the scanner has not seen.
+    pub(crate) async fn give_up(&mut self, around: &impl Around) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.ready.clear();
+            around.cancel(self.stream).await;
+            self.ended(around, Result3::Error, "given up: nobody waits for it");
+        }
+    }
+
+    fn ended(&self, around: &impl Around, result: Result3, why: &str) {
+        let event = Event::new(Action::ModelEnded, result).about(self.model());
+        let mut event = event.because(if why.is_empty() { self.whose.as_str() } else { why });
+        event.call = Some(self.id);
+        let Usage { input, output, .. } = self.assembly.usage;
+        event.tokens = (input, output);
+        event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        around.note(event);
+    }
+}
+
+/// Whether a piece says something of the answer itself.
+const fn is_said(piece: &Piece) -> bool {
+    !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::Failed(_))
+}
+
+/// What of pending text may go on; that secrets were cut out of it is on the record first.
+async fn let_go(
+    around: &impl Around,
+    id: CallId,
+    pending: &mut String,
+    last: bool,
+) -> Result<String, RelayError> {
+    if pending.is_empty() {
+        return Ok(String::new());
+    }
+    let mut text = String::new();
+    loop {
+        let all = pending.len() <= SCAN_BOUND;
+        let release = around.hold_back(pending, last && all).await?;
+        if release.redactions > 0 {
+            around.record(redacted(id)).await?;
+        }
+        consume(pending, &release);
+        text.push_str(&release.text);
+        if all || release.consumed == 0 {
+            return Ok(text);
+        }
+    }
+}
+
+fn redacted(id: CallId) -> Event {
+    let mut event = Event::new(Action::SecretRedacted, Result3::Success);
+    event.call = Some(id);
+    event
+}
+
+/// A call's arguments as the client may have them: a JSON object, secrets cut out. `None` if they are none.
+async fn whole(around: &impl Around, id: CallId, call: &ToolCall) -> Result<Option<Text<ARGS>>, RelayError> {
+    let args = if call.args.trim().is_empty() { "{}" } else { call.args.as_str() };
+    if !is_object(args) {
+        return Ok(None);
+    }
+    let verdict = around.judge(Crossing::Arguments, args).await?;
+    let Some(clean) = verdict.redacted else { return Ok(Some(Text::clip(args))) };
+    around.record(redacted(id).about(&call.tool)).await?;
+    Ok(is_object(&clean).then(|| Text::clip(&clean)))
+}
+
+/// Bytes of one call's arguments.
+const ARGS: usize = ipc_proto::tool::ARGS_BOUND;
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

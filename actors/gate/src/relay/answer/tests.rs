@@ -1,0 +1,172 @@
+//! What a client of the API hears of an answer, whatever its model does.
+
+use super::super::testing::{Fake, ask};
+use super::*;
+use ipc_proto::model::Usage;
+
+fn text(text: &str) -> Piece {
+    Piece::Text(Text::clip(text))
+}
+
+fn call(index: u16, args: &[&str]) -> Vec<Piece> {
+    let start = Piece::CallStart { index, tool: Name::clip("send") };
+    let deltas = args.iter().map(|args| Piece::CallDelta { index, args: Text::clip(args) });
+    [start].into_iter().chain(deltas).chain([Piece::CallEnd { index }]).collect()
+}
+
+fn done() -> Piece {
+    Piece::Done(Finish::Stop)
+}
+
+async fn begin(host: &Fake) -> Answer {
+    let decided = Decided { request: ask(), id: CallId::random(), whose: Name::clip("key test") };
+    Answer::begin(host, decided).await.unwrap()
+}
+
+/// Everything that is given out until the end.
+async fn all(host: &Fake, answer: &mut Answer) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    while !answer.is_over() {
+        pieces.extend(answer.pull(host, 64).await.unwrap());
+    }
+    pieces
+}
+
+/// The same, of a model that gives these pieces at once.
+async fn heard(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
+    let host = Fake::giving([Pulled::Pieces(pieces.into_iter().collect())]);
+    all(&host, &mut begin(&host).await).await
+}
+
+fn said(pieces: &[Piece]) -> String {
+    let texts = pieces.iter().filter_map(|piece| match piece {
+        Piece::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn text_goes_on_as_it_comes_and_a_secret_does_not_wherever_it_is_cut() {
+    let whole = "so SECRET it is";
+    for at in 0..=whole.len() {
+        let (one, two) = whole.split_at(at);
+        let host = Fake::giving([Pulled::Pieces(vec![text(one)]), Pulled::Pieces(vec![text(two), done()])]);
+        let pieces = all(&host, &mut begin(&host).await).await;
+        assert_eq!(said(&pieces), "so [cut] it is", "{at}");
+        assert_eq!(pieces.last(), Some(&done()));
+        let events = host.events.borrow();
+        assert_eq!(
+            *events,
+            [(Action::SecretRedacted, Result3::Success), (Action::ModelEnded, Result3::Success)]
+        );
+    }
+}
+
+#[tokio::test]
+async fn calls_are_given_out_whole_at_the_end_and_after_the_text() {
+    let usage = Piece::Usage(Usage { input: 3, output: 4, ..Usage::default() });
+    let pieces = [text("first")]
+        .into_iter()
+        .chain(call(4, &["{\"a\"", ":1}"]))
+        .chain([text(" then")])
+        .chain(call(2, &[""]))
+        .chain([usage.clone(), done()]);
+    let mut expected = vec![usage, text("first then")];
+    expected.extend(call(0, &["{\"a\":1}"]));
+    expected.extend(call(1, &["{}"]));
+    expected.push(done());
+    assert_eq!(heard(pieces).await, expected);
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_whole_or_no_object_is_never_given_out() {
+    let invalid = [Piece::Failed(ModelError::InvalidJson)];
+    for args in ["{\"a\":", "[1]", "\"x\"", "nonsense"] {
+        assert_eq!(heard(call(0, &[args]).into_iter().chain([done()])).await, invalid, "{args}");
+    }
+    let open = [Piece::CallStart { index: 0, tool: Name::clip("send") }, done()];
+    assert_eq!(heard(open).await, [Piece::Failed(ModelError::Truncated)]);
+}
+
+#[tokio::test]
+async fn a_secret_in_arguments_is_cut_out_of_them() {
+    let mut expected = call(0, &[r#"{"key":"[cut]"}"#]);
+    expected.push(done());
+    assert_eq!(heard(call(0, &[r#"{"key":"SEC"#, r#"RET"}"#]).into_iter().chain([done()])).await, expected);
+}
+
+#[tokio::test]
+async fn reasoning_goes_before_the_text_and_is_dropped_after_it() {
+    let think = |words: &str| Piece::Reasoning(Text::clip(words));
+    let pieces = heard([think("a SEC"), think("RET"), text("answer"), think("more"), done()]).await;
+    assert_eq!(pieces, [think("a [cut]"), text("answer"), done()]);
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_heard_begins_again_and_one_that_was_heard_ends() {
+    let rest = || Pulled::Pieces(vec![text("whole"), done()]);
+    let host = Fake::giving([Pulled::Pieces(vec![text("held")]), Pulled::Lost, rest()]);
+    let pieces = all(&host, &mut begin(&host).await).await;
+    assert_eq!((pieces, *host.begun.borrow()), (vec![text("whole"), done()], 2));
+    let host = Fake::giving([Pulled::Pieces(vec![text("heard by now ")]), Pulled::Lost, rest()]);
+    let mut answer = begin(&host).await;
+    assert_eq!(answer.pull(&host, 64).await.unwrap(), [text("heard by now ")]);
+    assert_eq!(all(&host, &mut answer).await, [Piece::Failed(ModelError::Truncated)]);
+    assert_eq!(*host.begun.borrow(), 1);
+    let host = Fake::giving([Pulled::Lost, Pulled::Lost, Pulled::Lost, rest()]);
+    assert_eq!(
+        all(&host, &mut begin(&host).await).await,
+        [Piece::Failed(ModelError::Truncated)],
+        "not for ever"
+    );
+}
+
+#[tokio::test]
+async fn another_model_s_answer_begins_anew_and_the_client_is_told() {
+    let over = Piece::Failover {
+        from: ModelName::clip("corp/one"),
+        why: ModelError::Timeout,
+        to: ModelName::clip("corp/two"),
+    };
+    let host = Fake::giving([Pulled::Pieces(vec![text("void words"), over.clone(), text("good"), done()])]);
+    let mut answer = begin(&host).await;
+    assert_eq!(all(&host, &mut answer).await, [over, text("good"), done()]);
+    assert_eq!(answer.model(), "corp/two");
+}
+
+#[tokio::test]
+async fn a_pull_that_was_given_up_in_the_middle_ends_the_answer_rather_than_leave_a_gap() {
+    let host = Fake::giving([Pulled::Pieces(vec![text("lost "), text("found ")])]);
+    let mut answer = begin(&host).await;
+    answer.pulling = true;
+    assert_eq!(all(&host, &mut answer).await, [Piece::Failed(ModelError::Truncated)]);
+    assert_eq!(*host.cancelled.borrow(), [StreamId(1)]);
+}
+
+#[tokio::test]
+async fn with_the_scanner_away_nothing_is_given_out() {
+    let host = Fake { away: true, ..Fake::giving([Pulled::Pieces(vec![text("words "), done()])]) };
+    let mut answer = begin(&host).await;
+    assert_eq!(answer.pull(&host, 64).await, Err(RelayError::Down(Name::clip("scanner"))));
+    answer.give_up(&host).await;
+    assert_eq!(*host.cancelled.borrow(), [StreamId(1)]);
+    assert_eq!(*host.events.borrow(), [(Action::ModelEnded, Result3::Error)]);
+    answer.give_up(&host).await;
+    assert_eq!(host.events.borrow().len(), 1, "it ends once");
+}
+
+#[tokio::test]
+async fn what_is_given_out_at_once_is_bounded_by_credit_and_by_the_interface() {
+    let long = "x ".repeat(8 * 1024);
+    let pieces: Vec<Piece> = (0..64).map(|_| text(&long)).collect();
+    let host = Fake::giving([Pulled::Pieces(pieces), Pulled::Pieces(vec![done()])]);
+    let mut answer = begin(&host).await;
+    assert_eq!(answer.pull(&host, 0).await.unwrap(), []);
+    assert_eq!(answer.pull(&host, 3).await.unwrap().len(), 3);
+    let most = answer.pull(&host, u16::MAX).await.unwrap();
+    let bytes: usize = most.iter().map(|piece| said(std::slice::from_ref(piece)).len()).sum();
+    assert!(most.len() <= BATCH && bytes < ipc_proto::gate::method::relayed.bound - 8 * 1024);
+    let rest = all(&host, &mut answer).await;
+    assert_eq!(3 + most.len() + rest.len() - 1, 64);
+}

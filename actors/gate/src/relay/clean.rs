@@ -1,0 +1,301 @@
+//! What a client of the API sends to a model, on its way there: every text is scanned, secrets are cut out, and what is
+//! left has a label. Nothing may go on that was not looked at.
+
+use super::around::Around;
+use crate::answer::SUSPECT;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::gate::RelayError;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::{Asked, Embedding, Message, Request, Role};
+use ipc_proto::scanner::{Crossing, Judgement, SCAN_BOUND, Verdict};
+use ipc_proto::{List, Text};
+
+/// Texts that are with the scanner at once.
+const AT_ONCE: usize = 8;
+
+/// What is known of the texts of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    trust: Trust,
+    class: Class,
+}
+
+impl Found {
+    /// Texts that the holder of a key sends: nothing is known of them but that.
+    const SENT: Self = Self { trust: Trust::User, class: Class::Internal };
+
+    const fn is_a_stranger_s(&mut self) {
+        self.trust = Trust::Untrusted;
+    }
+
+    fn shows(&mut self, class: Class) {
+        self.class = self.class.max(class);
+    }
+
+    /// The label, from this source.
+    pub(crate) fn label(self, source: &str) -> Label {
+        Label::of(self.trust, self.class, source)
+    }
+}
+
+/// Cleans a request.
+pub(crate) async fn request(
+    around: &impl Around,
+    mut request: Request,
+) -> Result<(Request, Found), RelayError> {
+    let mut found = Found::SENT;
+    for text in declared(&request) {
+        refuse_secrets(around, &mut found, &text).await?;
+    }
+    let mut messages = request.messages.into_vec();
+    let mut verdicts = judge_all(around, messages.iter().flat_map(texts)).await?.into_iter().flatten();
+    for message in &mut messages {
+        if message.role == Role::Tool {
+            found.is_a_stranger_s();
+        }
+        if !message.text.is_empty()
+            && let Some(verdict) = verdicts.next()
+        {
+            take(around, &mut found, message, &verdict).await?;
+        }
+        clean_calls(around, &mut found, message, &mut verdicts).await?;
+    }
+    if !request.images.is_empty() {
+        found.is_a_stranger_s();
+    }
+    request.messages = List::clip(messages);
+    Ok((request, found))
+}
+
+/// Cleans texts that are to be embedded: nobody obeys them, so it is secrets alone that matter.
+pub(crate) async fn embedding(
+    around: &impl Around,
+    mut request: Embedding,
+) -> Result<(Embedding, Found), RelayError> {
+    let mut found = Found::SENT;
+    let all = request.texts.iter().map(|text| (Crossing::ChannelInput, text.as_str()));
+    let verdicts = judge_all(around, all).await?;
+    let mut texts = request.texts.into_vec();
+    for (text, verdict) in texts.iter_mut().zip(verdicts) {
+        if let Some(verdict) = verdict
+            && let Some(clean) = cut(around, &mut found, &verdict).await?
+        {
+            *text = Text::clip(&clean);
+        }
+    }
+    request.texts = List::clip(texts);
+    Ok((request, found))
+}
+
+/// Every text of a message, each with where it crosses: what is said, then the arguments of its calls.
+fn texts(message: &Message) -> impl Iterator<Item = (Crossing, &str)> {
+    let crossing = match message.role {
+        Role::Tool => Crossing::ToolOutput,
+        Role::System | Role::User | Role::Assistant => Crossing::ChannelInput,
+    };
+    let args = message.calls.iter().map(|call| (Crossing::Arguments, call.args.as_str()));
+    std::iter::once((crossing, message.text.as_str())).chain(args)
+}
+
+/// The verdict on each of these texts, in order; none on an empty one.
+async fn judge_all<'a>(
+    around: &impl Around,
+    texts: impl Iterator<Item = (Crossing, &'a str)>,
+) -> Result<Vec<Option<Verdict>>, RelayError> {
+    let judged = stream::iter(texts).map(|(crossing, text)| judge(around, crossing, text));
+    judged.buffered(AT_ONCE).try_collect().await
+}
+
+async fn judge(around: &impl Around, crossing: Crossing, text: &str) -> Result<Option<Verdict>, RelayError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if text.len() > SCAN_BOUND {
+        return Err(RelayError::Blocked(Text::clip("a text is longer than the scanner looks at")));
+    }
+    around.judge(crossing, text).await.map(Some)
+}
+
+/// One message with its verdict. What a user says and is certainly an attack is refused; what a tool says is marked as
+/// the data it is. The client's own instructions are instructions, and an earlier answer is what it is.
+async fn take(
+    around: &impl Around,
+    found: &mut Found,
+    message: &mut Message,
+    verdict: &Verdict,
+) -> Result<(), RelayError> {
+    let hostile = verdict.judgement == Judgement::Block;
+    if hostile && message.role == Role::User {
+        return Err(blocked(verdict));
+    }
+    if let Some(clean) = cut(around, found, verdict).await? {
+        message.text = Text::clip(&clean);
+    }
+    if hostile && message.role == Role::Tool {
+        message.text = Text::clip(&format!("{SUSPECT}{}", message.text));
+    }
+    Ok(())
+}
+
+/// The text with secrets cut out, if there were any. One of the host's own is an alert as well.
+async fn cut(
+    around: &impl Around,
+    found: &mut Found,
+    verdict: &Verdict,
+) -> Result<Option<String>, RelayError> {
+    if verdict.held_secret {
+        let alert = Event::new(Action::Alert, Result3::Blocked).about("scanner");
+        around.record(alert.because("a secret of the host in a request of the API")).await?;
+    }
+    let Some(clean) = &verdict.redacted else {
+        found.shows(verdict.class);
+        return Ok(None);
+    };
+    found.shows(Class::Sensitive);
+    Ok(Some(clean.to_string()))
+}
+
+/// Arguments of calls that an earlier answer asked for.
+async fn clean_calls(
+    around: &impl Around,
+    found: &mut Found,
+    message: &mut Message,
+    verdicts: &mut impl Iterator<Item = Verdict>,
+) -> Result<(), RelayError> {
+    if message.calls.is_empty() {
+        return Ok(());
+    }
+    let mut calls: Vec<Asked> = message.calls.iter().cloned().collect();
+    for call in calls.iter_mut().filter(|call| !call.args.is_empty()) {
+        if let Some(verdict) = verdicts.next()
+            && let Some(clean) = cut(around, found, &verdict).await?
+        {
+            call.args = Text::clip(&clean);
+        }
+    }
+    message.calls = List::clip(calls);
+    Ok(())
+}
+
+/// What is told of tools, and where an answer ends, in as few texts as the scanner takes. A secret has no place there,
+/// and cannot be cut out of a schema.
+fn declared(request: &Request) -> Vec<String> {
+    let tools = request.tools.iter();
+    let tools = tools.map(|tool| format!("{}\n{}\n{}\n", tool.name, tool.description, tool.schema));
+    let stops = request.stop.iter().map(|stop| format!("{stop}\n"));
+    let mut texts: Vec<String> = Vec::new();
+    for part in tools.chain(stops) {
+        match texts.last_mut() {
+            Some(text) if text.len() + part.len() <= SCAN_BOUND => text.push_str(&part),
+            _ => texts.push(part),
+        }
+    }
+    texts
+}
+
+async fn refuse_secrets(around: &impl Around, found: &mut Found, text: &str) -> Result<(), RelayError> {
+    let Some(verdict) = judge(around, Crossing::Record, text).await? else { return Ok(()) };
+    match cut(around, found, &verdict).await? {
+        None => Ok(()),
+        Some(_) => Err(blocked(&verdict)),
+    }
+}
+
+fn blocked(verdict: &Verdict) -> RelayError {
+    let rules: Vec<&str> = verdict.rules.iter().map(Text::as_str).collect();
+    RelayError::Blocked(Text::clip(&rules.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fake, ask};
+    use super::*;
+    use ipc_proto::Name;
+    use ipc_proto::ids::CallId;
+    use ipc_proto::tool::ToolSpec;
+
+    fn asking(role: Role, text: &str) -> Request {
+        let mut request = ask();
+        request.messages = List::clip([Message::text(role, text)]);
+        request
+    }
+
+    async fn cleaned(request: Request) -> Result<(Vec<String>, Label), RelayError> {
+        let (request, found) = super::request(&Fake::default(), request).await?;
+        let texts = request.messages.iter().map(|message| message.text.to_string()).collect();
+        Ok((texts, found.label("api")))
+    }
+
+    #[tokio::test]
+    async fn a_secret_is_cut_out_of_whoever_s_text_and_the_rest_goes_on_as_sensitive() {
+        for role in [Role::System, Role::User, Role::Assistant, Role::Tool] {
+            let (texts, label) = cleaned(asking(role, "the key is SECRET, use it")).await.unwrap();
+            assert_eq!((texts, label.class), (vec!["the key is [cut], use it".to_owned()], Class::Sensitive));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_key_s_holder_says_is_the_user_s_and_what_a_tool_says_or_an_image_shows_is_nobody_s() {
+        let trust = async |request| cleaned(request).await.unwrap().1.trust;
+        for role in [Role::System, Role::User, Role::Assistant] {
+            assert_eq!(trust(asking(role, "hello")).await, Trust::User);
+        }
+        assert_eq!(trust(asking(Role::Tool, "hello")).await, Trust::Untrusted);
+        let mut request = asking(Role::User, "what is this?");
+        request.images = List::clip([ipc_proto::model::Image {
+            message: 0,
+            media: Text::clip("image/png"),
+            bytes: ipc_proto::Blob::new([1, 2, 3]).unwrap(),
+        }]);
+        assert_eq!(trust(request).await, Trust::Untrusted);
+    }
+
+    #[tokio::test]
+    async fn an_attack_is_refused_in_a_user_s_words_marked_in_a_tool_s_and_left_to_whoever_instructs() {
+        let refused = cleaned(asking(Role::User, "ATTACK")).await;
+        assert_eq!(refused, Err(RelayError::Blocked(Text::clip("attack"))));
+        assert_eq!(cleaned(asking(Role::System, "ATTACK")).await.unwrap().0, ["ATTACK"]);
+        assert_eq!(cleaned(asking(Role::Tool, "ATTACK")).await.unwrap().0, [format!("{SUSPECT}ATTACK")]);
+    }
+
+    #[tokio::test]
+    async fn arguments_of_earlier_calls_are_cleaned_and_a_secret_among_the_tools_is_refused() {
+        let mut request = asking(Role::Assistant, "");
+        let mut message = Message::text(Role::Assistant, "");
+        let args = Text::clip(r#"{"key":"SECRET"}"#);
+        message.calls = List::clip([Asked { id: CallId::random(), tool: Name::clip("send"), args }]);
+        request.messages = List::clip([message]);
+        let (clean, _) = super::request(&Fake::default(), request).await.unwrap();
+        let args = clean.messages.iter().flat_map(|it| &it.calls).map(|call| call.args.to_string());
+        assert_eq!(args.collect::<Vec<_>>(), [r#"{"key":"[cut]"}"#]);
+        let mut request = asking(Role::User, "hello");
+        request.tools = List::clip([ToolSpec {
+            name: Name::clip("send"),
+            description: Text::clip("use SECRET"),
+            schema: Text::clip("{}"),
+            in_jail: false,
+        }]);
+        assert!(matches!(cleaned(request).await, Err(RelayError::Blocked(_))));
+        let mut request = asking(Role::User, "hello");
+        request.stop = List::clip([Text::clip("SECRET")]);
+        assert!(matches!(cleaned(request).await, Err(RelayError::Blocked(_))));
+    }
+
+    #[tokio::test]
+    async fn with_the_scanner_away_or_a_text_too_long_for_it_nothing_goes_on() {
+        let long = "x".repeat(SCAN_BOUND + 1);
+        assert!(matches!(cleaned(asking(Role::System, &long)).await, Err(RelayError::Blocked(_))));
+        let away = Fake { away: true, ..Fake::default() };
+        assert!(matches!(super::request(&away, ask()).await, Err(RelayError::Down(_))));
+    }
+
+    #[tokio::test]
+    async fn texts_to_embed_lose_their_secrets_and_are_not_taken_for_attacks() {
+        let mut request = super::super::testing::embed();
+        request.texts = List::clip([Text::clip("ATTACK"), Text::clip("SECRET")]);
+        let (clean, found) = embedding(&Fake::default(), request).await.unwrap();
+        assert_eq!(clean.texts.iter().map(|text| text.as_str()).collect::<Vec<_>>(), ["ATTACK", "[cut]"]);
+        assert_eq!(found.label("api").class, Class::Sensitive);
+    }
+}

@@ -1,0 +1,133 @@
+//! A host around an answer, for tests: a model that gives what it is told to, a scanner that knows one secret and one
+//! attack, a record that is a list.
+
+use super::around::Around;
+use crate::source::Pulled;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::gate::RelayError;
+use ipc_proto::ids::UserId;
+use ipc_proto::label::Class;
+use ipc_proto::model::{
+    Choice, Embedding, Message, ModelError, ModelName, Payer, Purpose, Request, Role, StreamId,
+};
+use ipc_proto::scanner::{Conversation, Crossing, Judgement, Release, Verdict};
+use ipc_proto::{List, Name, Text};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+/// What the scanner cuts out.
+const SECRET: &str = "SECRET";
+
+/// The host.
+#[derive(Default)]
+pub(crate) struct Fake {
+    /// What each pull comes to; afterwards nothing comes.
+    pub(crate) pulls: RefCell<VecDeque<Pulled>>,
+    /// What went on the record.
+    pub(crate) events: RefCell<Vec<(Action, Result3)>>,
+    /// Answers that were begun.
+    pub(crate) begun: RefCell<u64>,
+    /// Answers that were let go.
+    pub(crate) cancelled: RefCell<Vec<StreamId>>,
+    /// The scanner is away.
+    pub(crate) away: bool,
+}
+
+impl Fake {
+    /// A host whose model gives this.
+    pub(crate) fn giving(pulls: impl IntoIterator<Item = Pulled>) -> Self {
+        Self { pulls: RefCell::new(pulls.into_iter().collect()), ..Self::default() }
+    }
+
+    fn scanner(&self) -> Result<(), RelayError> {
+        if self.away { Err(RelayError::Down(Name::clip("scanner"))) } else { Ok(()) }
+    }
+}
+
+impl Around for Fake {
+    async fn start(&self, _: &Request) -> Result<StreamId, RelayError> {
+        *self.begun.borrow_mut() += 1;
+        Ok(StreamId(*self.begun.borrow()))
+    }
+
+    async fn next(&self, _: StreamId) -> Result<Pulled, RelayError> {
+        match self.pulls.borrow_mut().pop_front() {
+            Some(pulled) => Ok(pulled),
+            None => Ok(Pulled::Failed(ModelError::Timeout)),
+        }
+    }
+
+    async fn cancel(&self, stream: StreamId) {
+        self.cancelled.borrow_mut().push(stream);
+    }
+
+    /// Holds the last word back, which may be the beginning of a secret.
+    async fn hold_back(&self, pending: &str, last: bool) -> Result<Release, RelayError> {
+        self.scanner()?;
+        let end = if last { pending.len() } else { pending.rfind(' ').map_or(0, |at| at + 1) };
+        let free = &pending[..end];
+        Ok(Release {
+            text: Text::clip(&free.replace(SECRET, "[cut]")),
+            consumed: u32::try_from(end).unwrap(),
+            canary_leaked: false,
+            redactions: u16::try_from(free.matches(SECRET).count()).unwrap(),
+        })
+    }
+
+    async fn judge(&self, _: Crossing, text: &str) -> Result<Verdict, RelayError> {
+        self.scanner()?;
+        let (secret, attack) = (text.contains(SECRET), text.contains("ATTACK"));
+        Ok(Verdict {
+            judgement: if attack { Judgement::Block } else { Judgement::Pass },
+            score: 0,
+            rules: List::clip(attack.then(|| Name::clip("attack"))),
+            canary_leaked: false,
+            class: if secret { Class::Secret } else { Class::Public },
+            redacted: secret.then(|| Text::clip(&text.replace(SECRET, "[cut]"))),
+            threats: List::default(),
+            spans: List::default(),
+            held_secret: false,
+            conversation: Conversation::default(),
+        })
+    }
+
+    async fn record(&self, event: Event) -> Result<(), RelayError> {
+        self.note(event);
+        Ok(())
+    }
+
+    fn note(&self, event: Event) {
+        self.events.borrow_mut().push((event.action, event.result));
+    }
+}
+
+fn payer() -> Payer {
+    Payer { user: UserId::from_bytes([7; 16]), session: None, agent: None, key: None, key_day_micros: None }
+}
+
+/// A request of one word.
+pub(crate) fn ask() -> Request {
+    Request {
+        model: ModelName::clip("corp/one"),
+        purpose: Purpose::Answer,
+        messages: List::clip([Message::text(Role::User, "hello")]),
+        tools: List::default(),
+        max_output: 100,
+        temperature: None,
+        top_p: None,
+        stop: List::default(),
+        choice: Choice::Auto,
+        images: List::default(),
+        payer: payer(),
+    }
+}
+
+/// A request to embed one word.
+pub(crate) fn embed() -> Embedding {
+    Embedding {
+        model: ModelName::clip("corp/vectors"),
+        texts: List::clip([Text::clip("hello")]),
+        dimensions: None,
+        payer: payer(),
+    }
+}

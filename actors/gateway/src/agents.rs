@@ -1,0 +1,314 @@
+//! `agent/NAME`: a message to an agent, and what its turn says. The agent knows the conversation from its session, so
+//! what a client sends of it again is left out, and its tools are its own. A client that goes away cancels nothing.
+
+use crate::answer::Said;
+use crate::desk::Desk;
+use crate::fault::{Fault, Kind};
+use crate::guard::Who;
+use crate::ids;
+use crate::scope;
+use crate::seats::Seat;
+use crate::wish::Wish;
+use axum::http::HeaderMap;
+use ipc_proto::api::Caller;
+use ipc_proto::content::{Content, Media, PARTS, Part, Place, TEXT_BOUND};
+use ipc_proto::ids::{TurnId, UserId};
+use ipc_proto::model::{Finish, Request, Role};
+use ipc_proto::router::{End, Finished, Followed, RouterError, Submission, Task, TurnEvent, method};
+use ipc_proto::{List, Name, Text};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The channel that messages of the API come by.
+const CHANNEL: &str = "api";
+/// Events in one answer.
+const CREDIT: u16 = 64;
+/// How often a router that is away is asked again, and after how long: it comes back in tens of milliseconds, and the
+/// turn outlives it.
+const TRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(500);
+/// Bytes of a client's key that are kept as they are: what router and this process put before them fits as well.
+const KEY: usize = 128;
+
+/// A turn that is followed.
+pub(crate) struct Turn {
+    desk: Arc<Desk>,
+    caller: Caller,
+    id: TurnId,
+    /// The event to go on with.
+    from: u64,
+    /// Events were lost, so what is said until the reply begins again is not the whole.
+    lost: bool,
+    _seat: Seat,
+}
+
+/// Gives the agent the client's last message.
+///
+/// # Errors
+/// There is no such agent for this key, nothing is said, or router takes nothing.
+pub(crate) async fn begin(
+    desk: &Arc<Desk>,
+    who: &Who,
+    headers: &HeaderMap,
+    agent: &str,
+    wish: &Wish,
+    key: Option<&str>,
+) -> Result<Turn, Fault> {
+    let holder = &who.holder;
+    let Some(name) = holder.agents.iter().find(|name| name.as_str() == agent) else {
+        let names: Vec<String> = holder.agents.iter().map(|name| format!("agent/{name}")).collect();
+        return Err(Fault::no_model(wish.request.model.as_str(), &names.join(", ")));
+    };
+    let conversation = conversation(headers, wish)?;
+    let submission = Submission {
+        // Router fills it in from what was presented.
+        user: UserId::from_bytes([0; 16]),
+        session: scope::session(holder, agent, conversation.as_deref()),
+        agent: Some(name.clone()),
+        channel: Name::clip(CHANNEL),
+        key: message_key(who.caller, key),
+        content: last_said(&wish.request)?,
+        task: Task::Chat,
+        workspace: None,
+        workspace_label: None,
+    };
+    let seat = desk.seats.turn()?;
+    let caller = who.caller;
+    let accepted = desk.router.call(&method::api_submit, |router, context| {
+        let submission = submission.clone();
+        async move { router.api_submit(context, caller, submission).await }
+    });
+    let accepted = accepted.await.map_err(|fault| Fault::down("router", fault))??;
+    Ok(Turn { desk: Arc::clone(desk), caller, id: accepted.turn, from: 0, lost: false, _seat: seat })
+}
+
+/// The client's own name for its conversation.
+///
+/// # Errors
+/// It goes on from a response that is none.
+pub(crate) fn conversation(headers: &HeaderMap, wish: &Wish) -> Result<Option<String>, Fault> {
+    match &wish.previous {
+        Some(response) => scope::conversation_of(response),
+        None => Ok(scope::conversation(headers, wish.conversation.as_deref())),
+    }
+}
+
+/// The same key of one client is one message, however often it is sent. Router joins it with the id of who presents a key;
+/// users who present none are told apart here.
+fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
+    let own = match key {
+        None => ids::fresh(""),
+        Some(key) if key.len() <= KEY => key.to_owned(),
+        Some(key) => ids::hex(&ids::short_hash(key.as_bytes())),
+    };
+    match caller {
+        Caller::Key(_) => Text::clip(&own),
+        Caller::Peer(uid) => Text::clip(&format!("{uid}:{own}")),
+    }
+}
+
+/// What the client said last, images included.
+fn last_said(request: &Request) -> Result<Content, Fault> {
+    let last = request.messages.iter().enumerate().rev().find(|(_, message)| message.role == Role::User);
+    let Some((index, message)) = last else {
+        return Err(Fault::bad(
+            "messages",
+            "An agent is asked by a message of role `user`, and there is none.",
+        ));
+    };
+    let mut parts = Vec::new();
+    if !message.text.trim().is_empty() {
+        let text = Text::new(message.text.as_str()).map_err(|_| {
+            Fault::bad("messages", format!("A message to an agent is at most {TEXT_BOUND} bytes of text."))
+        })?;
+        parts.push(Part::Text(text));
+    }
+    let shown = request.images.iter().filter(|image| usize::from(image.message) == index);
+    parts.extend(shown.map(|image| {
+        let place = Place::Bytes(image.bytes.clone());
+        Part::Image(Media { place, media_type: image.media.clone(), name: None })
+    }));
+    if parts.is_empty() {
+        return Err(Fault::bad("messages", "The last message of role `user` is empty."));
+    }
+    let parts = List::new(parts)
+        .map_err(|_| Fault::bad("messages", format!("A message has at most {PARTS} parts.")))?;
+    Ok(Content { parts, ..Content::default() })
+}
+
+impl Turn {
+    pub(crate) const fn id(&self) -> TurnId {
+        self.id
+    }
+
+    /// What is said next.
+    pub(crate) async fn next(&mut self) -> Vec<Said> {
+        match self.follow().await {
+            Ok(followed) => self.take(followed),
+            Err(fault) => vec![Said::Failed(fault)],
+        }
+    }
+
+    async fn follow(&self) -> Result<Followed, Fault> {
+        let (caller, turn, from) = (self.caller, self.id, self.from);
+        let mut tries = 1;
+        loop {
+            let asked = self.desk.router.call(&method::api_follow, |router, context| async move {
+                router.api_follow(context, caller, turn, from, CREDIT).await
+            });
+            match asked.await {
+                Ok(followed) => return followed.map_err(Fault::from),
+                Err(_) if tries < TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(fault) => return Err(Fault::down("router", fault)),
+            }
+        }
+    }
+
+    fn take(&mut self, followed: Followed) -> Vec<Said> {
+        let mut said = Vec::new();
+        if followed.from > self.from {
+            self.lost = true;
+            said.push(Said::Void);
+        }
+        self.from = followed.next;
+        for event in followed.events {
+            self.hear(event, &mut said);
+        }
+        let ended = matches!(said.last(), Some(Said::Done(_) | Said::Failed(_)));
+        if followed.over && !ended {
+            // The end itself was missed, which only an ended host can come to.
+            said.push(Said::Failed(RouterError::NoTurn.into()));
+        }
+        said
+    }
+
+    fn hear(&mut self, event: TurnEvent, said: &mut Vec<Said>) {
+        match event {
+            TurnEvent::Text(text) if !self.lost => said.push(Said::Text(text.into_string())),
+            TurnEvent::Started { attempt } if attempt > 1 => self.again(said),
+            TurnEvent::Again => self.again(said),
+            TurnEvent::ToolStart { tool, refused, .. } => {
+                let word = if refused.is_some() { "was refused" } else { "runs" };
+                said.push(Said::Note(format!("tool {tool} {word}")));
+            }
+            TurnEvent::Approval { id, tool, .. } => {
+                said.push(Said::Note(format!(
+                    "tool {tool} waits for a person: agentctl approvals show {id}"
+                )));
+            }
+            TurnEvent::Notice(notice) => said.push(Said::Note(notice.into_string())),
+            TurnEvent::Done(finished) => ended(finished, said),
+            _ => {}
+        }
+    }
+
+    /// The reply begins again, and what comes now is whole.
+    fn again(&mut self, said: &mut Vec<Said>) {
+        self.lost = false;
+        said.push(Said::Void);
+    }
+}
+
+fn ended(finished: Finished, said: &mut Vec<Said>) {
+    let fault = match finished.end {
+        End::Answered => {
+            said.push(Said::Answer(finished.text.into_string()));
+            said.push(Said::Usage(finished.usage));
+            said.push(Said::Done(Finish::Stop));
+            return;
+        }
+        End::Blocked => {
+            Fault::new(Kind::Bad, "The scanner kept the message from being answered.").coded("content_filter")
+        }
+        End::TimedOut => Fault::new(Kind::Late, "The agent's turn ran out of time."),
+        End::Cancelled => Fault::new(Kind::Conflict, "The agent's turn was cancelled.").coded("cancelled"),
+        End::Recalled => Fault::new(Kind::Conflict, "The message was taken back.").coded("cancelled"),
+        End::Failed(reason) | End::Quarantined(reason) => Fault::new(Kind::Failed, reason.into_string()),
+        End::OverLimit(limit) => Fault::new(Kind::Failed, limit.sentence()),
+        End::Exited { status } => Fault::new(Kind::Failed, format!("It ended with status {status}.")),
+    };
+    said.push(Said::Failed(fault));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wish::{Draft, Options, picture_at};
+    use ipc_proto::model::Usage;
+
+    fn finished(end: End, text: &str) -> TurnEvent {
+        TurnEvent::Done(Finished {
+            end,
+            text: Text::clip(text),
+            label: ipc_proto::label::Label::default(),
+            usage: Usage::default(),
+            duration_ms: 1,
+            attempts: 1,
+        })
+    }
+
+    fn asked(build: impl FnOnce(&mut Draft)) -> Result<Content, Fault> {
+        let mut draft = Draft::default();
+        draft.say(Role::System, "be brief".into(), "x").unwrap();
+        build(&mut draft);
+        last_said(&draft.request(Options { model: "agent/a".into(), ..Options::default() }).unwrap())
+    }
+
+    #[test]
+    fn an_agent_is_given_what_was_said_last_with_its_images_and_nothing_that_went_before() {
+        let content = asked(|draft| {
+            draft.say(Role::User, "first".into(), "x").unwrap();
+            draft.show(picture_at("data:image/png;base64,AQID", "x").unwrap(), "x").unwrap();
+            draft.say(Role::Assistant, "answer".into(), "x").unwrap();
+            draft.say(Role::User, "second".into(), "x").unwrap();
+            draft.show(picture_at("data:image/png;base64,BAUG", "x").unwrap(), "x").unwrap();
+        });
+        let content = content.unwrap();
+        let [Part::Text(text), Part::Image(image)] = &content.parts[..] else { panic!("{content:?}") };
+        assert_eq!((text.as_str(), image.media_type.as_str()), ("second", "image/png"));
+        assert!(matches!(&image.place, Place::Bytes(bytes) if bytes[..] == [4, 5, 6]));
+    }
+
+    #[test]
+    fn an_agent_is_not_asked_by_nothing_nor_by_more_than_a_message_holds() {
+        assert!(asked(|_| ()).is_err());
+        assert!(asked(|draft| draft.say(Role::User, " \n".into(), "x").unwrap()).is_err());
+        assert!(asked(|draft| draft.say(Role::User, "a".repeat(TEXT_BOUND + 1), "x").unwrap()).is_err());
+    }
+
+    #[test]
+    fn an_idempotency_key_is_one_user_s_alone_and_without_one_each_message_is_another() {
+        let (one, other) = (Caller::Peer(1), Caller::Peer(11));
+        assert_eq!(message_key(one, Some("k")), message_key(one, Some("k")));
+        assert_ne!(message_key(one, Some("1:k")), message_key(other, Some("k")));
+        assert_ne!(message_key(one, None), message_key(one, None));
+        let long = "k".repeat(200);
+        assert_ne!(message_key(one, Some(&long)), message_key(one, Some(&format!("{long}k"))));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_is_an_answer_or_a_fault() {
+        let end = |end: End| {
+            let mut said = Vec::new();
+            let TurnEvent::Done(finished) = finished(end, "all") else { panic!() };
+            ended(finished, &mut said);
+            said
+        };
+        let answered = end(End::Answered);
+        assert_eq!(answered[0], Said::Answer("all".into()));
+        assert_eq!(answered[2], Said::Done(Finish::Stop));
+        for (how, kind) in [
+            (End::Blocked, Kind::Bad),
+            (End::TimedOut, Kind::Late),
+            (End::Cancelled, Kind::Conflict),
+            (End::Failed(Text::clip("why")), Kind::Failed),
+        ] {
+            let said = end(how);
+            let [Said::Failed(fault)] = &said[..] else { panic!("{said:?}") };
+            assert_eq!(fault.kind(), kind);
+        }
+    }
+}

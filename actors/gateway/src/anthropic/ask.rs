@@ -1,0 +1,243 @@
+//! What a client of the second vendor sends. Whatever else it says is passed over, what models think among it.
+
+use crate::body::Mixed;
+use crate::fault::Fault;
+use crate::wish::{self, Draft, Options, Picture, Wish};
+use ipc_proto::model::{Choice, Role};
+use ipc_proto::tool::ToolSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One request.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ask {
+    pub(super) model: String,
+    messages: Vec<Said>,
+    #[serde(default)]
+    system: Mixed<Block>,
+    /// Always there in a request for an answer, and never in one for a count.
+    pub(super) max_tokens: Option<u32>,
+    #[serde(default)]
+    pub(super) stream: Option<bool>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    stop_sequences: Option<Vec<String>>,
+    tools: Option<Vec<Tool>>,
+    tool_choice: Option<Chosen>,
+    metadata: Option<Metadata>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    user_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Said {
+    role: String,
+    content: Mixed<Block>,
+}
+
+/// One block of a content.
+#[derive(Debug, Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    source: Option<Source>,
+    id: Option<String>,
+    name: Option<String>,
+    input: Option<Value>,
+    tool_use_id: Option<String>,
+    content: Option<Mixed<Block>>,
+    #[serde(default)]
+    is_error: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Source {
+    #[serde(rename = "type")]
+    kind: String,
+    media_type: Option<String>,
+    data: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tool {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: String,
+    description: Option<String>,
+    input_schema: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Chosen {
+    #[serde(rename = "type")]
+    kind: String,
+    name: Option<String>,
+}
+
+impl Ask {
+    /// What it asks for.
+    pub(super) fn wish(self) -> Result<Wish, Fault> {
+        let mut draft = Draft::default();
+        let system = texts(self.system, "system")?;
+        if !system.is_empty() {
+            draft.say(Role::System, system, "system")?;
+        }
+        for (index, said) in self.messages.into_iter().enumerate() {
+            said.put(&mut draft, &format!("messages.{index}"))?;
+        }
+        let tools = self.tools.unwrap_or_default();
+        let tools = tools.iter().enumerate().filter_map(|(index, tool)| tool.spec(&format!("tools.{index}")));
+        let request = draft.request(Options {
+            model: self.model,
+            tools: tools.collect::<Result<_, _>>()?,
+            max_output: self.max_tokens,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            stop: self.stop_sequences.unwrap_or_default(),
+            choice: self.tool_choice.map_or(Ok(Choice::Auto), Chosen::choice)?,
+        })?;
+        Ok(Wish { request, conversation: self.metadata.and_then(|it| it.user_id), previous: None })
+    }
+}
+
+impl Said {
+    fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
+        let content = format!("{at}.content");
+        match (self.role.as_str(), self.content) {
+            ("user", Mixed::Text(text)) => draft.say(Role::User, text, &content),
+            ("user", Mixed::Parts(blocks)) => by_user(draft, blocks, &content),
+            ("assistant", Mixed::Text(text)) => draft.reply(text, Vec::new(), &content),
+            ("assistant", Mixed::Parts(blocks)) => by_assistant(draft, blocks, &content),
+            ("system", content_of) => {
+                let text = texts(content_of, &content)?;
+                draft.say(Role::System, text, &content)
+            }
+            _ => Err(Fault::bad(format!("{at}.role"), "role: it must be 'user' or 'assistant'")),
+        }
+    }
+}
+
+/// What tools answered comes first, as it must after the calls; then what the user says, with every image, since not
+/// every model takes one from a tool.
+fn by_user(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault> {
+    let (mut said, mut pictures) = (Vec::new(), Vec::new());
+    let mut answered = false;
+    for (index, block) in blocks.into_iter().enumerate() {
+        let at = format!("{at}.{index}");
+        match block.kind.as_str() {
+            "text" => said.push(block.text.unwrap_or_default()),
+            "image" => pictures.push(block.picture(&at)?),
+            "tool_result" => {
+                let id = block.tool_use_id.ok_or_else(|| required(&at, "tool_use_id"))?;
+                let (mut text, shown) = answer(block.content.unwrap_or_default(), &at)?;
+                if block.is_error == Some(true) {
+                    text.insert_str(0, "error: ");
+                }
+                pictures.extend(shown);
+                answered = true;
+                draft.answer(&id, text, &at)?;
+            }
+            kind => return Err(unknown(kind, &at)),
+        }
+    }
+    if said.is_empty() && pictures.is_empty() && answered {
+        return Ok(());
+    }
+    draft.say(Role::User, said.join("\n"), at)?;
+    pictures.into_iter().try_for_each(|picture| draft.show(picture, at))
+}
+
+fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault> {
+    let (mut said, mut calls) = (Vec::new(), Vec::new());
+    for (index, block) in blocks.into_iter().enumerate() {
+        let at = format!("{at}.{index}");
+        match block.kind.as_str() {
+            "text" => said.push(block.text.unwrap_or_default()),
+            "tool_use" => {
+                let id = block.id.ok_or_else(|| required(&at, "id"))?;
+                let name = block.name.ok_or_else(|| required(&at, "name"))?;
+                let input = block.input.map_or_else(String::new, |input| input.to_string());
+                calls.push(wish::asked(&id, &name, input, &at)?);
+            }
+            "thinking" | "redacted_thinking" => {}
+            kind => return Err(unknown(kind, &at)),
+        }
+    }
+    draft.reply(said.join("\n"), calls, at)
+}
+
+/// What a tool answered: its text, and its images.
+fn answer(content: Mixed<Block>, at: &str) -> Result<(String, Vec<Picture>), Fault> {
+    let blocks = match content {
+        Mixed::Text(text) => return Ok((text, Vec::new())),
+        Mixed::Parts(blocks) => blocks,
+    };
+    let (mut texts, mut pictures) = (Vec::new(), Vec::new());
+    for (index, block) in blocks.into_iter().enumerate() {
+        let at = format!("{at}.content.{index}");
+        match block.kind.as_str() {
+            "text" => texts.push(block.text.unwrap_or_default()),
+            "image" => pictures.push(block.picture(&at)?),
+            kind => return Err(unknown(kind, &at)),
+        }
+    }
+    Ok((texts.join("\n"), pictures))
+}
+
+/// A content that may hold text alone.
+fn texts(content: Mixed<Block>, at: &str) -> Result<String, Fault> {
+    match answer(content, at)? {
+        (text, pictures) if pictures.is_empty() => Ok(text),
+        _ => Err(Fault::bad(at, format!("{at}: only text can stand here"))),
+    }
+}
+
+impl Block {
+    fn picture(self, at: &str) -> Result<Picture, Fault> {
+        let source = self.source.ok_or_else(|| required(at, "source"))?;
+        match (source.kind.as_str(), source.media_type, source.data) {
+            ("base64", Some(media), Some(data)) => wish::picture(&media, &data, &format!("{at}.source")),
+            ("url" | "file", ..) => {
+                let message = "Images are not fetched from an address: send the image itself in base64.";
+                Err(Fault::bad(format!("{at}.source"), message))
+            }
+            _ => Err(required(at, "source.data")),
+        }
+    }
+}
+
+impl Tool {
+    /// A client's own tool; none for those that the vendor itself runs, without which a client goes on.
+    fn spec(&self, at: &str) -> Option<Result<ToolSpec, Fault>> {
+        let own = self.kind.as_deref().is_none_or(|kind| kind == "custom");
+        own.then(|| wish::tool(&self.name, self.description.as_deref(), self.input_schema.as_ref(), at))
+    }
+}
+
+impl Chosen {
+    fn choice(self) -> Result<Choice, Fault> {
+        match (self.kind.as_str(), self.name) {
+            ("auto", _) => Ok(Choice::Auto),
+            ("any", _) => Ok(Choice::Some),
+            ("none", _) => Ok(Choice::Never),
+            ("tool", Some(name)) => wish::tool_name(&name, "tool_choice.name").map(Choice::This),
+            _ => Err(Fault::bad(
+                "tool_choice",
+                "tool_choice: it must be 'auto', 'any', 'none' or 'tool' with a name",
+            )),
+        }
+    }
+}
+
+fn required(at: &str, field: &str) -> Fault {
+    Fault::bad(format!("{at}.{field}"), format!("{at}.{field}: Field required"))
+}
+
+fn unknown(kind: &str, at: &str) -> Fault {
+    let kind: String = kind.chars().take(40).collect();
+    Fault::bad(format!("{at}.type"), format!("{at}: content of type '{kind}' is not supported here"))
+}

@@ -1,0 +1,245 @@
+//! Who asks, and whether from where they do. On TCP a key must be presented, `Host` must be a name of this host's own, and
+//! a page's `Origin` must be allowed; on the Unix socket the kernel says who is there.
+//!
+//! What router said of a caller is remembered for a second. Router and gate look for themselves at whatever is done, so a
+//! key that was revoked does nothing in that second.
+
+use crate::desk::{Desk, lock};
+use crate::fault::{Fault, Kind};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use ipc_proto::api::{Caller, Holder, KEY_PREFIX, Presented};
+use ipc_proto::router::method;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long what router said of a caller holds.
+const FRESH: Duration = Duration::from_secs(1);
+/// Callers that are remembered.
+const CALLERS: usize = 512;
+/// Keys that were refused to one address within a minute before the rest are refused unasked.
+const FAILURES: u32 = 20;
+/// Addresses whose refusals are counted.
+const ADDRESSES: usize = 1024;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// By which way a request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// TCP, from this address.
+    Tcp(IpAddr),
+    /// The Unix socket, from a process of this uid.
+    Unix(u32),
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    /// As router and gate are told.
+    pub(crate) caller: Caller,
+    /// As router knows them.
+    pub(crate) holder: Arc<Holder>,
+}
+
+/// What router said a moment ago.
+#[derive(Default)]
+pub(crate) struct Known {
+    holders: Mutex<HashMap<Caller, (Instant, Arc<Holder>)>>,
+    failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
+}
+
+/// Whether the request may be looked at, and who sent it.
+///
+/// # Errors
+/// It may not, or nobody knows who it is.
+pub(crate) async fn admit(desk: &Desk, via: Via, parts: &Parts) -> Result<Who, Fault> {
+    host(desk, via, parts)?;
+    let caller = caller(via, &parts.headers)?;
+    let holder = desk.known.holder(desk, via, caller).await?;
+    let origin = parts.headers.get(header::ORIGIN);
+    let allowed = |origin: &[u8]| {
+        let own = holder.scope.origins.iter().any(|own| own.as_bytes() == origin);
+        own || desk.config.origins.iter().any(|all| all.as_bytes() == origin)
+    };
+    if origin.is_some_and(|origin| !allowed(origin.as_bytes())) {
+        return Err(
+            Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
+        );
+    }
+    Ok(Who { caller, holder })
+}
+
+/// Whether the request names this host: a page that has its own name lead here is told apart by that.
+///
+/// # Errors
+/// It names another.
+pub(crate) fn host(desk: &Desk, via: Via, parts: &Parts) -> Result<(), Fault> {
+    if matches!(via, Via::Unix(_)) {
+        return Ok(());
+    }
+    let named = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    // A request line may name the host too, and then it counts.
+    let named = parts.uri.authority().map(axum::http::uri::Authority::as_str).or(named);
+    let several = parts.headers.get_all(header::HOST).iter().count() > 1;
+    let named = named.filter(|_| !several).map(str::to_ascii_lowercase);
+    if named.is_some_and(|named| desk.config.hosts.contains(&named)) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        Kind::Misdirected,
+        "The request names another host; `[gateway] hosts` says which are this one.",
+    ))
+}
+
+/// Who presents what.
+///
+/// # Errors
+/// Nobody, on TCP.
+fn caller(via: Via, headers: &HeaderMap) -> Result<Caller, Fault> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let key =
+        bearer.or_else(|| headers.get("x-api-key").and_then(|value| value.to_str().ok()).map(str::trim));
+    match (via, key.filter(|key| !key.is_empty())) {
+        // Clients that cannot do without a key send any, and the kernel's word is the better one.
+        (Via::Unix(uid), key) if key.is_none_or(|key| !key.starts_with(KEY_PREFIX)) => Ok(Caller::Peer(uid)),
+        (_, Some(key)) => Ok(Caller::Key(Presented(Sha256::digest(key.as_bytes()).into()))),
+        (_, None) => {
+            let message = "You didn't provide an API key. Send one of `agentctl key create NAME` in an Authorization \
+                           header (Authorization: Bearer KEY) or as x-api-key.";
+            Err(Fault::new(Kind::NoKey, message))
+        }
+    }
+}
+
+impl Known {
+    /// Who this caller is.
+    async fn holder(&self, desk: &Desk, via: Via, caller: Caller) -> Result<Arc<Holder>, Fault> {
+        let fresh = lock(&self.holders).get(&caller).filter(|(when, _)| when.elapsed() < FRESH).cloned();
+        if let Some((_, holder)) = fresh {
+            return Ok(holder);
+        }
+        if let Via::Tcp(address) = via
+            && self.fails_too_often(address, Instant::now())
+        {
+            return Err(Fault::new(Kind::Often, "Too many wrong keys from this address.").after(60));
+        }
+        let asked = desk
+            .router
+            .call(&method::holder, |router, context| async move { router.holder(context, caller).await });
+        match asked.await.map_err(|fault| Fault::down("router", fault))? {
+            Ok(holder) => {
+                let holder = Arc::new(holder);
+                self.remember(caller, &holder);
+                Ok(holder)
+            }
+            Err(error) => {
+                lock(&self.holders).remove(&caller);
+                let fault = Fault::from(error);
+                if let (Via::Tcp(address), Kind::NoKey) = (via, fault.kind()) {
+                    self.failed(address, Instant::now());
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    fn remember(&self, caller: Caller, holder: &Arc<Holder>) {
+        let mut holders = lock(&self.holders);
+        if holders.len() >= CALLERS {
+            holders.retain(|_, (when, _)| when.elapsed() < FRESH);
+        }
+        if holders.len() < CALLERS {
+            holders.insert(caller, (Instant::now(), Arc::clone(holder)));
+        }
+    }
+
+    /// Whether an address has presented so many wrong keys that router is not asked about more of them.
+    fn fails_too_often(&self, address: IpAddr, now: Instant) -> bool {
+        let failures = lock(&self.failures);
+        failures.get(&address).is_some_and(|(since, count)| {
+            now.saturating_duration_since(*since) < MINUTE && *count >= FAILURES
+        })
+    }
+
+    fn failed(&self, address: IpAddr, now: Instant) {
+        let mut failures = lock(&self.failures);
+        let over = |since: Instant| now.saturating_duration_since(since) >= MINUTE;
+        if failures.len() >= ADDRESSES {
+            failures.retain(|_, (since, _)| !over(*since));
+        }
+        if failures.len() >= ADDRESSES && !failures.contains_key(&address) {
+            return;
+        }
+        let (since, count) = failures.entry(address).or_insert((now, 0));
+        if over(*since) {
+            (*since, *count) = (now, 0);
+        }
+        *count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+    use std::net::Ipv4Addr;
+
+    const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn of(via: Via, headers: &[(&'static str, &'static str)]) -> Option<Caller> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, HeaderValue::from_static(value));
+        }
+        caller(via, &map).ok()
+    }
+
+    fn key(text: &str) -> Option<Caller> {
+        Some(Caller::Key(Presented(Sha256::digest(text.as_bytes()).into())))
+    }
+
+    #[test]
+    fn a_key_is_presented_by_either_header_and_on_tcp_always() {
+        let tcp = Via::Tcp(LOCAL);
+        assert_eq!(of(tcp, &[]), None);
+        assert_eq!(of(tcp, &[("authorization", "Basic abc")]), None);
+        assert_eq!(of(tcp, &[("authorization", "Bearer ")]), None);
+        for headers in [
+            [("authorization", "Bearer cdn_k")],
+            [("authorization", "bearer  cdn_k ")],
+            [("x-api-key", "cdn_k")],
+        ] {
+            assert_eq!(of(tcp, &headers), key("cdn_k"), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn on_the_unix_socket_the_kernel_s_word_counts_unless_a_key_of_this_host_is_sent() {
+        let unix = Via::Unix(1000);
+        for headers in [&[][..], &[("x-api-key", "unused")], &[("authorization", "Bearer sk-x")]] {
+            assert_eq!(of(unix, headers), Some(Caller::Peer(1000)), "{headers:?}");
+        }
+        assert_eq!(of(unix, &[("x-api-key", "cdn_k")]), key("cdn_k"));
+    }
+
+    #[test]
+    fn an_address_that_presents_wrong_keys_is_refused_for_a_minute_and_no_other_is() {
+        let (known, now) = (Known::default(), Instant::now());
+        for _ in 0..FAILURES {
+            assert!(!known.fails_too_often(LOCAL, now));
+            known.failed(LOCAL, now);
+        }
+        assert!(known.fails_too_often(LOCAL, now));
+        assert!(!known.fails_too_often(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), now));
+        assert!(!known.fails_too_often(LOCAL, now + MINUTE));
+        known.failed(LOCAL, now + MINUTE);
+        assert!(!known.fails_too_often(LOCAL, now + MINUTE), "the count begins again");
+    }
+}

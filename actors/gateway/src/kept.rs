@@ -1,0 +1,192 @@
+//! Answers of models that an `Idempotency-Key` stands for: the same key with the same body is the same answer for ten
+//! minutes, and is not asked twice at once. Only whole answers are kept, in memory, and so many bytes of them.
+
+use crate::desk::lock;
+use crate::fault::{Fault, Kind};
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use ipc_proto::api::Caller;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long an answer is kept.
+const LIFE: Duration = Duration::from_secs(600);
+/// Answers that are kept or on their way.
+const ANSWERS: usize = 256;
+/// Bytes of all that are kept.
+const BYTES: usize = 16 << 20;
+/// Bytes of a key.
+const KEY: usize = 255;
+
+type Place = (Caller, String);
+
+/// Answers that are kept.
+#[derive(Clone, Default)]
+pub(crate) struct Kept(Arc<Mutex<HashMap<Place, Entry>>>);
+
+struct Entry {
+    body: [u8; 32],
+    since: Instant,
+    /// `None` while it is on its way.
+    answer: Option<Bytes>,
+}
+
+/// What a key comes to.
+pub(crate) enum Claim {
+    /// It was answered before.
+    Answered(Bytes),
+    /// It is to be answered now.
+    Ours(Ours),
+}
+
+/// The right to answer; given back when dropped.
+pub(crate) struct Ours {
+    kept: Kept,
+    place: Option<Place>,
+}
+
+/// The client's key, if it sent one.
+///
+/// # Errors
+/// It is no key.
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.len() <= KEY);
+    let message = format!("An Idempotency-Key is from 1 to {KEY} printable characters.");
+    key.map(|key| Some(key.to_owned())).ok_or_else(|| Fault::bad("Idempotency-Key", message))
+}
+
+impl Kept {
+    /// Claims a key for a request with this body.
+    ///
+    /// # Errors
+    /// It stands for another request, or for one that is on its way.
+    pub(crate) fn claim(&self, caller: Caller, key: &str, body: &[u8]) -> Result<Claim, Fault> {
+        let place = (caller, key.to_owned());
+        let body: [u8; 32] = Sha256::digest(body).into();
+        let mut entries = lock(&self.0);
+        entries.retain(|_, entry| entry.answer.is_none() || entry.since.elapsed() < LIFE);
+        match entries.get(&place) {
+            Some(entry) if entry.body != body => {
+                let message = "This Idempotency-Key was used with another request.";
+                Err(Fault::bad("Idempotency-Key", message).coded("idempotency_key_reused"))
+            }
+            Some(Entry { answer: None, .. }) => {
+                let message = "A request with this Idempotency-Key is under way.";
+                Err(Fault::new(Kind::Conflict, message).coded("idempotency_key_in_use").after(1))
+            }
+            Some(Entry { answer: Some(answer), .. }) => Ok(Claim::Answered(answer.clone())),
+            None => {
+                make_room(&mut entries);
+                entries.insert(place.clone(), Entry { body, since: Instant::now(), answer: None });
+                Ok(Claim::Ours(Ours { kept: self.clone(), place: Some(place) }))
+            }
+        }
+    }
+}
+
+/// Forgets the oldest answers while there are too many.
+fn make_room(entries: &mut HashMap<Place, Entry>) {
+    let size = |entry: &Entry| entry.answer.as_ref().map_or(0, Bytes::len);
+    while entries.len() >= ANSWERS || entries.values().map(size).sum::<usize>() > BYTES {
+        let answered = entries.iter().filter(|(_, entry)| entry.answer.is_some());
+        let oldest = answered.min_by_key(|(_, entry)| entry.since).map(|(place, _)| place.clone());
+        match oldest {
+            Some(oldest) => drop(entries.remove(&oldest)),
+            // Those on their way are bounded by the connections there may be.
+            None => return,
+        }
+    }
+}
+
+impl Ours {
+    /// Keeps the answer.
+    pub(crate) fn keep(mut self, answer: &Bytes) {
+        let Some(place) = self.place.take() else { return };
+        let mut entries = lock(&self.kept.0);
+        if let Some(entry) = entries.get_mut(&place) {
+            entry.answer = Some(answer.clone());
+            entry.since = Instant::now();
+        }
+        make_room(&mut entries);
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            lock(&self.kept.0).remove(&place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    const ME: Caller = Caller::Peer(1);
+
+    fn ours(claim: Result<Claim, Fault>) -> Ours {
+        match claim {
+            Ok(Claim::Ours(ours)) => ours,
+            Ok(Claim::Answered(_)) => panic!("it was answered"),
+            Err(fault) => panic!("{fault:?}"),
+        }
+    }
+
+    fn refused(claim: Result<Claim, Fault>) -> &'static str {
+        claim.err().map_or("", |fault| fault.code())
+    }
+
+    #[test]
+    fn the_same_key_and_body_is_the_same_answer_and_one_at_a_time() {
+        let kept = Kept::default();
+        let claim = ours(kept.claim(ME, "k", b"body"));
+        assert_eq!(refused(kept.claim(ME, "k", b"body")), "idempotency_key_in_use");
+        assert_eq!(refused(kept.claim(ME, "k", b"other")), "idempotency_key_reused");
+        claim.keep(&Bytes::from_static(b"answer"));
+        let again = kept.claim(ME, "k", b"body");
+        assert!(matches!(again, Ok(Claim::Answered(answer)) if answer == "answer"));
+        // Nobody else's key is the same one.
+        drop(ours(kept.claim(Caller::Peer(2), "k", b"other")));
+    }
+
+    #[test]
+    fn a_request_that_came_to_nothing_can_be_made_again() {
+        let kept = Kept::default();
+        drop(ours(kept.claim(ME, "k", b"body")));
+        ours(kept.claim(ME, "k", b"another")).keep(&Bytes::new());
+    }
+
+    #[test]
+    fn the_oldest_answers_are_forgotten_when_there_are_too_many() {
+        let kept = Kept::default();
+        for number in 0..ANSWERS + 10 {
+            ours(kept.claim(ME, &number.to_string(), b"")).keep(&Bytes::from_static(b"a"));
+        }
+        assert!(lock(&kept.0).len() <= ANSWERS);
+        assert!(matches!(kept.claim(ME, &(ANSWERS + 9).to_string(), b""), Ok(Claim::Answered(_))));
+        assert!(matches!(kept.claim(ME, "0", b""), Ok(Claim::Ours(_))));
+        let large = Bytes::from(vec![b'a'; BYTES]);
+        ours(kept.claim(ME, "x", b"")).keep(&large);
+        ours(kept.claim(ME, "y", b"")).keep(&large);
+        let bytes: usize =
+            lock(&kept.0).values().filter_map(|entry| entry.answer.as_ref()).map(Bytes::len).sum();
+        assert!(bytes <= BYTES, "{bytes}");
+    }
+
+    #[test]
+    fn a_key_is_printable_and_bounded() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("idempotency-key", HeaderValue::from_str(value).unwrap());
+            key(&headers)
+        };
+        assert_eq!(key(&HeaderMap::new()).unwrap(), None);
+        assert_eq!(of("k-1").unwrap().as_deref(), Some("k-1"));
+        assert!(of("").is_err() && of(&"k".repeat(256)).is_err() && of("\u{e9}").is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! `/v1/models`: the agents and models that a key may name, in the form of whichever vendor's client asks.
+
+use crate::desk::Desk;
+use crate::fault::Fault;
+use crate::guard::Who;
+use crate::pace::utc;
+use crate::{answer, answer::document};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Nobody knows when a model was made; clients want a time, and this is always the same one: the first of January 2025.
+const MADE: u64 = 1_735_689_600;
+
+/// Lists them.
+pub(crate) async fn models(
+    State(desk): State<Arc<Desk>>,
+    Extension(who): Extension<Who>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let names = names(&desk, &who).await?;
+    let of = |name: &String| one(&headers, name);
+    let data: Vec<Value> = names.iter().map(of).collect();
+    let list = match is_second(&headers) {
+        true => json!({
+            "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last(),
+        }),
+        false => json!({"object": "list", "data": data}),
+    };
+    Ok(document(Body::from(list.to_string())))
+}
+
+/// Shows one.
+pub(crate) async fn model(
+    State(desk): State<Arc<Desk>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let names = names(&desk, &who).await?;
+    if !names.contains(&id) {
+        let shown: String = id.chars().take(128).collect();
+        return Err(Fault::no_model(&shown, &names.join(", ")));
+    }
+    Ok(document(Body::from(one(&headers, &id).to_string())))
+}
+
+/// Every name: agents first, since they are what most clients are set up for.
+async fn names(desk: &Desk, who: &Who) -> Result<Vec<String>, Fault> {
+    let agents = who.holder.agents.iter().map(|name| format!("{}{name}", answer::AGENT));
+    let models = desk.models().await?;
+    let models = models.iter().filter(|model| who.holder.may_use(&model.name));
+    Ok(agents.chain(models.map(|model| model.name.to_string())).collect())
+}
+
+/// Clients of the second vendor say which version of its API they speak.
+fn is_second(headers: &HeaderMap) -> bool {
+    headers.contains_key("anthropic-version")
+}
+
+fn one(headers: &HeaderMap, name: &str) -> Value {
+    if is_second(headers) {
+        return json!({"type": "model", "id": name, "display_name": name, "created_at": utc(MADE)});
+    }
+    let owner = name.split_once('/').map_or("cordon", |(owner, _)| owner);
+    let owner = if owner == "agent" { "cordon" } else { owner };
+    json!({"id": name, "object": "model", "created": MADE, "owned_by": owner})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_model_is_shown_in_the_form_of_the_client_that_asks() {
+        let mut headers = HeaderMap::new();
+        let expected = json!({"id": "agent/a", "object": "model", "created": MADE, "owned_by": "cordon"});
+        assert_eq!(one(&headers, "agent/a"), expected);
+        assert_eq!(one(&headers, "acme/m")["owned_by"], "acme");
+        assert_eq!(one(&headers, "fast")["owned_by"], "cordon");
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        let expected = json!({"type": "model", "id": "agent/a", "display_name": "agent/a",
+            "created_at": "2025-01-01T00:00:00Z"});
+        assert_eq!(one(&headers, "agent/a"), expected);
+    }
+}

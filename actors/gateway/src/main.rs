@@ -1,0 +1,31 @@
+//! gateway serves the API that official clients of two vendors speak, on the listeners that agentd hands it. It opens no
+//! file, has no network and holds no key: what a client may do is router's and the gate's to say, from what the client
+//! presented. It must never log what is said, nor a key, nor say of a client more than the client has proved.
+
+mod agents;
+mod answer;
+mod anthropic;
+mod body;
+mod desk;
+mod door;
+mod events;
+mod fault;
+mod guard;
+mod ids;
+mod kept;
+mod listing;
+mod metrics;
+mod openai;
+mod pace;
+mod process;
+mod relay;
+mod routes;
+mod scope;
+mod seats;
+mod wish;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kit::run::<process::Gateway>()
+}

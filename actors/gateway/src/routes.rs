@@ -1,0 +1,239 @@
+//! Every route, and what stands before all of them: where a request comes from, who asks, and by which API. A fault is
+//! put into the words of that API here, once.
+
+use crate::answer::document;
+use crate::anthropic;
+use crate::desk::Desk;
+use crate::fault::{Dialect, Fault, Kind};
+use crate::guard::{self, Via, Who};
+use crate::{events, ids, listing, openai};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use ipc_proto::router::{QueueInfo, method};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Those that answer anybody: they say nothing of the host but whether it serves.
+const OPEN: [&str; 2] = ["/healthz", "/readyz"];
+/// Headers that a page may send, and those that it may read.
+const SENT: &str = "authorization, x-api-key, content-type, idempotency-key, x-session-id, anthropic-version, \
+                    anthropic-beta, last-event-id, openai-organization, openai-project";
+const READ: &str = "x-request-id, request-id, retry-after, x-should-retry";
+/// Seconds for which a browser need not ask again.
+const AGE: &str = "600";
+
+/// Every route.
+pub(crate) fn all(desk: &Arc<Desk>) -> Router {
+    Router::new()
+        .route("/v1/chat/completions", post(openai::chat::complete).fallback(other_method))
+        .route("/v1/responses", post(openai::responses::respond).fallback(other_method))
+        .route("/v1/embeddings", post(openai::embeddings::embed).fallback(other_method))
+        .route("/v1/messages", post(anthropic::messages).fallback(other_method))
+        .route("/v1/messages/count_tokens", post(anthropic::count).fallback(other_method))
+        .route("/v1/models", get(listing::models).fallback(other_method))
+        .route("/v1/models/{*id}", get(listing::model).fallback(other_method))
+        .route("/v1/events", get(events::stream).fallback(other_method))
+        .route("/metrics", get(metrics).fallback(other_method))
+        .route("/healthz", get(healthy).fallback(other_method))
+        .route("/readyz", get(ready).fallback(other_method))
+        .fallback(nowhere)
+        .layer(middleware::from_fn_with_state(Arc::clone(desk), watch))
+        .with_state(Arc::clone(desk))
+}
+
+/// What stands before every route and after it.
+async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let (mut parts, body) = request.into_parts();
+    let route = route(parts.uri.path());
+    let dialect = dialect(&parts);
+    let origin = parts.headers.get(header::ORIGIN).cloned();
+    let id = ids::fresh("req_");
+    let admitted = admitted(&desk, &mut parts).await;
+    // Who was admitted was so from there; anybody else's page reads only what is configured.
+    let may_read = parts.extensions.get::<Who>().is_some()
+        || origin.as_ref().is_some_and(|origin| is_configured(&desk, origin));
+    let mut response = match admitted {
+        Ok(Some(answer)) => answer,
+        Ok(None) => next.run(Request::from_parts(parts, body)).await,
+        Err(fault) => fault.into_response(),
+    };
+    if let Some(fault) = response.extensions_mut().remove::<Fault>() {
+        let standing = response.extensions_mut().remove::<Standing>();
+        response = fault.render(dialect, &id);
+        if let Some(Standing(standing)) = standing {
+            standing.say(dialect, response.headers_mut());
+        }
+    }
+    sign(response.headers_mut(), dialect, &id, began);
+    if let Some(origin) = origin.filter(|_| may_read) {
+        share(response.headers_mut(), origin);
+    }
+    desk.metrics.answered(route, response.status().as_u16(), began.elapsed());
+    response
+}
+
+/// How the client stands, beside a fault.
+#[derive(Clone, Copy)]
+struct Standing(crate::pace::Standing);
+
+/// Looks at where the request comes from and who asks, which the route is told. A browser that asks whether a page may
+/// ask is answered at once.
+async fn admitted(desk: &Desk, parts: &mut Parts) -> Result<Option<Response>, Fault> {
+    let via = *parts.extensions.get::<Via>().ok_or_else(|| Fault::new(Kind::Failed, "No connection."))?;
+    guard::host(desk, via, parts)?;
+    if OPEN.contains(&parts.uri.path()) {
+        return Ok(None);
+    }
+    if parts.method == Method::OPTIONS && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
+        return preflight(desk, &parts.headers).map(Some);
+    }
+    let who = guard::admit(desk, via, parts).await?;
+    parts.extensions.insert(who);
+    Ok(None)
+}
+
+/// A browser asks before a page may: it sends no key then, so only what is configured for all keys can be allowed.
+fn preflight(desk: &Desk, headers: &HeaderMap) -> Result<Response, Fault> {
+    if !headers.get(header::ORIGIN).is_some_and(|origin| is_configured(desk, origin)) {
+        return Err(
+            Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
+        );
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let said = response.headers_mut();
+    said.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
+    said.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(SENT));
+    said.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(AGE));
+    Ok(response)
+}
+
+/// Whether pages of this origin may ask with any key.
+fn is_configured(desk: &Desk, origin: &HeaderValue) -> bool {
+    desk.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
+}
+
+/// Lets the page read the response.
+fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READ));
+}
+
+/// The request's id, as the vendor's API says it, and what keeps a browser from taking data for a page.
+fn sign(headers: &mut HeaderMap, dialect: Dialect, id: &str, began: Instant) {
+    let name = match dialect {
+        Dialect::OpenAi => HeaderName::from_static("x-request-id"),
+        Dialect::Anthropic => HeaderName::from_static("request-id"),
+    };
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(name, id);
+    }
+    if dialect == Dialect::OpenAi {
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        headers.insert("openai-processing-ms", HeaderValue::from(took));
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// Whose client asks.
+fn dialect(parts: &Parts) -> Dialect {
+    let path = parts.uri.path();
+    let is_listing = path.starts_with("/v1/models") && parts.headers.contains_key("anthropic-version");
+    if path.starts_with("/v1/messages") || is_listing { Dialect::Anthropic } else { Dialect::OpenAi }
+}
+
+/// The route in the words of the counters, which a client cannot make more of.
+fn route(path: &str) -> &'static str {
+    const ROUTES: [&str; 10] = [
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/embeddings",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+        "/v1/models",
+        "/v1/events",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+    ];
+    let known = ROUTES.into_iter().find(|route| *route == path);
+    known.or_else(|| path.starts_with("/v1/models/").then_some("/v1/models")).unwrap_or("other")
+}
+
+async fn nowhere(request: Request) -> Fault {
+    let path: String = request.uri().path().chars().take(200).collect();
+    let message = format!("Unknown request URL: {} {path}.", request.method());
+    Fault::new(Kind::Missing, message).coded("unknown_url")
+}
+
+async fn other_method(request: Request) -> Fault {
+    Fault::new(Kind::Method, format!("Not allowed method {} for this URL.", request.method()))
+}
+
+/// This process serves.
+async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// Whether what every answer needs is there.
+async fn ready(State(desk): State<Arc<Desk>>) -> Response {
+    let peers = [("router", desk.router.is_up()), ("gate", desk.gate.is_up())];
+    let away: Vec<&str> = peers.iter().filter(|(_, is_up)| !is_up).map(|(name, _)| *name).collect();
+    if away.is_empty() {
+        return "ready\n".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {}\n", away.join(", "))).into_response()
+}
+
+async fn metrics(State(desk): State<Arc<Desk>>, Extension(who): Extension<Who>) -> Result<Response, Fault> {
+    let caller = who.caller;
+    let queue = desk
+        .router
+        .call(&method::api_queue, |router, context| async move { router.api_queue(context, caller).await })
+        .await;
+    let is_up = queue.is_ok();
+    // What is counted here is told even while the queue cannot be.
+    let nothing = QueueInfo {
+        paused: false,
+        paused_sessions: ipc_proto::List::default(),
+        waiting: 0,
+        running: 0,
+        dead: 0,
+    };
+    let queue = match queue {
+        Ok(queue) => queue?,
+        Err(_) => nothing,
+    };
+    let up = [("router", is_up), ("gate", desk.gate.is_up())];
+    let text = desk.metrics.text(&queue, &up).map_err(|error| Fault::new(Kind::Failed, error.to_string()))?;
+    let mut response = document(Body::from(text));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// Counts a request against its client's pace, and says on the response how it stands.
+pub(crate) fn paced(desk: &Desk, who: &Who, dialect: Dialect, answer: Result<Response, Fault>) -> Response {
+    let standing = desk.pace.count(who.caller, Instant::now());
+    match answer {
+        Ok(mut response) => {
+            standing.say(dialect, response.headers_mut());
+            response
+        }
+        Err(fault) => {
+            let mut response = fault.into_response();
+            response.extensions_mut().insert(Standing(standing));
+            response
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Listeners that agentd made and keeps: it hands them over after each start, so that who waits in one while its process
+//! is away is served by the next life. Nothing is made here, and nothing is bound.
+
+use manifest::command::{Door, Frame, Kind};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::OwnedFd;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Notify;
+
+/// What agentd handed over.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Who comes is known from the kernel: `peer_cred` of what it accepts.
+    pub unix: UnixListener,
+    /// TCP on loopback, where it is configured. `TCP_NODELAY` is the one option that its row may set on what it accepts.
+    pub tcp: Option<TcpListener>,
+}
+
+/// Why there is nothing to listen on.
+#[derive(Debug, thiserror::Error)]
+pub enum NoListener {
+    /// agentd handed over no Unix socket.
+    #[error("agentd handed over no listener")]
+    Missing,
+    /// The event loop does not take it.
+    #[error("the listener cannot be used: {0}")]
+    Unusable(#[from] io::Error),
+}
+
+/// What has been handed over so far, and whether that is all.
+#[derive(Default)]
+pub(crate) struct Handed {
+    unix: RefCell<Option<OwnedFd>>,
+    tcp: RefCell<Option<OwnedFd>>,
+    all: Notify,
+}
+
+impl Handed {
+    /// Takes a frame of agentd; `false` if it is no listener.
+    pub(crate) fn take(&self, frame: &Frame, descriptors: &mut Vec<OwnedFd>) -> bool {
+        match (frame.kind, frame.words) {
+            (Kind::Listener, [door, ..]) => {
+                let place = match Door::from_number(door) {
+                    Some(Door::Unix) => &self.unix,
+                    Some(Door::Tcp) => &self.tcp,
+                    None => return false,
+                };
+                drop(place.replace(descriptors.pop()));
+                true
+            }
+            (Kind::Plumbed, _) => {
+                // Kept for who asks later: it is said once in a life.
+                self.all.notify_one();
+                false
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) async fn all(&self) -> Result<Listeners, NoListener> {
+        self.all.notified().await;
+        let unix = self.unix.take().ok_or(NoListener::Missing)?;
+        let unix = std::os::unix::net::UnixListener::from(unix);
+        unix.set_nonblocking(true)?;
+        let tcp = self.tcp.take().map(std::net::TcpListener::from);
+        if let Some(tcp) = &tcp {
+            tcp.set_nonblocking(true)?;
+        }
+        Ok(Listeners {
+            unix: UnixListener::from_std(unix)?,
+            tcp: tcp.map(TcpListener::from_std).transpose()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manifest::Process;
+
+    fn waited(handed: &Handed) -> Result<Listeners, NoListener> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(handed.all())
+    }
+
+    fn hand(handed: &Handed, door: Door, end: impl Into<OwnedFd>) -> bool {
+        let frame = Frame::new(Kind::Listener, Process::Gateway).with(&[door as u64]);
+        handed.take(&frame, &mut vec![end.into()])
+    }
+
+    #[test]
+    fn what_was_handed_over_before_plumbing_was_over_is_there_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let unix = |name: &str| std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap();
+        let plumbed = Frame::new(Kind::Plumbed, Process::Gateway);
+        let handed = Handed::default();
+        assert!(!handed.take(&plumbed, &mut Vec::new()));
+        assert!(matches!(waited(&handed), Err(NoListener::Missing)));
+        for with_tcp in [false, true] {
+            let handed = Handed::default();
+            assert!(hand(&handed, Door::Unix, unix(&with_tcp.to_string())));
+            if with_tcp {
+                assert!(hand(&handed, Door::Tcp, std::net::TcpListener::bind("127.0.0.1:0").unwrap()));
+            }
+            assert!(!handed.take(&plumbed, &mut Vec::new()));
+            assert_eq!(waited(&handed).unwrap().tcp.is_some(), with_tcp);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Which rows of a memory answer a question, and why. Pure: it is given texts and gives back places. It opens nothing,
+//! asks nobody, and every step is linear in what it is given, so that no text and no question makes it slow.
+//!
+//! One [`Index`] holds one scope: word counts of one owner must not move the ranking of another.
+
+mod dates;
+mod forms;
+mod fuse;
+mod index;
+mod kin;
+mod postings;
+mod question;
+mod rank;
+mod snippet;
+#[cfg(test)]
+mod tests;
+mod vector;
+mod words;
+
+pub use dates::date_in;
+pub use fuse::{Ranked, fused, varied, weighted};
+pub use index::{Index, Turn};
+pub use question::Question;
+pub use rank::{Limits, Scored};
+pub use snippet::snippet;
+pub use vector::{Code, Vector};
+pub use words::{COMMON, Lexicon};

@@ -1,0 +1,113 @@
+//! What a question asks for: its terms, the times it names, and whether a time, a number or a name would answer it.
+
+use crate::dates::{self, Day, Span};
+use crate::words::{Lexicon, Word, words};
+
+/// Terms of one question that are looked for; further ones are left out.
+const MOST_TERMS: usize = 64;
+
+/// What would answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// A time.
+    Time,
+    /// A number.
+    Number,
+    /// Somebody or some place.
+    Name,
+    /// Nothing that shows.
+    Anything,
+}
+
+/// A question, taken apart.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub(crate) terms: Vec<String>,
+    pub(crate) times: Vec<Span>,
+    pub(crate) wants: Wants,
+}
+
+impl Question {
+    /// Any text at all, asked at `now_ms`, unix ms.
+    #[must_use]
+    pub fn of(text: &str, now_ms: u64, lexicon: &Lexicon) -> Self {
+        let words = words(text);
+        let mut terms = distinct(words.iter().filter(|word| !lexicon.is_common(&word.plain)), lexicon);
+        if terms.is_empty() {
+            terms = distinct(words.iter(), lexicon);
+        }
+        let now: Day = dates::day_of(now_ms);
+        Self { terms, times: dates::spans(&words, now), wants: wants(&words) }
+    }
+
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
+fn distinct<'a>(words: impl Iterator<Item = &'a Word>, lexicon: &Lexicon) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    for term in words.map(|word| lexicon.term(&word.plain)) {
+        if terms.len() == MOST_TERMS {
+            break;
+        }
+        if !terms.contains(&term) {
+            terms.push(term);
+        }
+    }
+    terms
+}
+
+/// What the first words ask for.
+fn wants(words: &[Word]) -> Wants {
+    let mut plain = words.iter().map(|word| word.plain.as_str());
+    let first = plain.next().unwrap_or_default();
+    let of_time = ["date", "day", "month", "year", "time", "season"];
+    let of_number = ["many", "much", "long", "old", "often", "tall", "far", "high", "big", "large"];
+    match first {
+        "when" => Wants::Time,
+        "what" | "which" if plain.clone().take(3).any(|word| of_time.contains(&word)) => Wants::Time,
+        "how" if plain.next().is_some_and(|word| of_number.contains(&word)) => Wants::Number,
+        "who" | "where" | "whose" | "whom" => Wants::Name,
+        _ => Wants::Anything,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(text: &str) -> Question {
+        Question::of(text, 0, &Lexicon::new())
+    }
+
+    #[test]
+    fn common_words_are_looked_for_only_if_there_are_no_others() {
+        assert_eq!(question("What did Anna's children buy?").terms, ["anna", "child", "buy"]);
+        assert_eq!(question("what is it").terms, ["what", "be", "it"]);
+        assert!(question(" \0 \"'-- ").is_empty());
+    }
+
+    #[test]
+    fn a_term_is_looked_for_once_and_there_are_at_most_so_many() {
+        assert_eq!(question("cat Cats CAT").terms, ["cat"]);
+        let many: Vec<String> = (0..1000).map(|n| format!("w{n}")).collect();
+        assert_eq!(question(&many.join(" ")).terms.len(), MOST_TERMS);
+    }
+
+    #[test]
+    fn the_first_words_say_what_would_answer() {
+        for (text, wanted) in [
+            ("When did she move?", Wants::Time),
+            ("What month was it?", Wants::Time),
+            ("How many cups did she sell?", Wants::Number),
+            ("How did she meet him?", Wants::Anything),
+            ("Who baked it?", Wants::Name),
+            ("blue mugs", Wants::Anything),
+        ] {
+            assert_eq!(question(text).wants, wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! From text to terms: folded to plain lower case, irregular forms and endings taken off, so that what was said and
+//! what is asked meet. It keeps nothing of a text.
+
+use crate::forms::FORMS;
+use crate::kin::Kin;
+use rust_stemmers::{Algorithm, Stemmer};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Words that say little about what is meant, in English and German. Looked for only if there are no others.
+pub const COMMON: &[&str] = &[
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
+    "d", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i",
+    "if", "in", "is", "it", "its", "ll", "m", "me", "my", "no", "not", "of", "on", "or", "our", "re", "s",
+    "she", "should", "so", "t", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "to", "us", "ve", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "why", "will",
+    "with", "would", "you", "your", "aber", "als", "auf", "aus", "bei", "das", "dem", "den", "der", "des",
+    "die", "ein", "eine", "einen", "einer", "er", "es", "für", "hat", "ich", "im", "ist", "mein", "meine",
+    "mit", "nicht", "oder", "sie", "sind", "und", "von", "war", "wer", "wie", "wir", "wo", "zu", "zum",
+    "zur",
+];
+
+/// Words of a question that are about the asking; a row has no need of them.
+const ASKING: &[&str] = &[
+    "into",
+    "out",
+    "up",
+    "down",
+    "over",
+    "under",
+    "more",
+    "most",
+    "some",
+    "such",
+    "than",
+    "too",
+    "very",
+    "just",
+    "also",
+    "only",
+    "own",
+    "same",
+    "during",
+    "after",
+    "before",
+    "while",
+    "because",
+    "until",
+    "again",
+    "further",
+    "once",
+    "both",
+    "each",
+    "few",
+    "other",
+    "having",
+    "doing",
+    "kind",
+    "type",
+    "sort",
+    "mention",
+    "mentioned",
+    "whose",
+];
+
+/// Characters of one term; what is longer is cut, since it is no word that anyone asks for.
+const LONGEST: usize = 40;
+
+/// What is known of words before any text is seen.
+pub struct Lexicon {
+    stemmer: Stemmer,
+    forms: HashMap<&'static str, &'static str>,
+    common: HashSet<String>,
+    kin: Kin,
+}
+
+/// A word of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// In lower case, without accents, possessive or contraction.
+    pub(crate) plain: String,
+    /// Whether it began with a capital in the middle of a sentence, as names do.
+    pub(crate) named: bool,
+}
+
+impl std::fmt::Debug for Lexicon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lexicon").field("forms", &self.forms.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Lexicon {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Lexicon {
+    /// Everything in it is part of the program.
+    #[must_use]
+    pub fn new() -> Self {
+        let lines = FORMS.iter().map(|line| line.split(' '));
+        let forms = lines.flat_map(|mut words| {
+            let first = words.next().unwrap_or_default();
+            words.map(move |word| (word, first))
+        });
+        let mut lexicon = Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            forms: forms.collect(),
+            common: COMMON.iter().chain(ASKING).map(|word| fold(word)).collect(),
+            kin: Kin::default(),
+        };
+        lexicon.kin = Kin::of(|word| lexicon.term(word));
+        lexicon
+    }
+
+    /// The term that a plain word stands for.
+    pub(crate) fn term(&self, plain: &str) -> String {
+        let base = self.forms.get(plain).copied().unwrap_or(plain);
+        if base.is_ascii() { self.stemmer.stem(base).into_owned() } else { base.to_owned() }
+    }
+
+    /// The term of each word.
+    pub(crate) fn terms(&self, words: &[Word]) -> Vec<String> {
+        words.iter().map(|word| self.term(&word.plain)).collect()
+    }
+
+    /// Whether a plain word is about the asking, or says little.
+    pub(crate) fn is_common(&self, plain: &str) -> bool {
+        self.common.contains(plain)
+    }
+
+    /// Terms that mean nearly what `term` does, and how nearly.
+    pub(crate) fn kin(&self, term: &str) -> &[(String, f32)] {
+        self.kin.of_term(term)
+    }
+}
+
+/// The words of a text, in order. Scripts that are written without blanks give pairs of characters.
+pub(crate) fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut told = 0;
+    for at in pieces(text) {
+        let between = text.get(told..at.start).unwrap_or_default();
+        let opens = told == 0 || between.contains(['.', '!', '?', '\n', ':']);
+        told = at.end;
+        let piece = text.get(at).unwrap_or_default();
+        let mut characters = piece.chars();
+        let capital = characters.next().is_some_and(char::is_uppercase) && characters.next().is_some();
+        push(&mut words, piece, capital && !opens);
+    }
+    words
+}
+
+/// Where each run of letters and figures is, with the apostrophes inside it.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = None;
+    let ends = text.char_indices().chain(std::iter::once((text.len(), ' ')));
+    ends.filter_map(move |(at, c)| {
+        if belongs(c) {
+            from.get_or_insert(at);
+            return None;
+        }
+        let (start, run) = from.take().and_then(|from| Some((from, text.get(from..at)?)))?;
+        let inner = run.trim_start_matches(is_apostrophe);
+        let start = start + run.len() - inner.len();
+        let length = inner.trim_end_matches(is_apostrophe).len();
+        (length > 0).then_some(start..start + length)
+    })
+}
+
+fn push(words: &mut Vec<Word>, piece: &str, named: bool) {
+    let (head, tail) = piece.split_once(is_apostrophe).unwrap_or((piece, ""));
+    // "won't" is no form of "win".
+    let plain = if matches!(tail, "t" | "T") { "not".to_owned() } else { fold(head) };
+    if plain.chars().any(unspaced) {
+        let characters: Vec<char> = plain.chars().collect();
+        let pairs = characters.windows(2).map(|pair| pair.iter().collect::<String>());
+        let single = (characters.len() == 1).then(|| plain.clone());
+        words.extend(pairs.chain(single).map(|plain| Word { plain, named: false }));
+    } else if !plain.is_empty() {
+        words.push(Word { plain, named });
+    }
+    // Of "c'est" both halves are words, of "Anna's" one.
+    if tail.chars().count() > 2 {
+        words.push(Word { plain: fold(&tail.replace(is_apostrophe, "")), named: false });
+    }
+}
+
+/// Lower case without marks, at most so long.
+pub(crate) fn fold(word: &str) -> String {
+    if word.is_ascii() {
+        return word.get(..LONGEST).unwrap_or(word).to_ascii_lowercase();
+    }
+    // The marks of kana make another letter of it, so they are put back.
+    let kept = |c: &char| !is_combining_mark(*c) || matches!(c, '\u{3099}' | '\u{309a}');
+    let folded = word.nfkd().filter(kept).nfc().flat_map(char::to_lowercase);
+    folded.filter(|c| c.is_alphanumeric()).take(LONGEST).collect()
+}
+
+fn belongs(c: char) -> bool {
+    c.is_alphanumeric() || is_apostrophe(c) || is_combining_mark(c)
+}
+
+const fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
+}
+
+/// Han, kana and Thai: a run of them is a sentence, not a word.
+const fn unspaced(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(text: &str) -> Vec<String> {
+        words(text).into_iter().map(|word| word.plain).collect()
+    }
+
+    #[test]
+    fn what_was_said_and_what_is_asked_meet_in_one_term() {
+        let lexicon = Lexicon::new();
+        let terms = |text| lexicon.terms(&words(text));
+        for (said, asked) in [
+            ("went", "go"),
+            ("bought", "buying"),
+            ("children", "kid"),
+            ("Mum's", "mother"),
+            ("CAFÉ", "cafes"),
+            ("remembering", "remember"),
+            ("gardens", "garden"),
+            ("pictures", "photograph"),
+        ] {
+            assert_eq!(terms(said), terms(asked), "{said} {asked}");
+        }
+        assert_ne!(terms("won't"), terms("win"));
+    }
+
+    #[test]
+    fn possessives_contractions_and_marks_are_taken_off() {
+        assert_eq!(plain("Anna’s dog doesn't e\u{301}at"), ["anna", "dog", "not", "eat"]);
+        assert_eq!(plain("it's 'quoted' c'est"), ["it", "quoted", "c", "est"]);
+        assert_eq!(plain("e-mail x_y 07:40"), ["e", "mail", "x", "y", "07", "40"]);
+    }
+
+    #[test]
+    fn a_script_without_blanks_gives_pairs() {
+        assert_eq!(plain("猫が好き x"), ["猫が", "が好", "好き", "x"]);
+        assert_eq!(plain("猫"), ["猫"]);
+    }
+
+    #[test]
+    fn a_capital_in_the_middle_of_a_sentence_is_a_name() {
+        let named: Vec<String> = words("Yesterday I met Anna. She lives in Rome, near Tom!")
+            .into_iter()
+            .filter(|word| word.named)
+            .map(|word| word.plain)
+            .collect();
+        assert_eq!(named, ["anna", "rome", "tom"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_terms_that_are_short_and_not_empty(text in any::<String>()) {
+            let lexicon = Lexicon::new();
+            for word in words(&text) {
+                prop_assert!(!word.plain.is_empty());
+                prop_assert!(lexicon.term(&word.plain).chars().count() <= LONGEST);
+            }
+        }
+    }
+}

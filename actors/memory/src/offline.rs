@@ -1,0 +1,209 @@
+//! `memory --offline eval`: how well rows are found, measured without a host. `agentctl memory eval` executes this. Turns
+//! and questions come as JSON lines on standard input; the turns go into a store of this process's own, through the same
+//! code that serves, and each question is answered by it at once. Nothing is written to any disk.
+//!
+//! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all.
+
+mod figures;
+mod lines;
+
+use crate::screen::Proposal;
+use crate::store::{Store, StoreError};
+use figures::Figures;
+use ipc_proto::ids::{MemoryId, SessionId, UserId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{Area, Entry, HITS, Manner, Question, Scope};
+use ipc_proto::scanner::{Conversation, Judgement, Verdict};
+use ipc_proto::{List, Text};
+use lines::{Add, Asked, Line, LineFault, Lines};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+const USAGE: u8 = 64;
+const MALFORMED: u8 = 2;
+const HELP: &str =
+    "usage: memory --offline eval [--limit 1..100] [--by words|meaning|fused|weighted|plain] [--json]";
+
+/// How to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Task {
+    limit: u16,
+    manner: Manner,
+    json: bool,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Line(#[from] LineFault),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the answers cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Runs offline.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
+    let words: Vec<String> = words.collect();
+    let Some(task) = task(&words) else {
+        drop(writeln!(io::stderr(), "{HELP}"));
+        return ExitCode::from(USAGE);
+    };
+    match evaluate(task, io::stdin().lock(), &mut io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            complain(task, &fault);
+            ExitCode::from(if matches!(fault, Fault::Line(LineFault::Malformed { .. })) {
+                MALFORMED
+            } else {
+                1
+            })
+        }
+    }
+}
+
+/// Says what is wrong; a line's number and the reason stand apart where JSON was asked for.
+fn complain(task: Task, fault: &Fault) {
+    let said = match (task.json, fault) {
+        (true, Fault::Line(LineFault::Malformed { line, why })) => {
+            json!({"line": line, "error": why}).to_string()
+        }
+        (true, _) => json!({"error": fault.to_string()}).to_string(),
+        (false, _) => format!("memory: {fault}"),
+    };
+    drop(writeln!(io::stderr(), "{said}"));
+}
+
+/// The words after `--offline`; none if they make no sense.
+fn task(words: &[String]) -> Option<Task> {
+    let (command, mut options) = words.split_first()?;
+    let mut task = Task { limit: 20, manner: Manner::Words, json: false };
+    while let [name, rest @ ..] = options {
+        options = match (name.as_str(), rest) {
+            ("--json", rest) => {
+                task.json = true;
+                rest
+            }
+            ("--limit", [value, rest @ ..]) => {
+                let fits = |limit: &u16| (1..=HITS).contains(&usize::from(*limit));
+                task.limit = value.parse().ok().filter(fits)?;
+                rest
+            }
+            ("--by", [value, rest @ ..]) => {
+                task.manner = serde_json::from_value(Value::from(value.as_str())).ok()?;
+                rest
+            }
+            _ => return None,
+        };
+    }
+    (command == "eval").then_some(task)
+}
+
+/// Answers every question, and says at the end how well.
+fn evaluate(task: Task, from: impl BufRead, to: &mut impl Write) -> Result<(), Fault> {
+    let mut trial = Trial::new(task)?;
+    let mut figures = Figures::default();
+    for line in Lines::of(from) {
+        match line? {
+            Line::Add(add) => trial.add(add)?,
+            Line::Ask(asked) => {
+                let results = trial.answer(&asked)?;
+                figures.count(&results, &asked.evidence);
+                writeln!(to, "{}", json!({"id": asked.id, "results": results}))?;
+                to.flush()?;
+            }
+        }
+    }
+    writeln!(to, "{}", json!({"figures": figures.shown(task.limit)}))?;
+    Ok(to.flush()?)
+}
+
+/// A store that is filled and asked.
+struct Trial {
+    task: Task,
+    store: Store,
+    scope: Scope,
+    /// The ids that the turns were given, in their order; a row's own id holds its place in this list.
+    ids: Vec<Value>,
+    sessions: HashMap<String, u64>,
+    /// The latest time so far: questions are asked then.
+    now_ms: u64,
+}
+
+impl Trial {
+    fn new(task: Task) -> Result<Self, Fault> {
+        let scope = Scope { owner: UserId::from_bytes([0; 16]), area: Area::User };
+        let store = Store::fleeting()?;
+        Ok(Self { task, store, scope, ids: Vec::new(), sessions: HashMap::new(), now_ms: 0 })
+    }
+
+    fn add(&mut self, add: Add) -> Result<(), Fault> {
+        let place = u64::try_from(self.ids.len()).unwrap_or(u64::MAX);
+        self.ids.push(add.id);
+        let next = u64::try_from(self.sessions.len()).unwrap_or(u64::MAX);
+        let session = add.session.map(|session| *self.sessions.entry(session).or_insert(next));
+        let time_ms = add.time_ms.unwrap_or(self.now_ms);
+        self.now_ms = self.now_ms.max(time_ms);
+        let entry = Entry {
+            id: MemoryId::from_bytes(numbered(place)),
+            content: add.text,
+            tags: List::clip(add.speaker.map(|speaker| Text::clip(&speaker))),
+            label: Label::of(Trust::User, Class::Internal, "evaluation"),
+            session: session.map(|session| SessionId::from_bytes(numbered(session))),
+        };
+        // A turn of which nothing is left to keep, such as an empty one, is not there to be found.
+        let kept = Proposal::of(entry).and_then(|proposal| proposal.judged(&passed(), Some(&passed())));
+        if let Ok(scanned) = kept {
+            self.store.insert(&self.scope, &scanned, u32::MAX, time_ms)?;
+        }
+        Ok(())
+    }
+
+    /// Ids of turns, best first.
+    fn answer(&self, asked: &Asked) -> Result<Vec<Value>, Fault> {
+        let question = Question {
+            words: Text::clip(&asked.question),
+            tags: List::default(),
+            since_ms: None,
+            until_ms: None,
+            manner: self.task.manner,
+            varied: false,
+            limit: self.task.limit,
+        };
+        let found = self.store.find(&self.scope, &question, self.now_ms)?;
+        let ids = found.iter().map(|found| self.ids.get(place(found.hit.row.entry.id)).cloned());
+        Ok(ids.flatten().collect())
+    }
+}
+
+/// An id that holds a number.
+fn numbered(number: u64) -> [u8; 16] {
+    u128::from(number).to_be_bytes()
+}
+
+/// The number that an id holds.
+fn place(id: MemoryId) -> usize {
+    usize::try_from(u128::from_be_bytes(id.bytes())).unwrap_or(usize::MAX)
+}
+
+/// No scanner is here. What is measured never leaves this process's memory, and no host ever reads it.
+pub(crate) fn passed() -> Verdict {
+    Verdict {
+        judgement: Judgement::Pass,
+        score: 0,
+        rules: List::default(),
+        canary_leaked: false,
+        class: Class::Public,
+        redacted: None,
+        threats: List::default(),
+        spans: List::default(),
+        held_secret: false,
+        conversation: Conversation::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Laws of the evaluation: what it answers, what it measures, and what it refuses.
+
+use super::*;
+use crate::offline::lines::LineFault;
+
+const TALK: &str = r#"{"op":"add","id":"a","session":"s","time":"2031-01-14T18:40:00Z","speaker":"Ida","text":"I moved to Bergen."}
+{"op":"add","id":2,"session":"s","time":"1:56 pm on 8 May, 2031","speaker":"Ruben","text":"How is the flat?"}
+{"op":"add","id":"c","session":"t","time":1936000000,"text":"The ferry leaves at noon."}
+
+{"op":"ask","id":"q1","question":"Where does Ida live?","evidence":["a"]}
+{"op":"ask","id":7,"question":"When does the ferry leave?","evidence":["c","missing"]}
+"#;
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
+fn told(task: Task, lines: &str) -> (Result<(), Fault>, Vec<Value>) {
+    let mut out = Vec::new();
+    let done = evaluate(task, lines.as_bytes(), &mut out);
+    let out = String::from_utf8(out).unwrap();
+    (done, out.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn by(manner: Manner) -> Task {
+    Task { limit: 20, manner, json: false }
+}
+
+#[test]
+fn options_come_in_any_order_and_nothing_else_is_taken() {
+    assert_eq!(task(&words("eval")), Some(by(Manner::Words)));
+    let all = Task { limit: 5, manner: Manner::Fused, json: true };
+    assert_eq!(task(&words("eval --json --by fused --limit 5")), Some(all));
+    for bad in ["", "look", "eval --limit", "eval --limit 0", "eval --limit 101", "eval --by luck", "eval x"]
+    {
+        assert_eq!(task(&words(bad)), None, "{bad}");
+    }
+}
+
+#[test]
+fn each_question_is_answered_with_ids_as_they_were_given_and_figures_come_last() {
+    for manner in [Manner::Words, Manner::Meaning, Manner::Fused, Manner::Weighted, Manner::Plain] {
+        let (done, out) = told(by(manner), TALK);
+        done.unwrap();
+        let ids: Vec<&Value> = out.iter().map(|line| &line["id"]).collect();
+        assert_eq!(ids, [&json!("q1"), &json!(7), &Value::Null], "{manner:?}");
+        assert_eq!(out[1]["results"][0], json!("c"), "{manner:?}");
+        let figures = &out[2]["figures"];
+        assert_eq!(figures["questions"], 2);
+        assert!(figures["recall@20"].as_f64().unwrap() >= 0.25 && figures["mrr"].is_number(), "{manner:?}");
+    }
+}
+
+#[test]
+fn a_turn_that_says_nothing_is_passed_over_and_its_place_stays() {
+    let lines = format!("{{\"op\":\"add\",\"id\":\"void\",\"text\":\" \"}}\n{TALK}");
+    let (done, out) = told(by(Manner::Words), &lines);
+    done.unwrap();
+    assert_eq!(out[0]["results"][0], json!("a"));
+}
+
+#[test]
+fn a_malformed_line_ends_it_with_its_number_and_nothing_of_it() {
+    for (bad, why) in [
+        ("{\"op\":\"add\"", "not JSON"),
+        ("[]", "not {"),
+        ("{\"op\":\"forget\",\"id\":\"hunter2\"}", "not {"),
+        ("{\"op\":\"add\",\"id\":\"x\"}", "not {"),
+        ("{\"op\":\"add\",\"id\":[\"hunter2\"],\"text\":\"x\"}", "id is no text"),
+        ("{\"op\":\"add\",\"id\":1,\"time\":{},\"text\":\"x\"}", "time is no text"),
+        ("{\"op\":\"ask\",\"id\":1,\"question\":\"x\",\"evidence\":[null]}", "evidence is no text"),
+        (&format!("{{\"op\":\"add\",\"id\":1,\"text\":\"{}\"}}", "x".repeat(100_001)), "text: "),
+        (&"x".repeat(800_000), "longer than"),
+    ] {
+        let (done, out) = told(by(Manner::Words), &format!("{TALK}\n{bad}\n{TALK}"));
+        let Err(Fault::Line(LineFault::Malformed { line, why: said })) = done else { panic!("{why}") };
+        assert_eq!(line, 8, "{why}");
+        assert!(said.contains(why) && !said.contains("hunter2"), "{said}");
+        assert_eq!(out.len(), 2, "no figures: {why}");
+    }
+}
+
+#[test]
+fn no_question_at_all_gives_figures_of_nothing() {
+    let (done, out) = told(by(Manner::Words), "");
+    done.unwrap();
+    assert_eq!(out, [json!({"figures": {"recall@20": 0.0, "hit@20": 0.0, "mrr": 0.0, "questions": 0}})]);
+}
+
+const CONVERSATIONS: &str = include_str!("../../evaluation/conversations.jsonl");
+
+fn figure(manner: Manner, name: &str) -> f64 {
+    let (done, out) = told(by(manner), CONVERSATIONS);
+    done.unwrap();
+    out.last().and_then(|line| line["figures"][name].as_f64()).unwrap()
+}
+
+#[test]
+fn of_long_conversations_finding_by_words_finds_far_more_than_the_full_text_index_alone() {
+    let (words, plain) = (figure(Manner::Words, "recall@20"), figure(Manner::Plain, "recall@20"));
+    assert!(words >= 0.84, "{words}");
+    assert!(words >= plain + 0.2, "{words} {plain}");
+    assert!(figure(Manner::Words, "mrr") >= 0.68);
+}

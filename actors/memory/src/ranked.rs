@@ -1,0 +1,150 @@
+//! In which order the rows of a scope answer a question: by its index in memory, by the full-text index where there is
+//! none, by meaning, or by both. It reads rows for their likeness alone and changes nothing.
+
+use crate::find::Placed;
+use crate::query::Query;
+use crate::scope::Number;
+use crate::store::{Store, StoreError};
+use finding::{Index, Limits, Ranked, Scored, Vector};
+use ipc_proto::memory::{HITS, Manner, Question, Why};
+use rusqlite::{OptionalExtension, params};
+use std::collections::{HashMap, HashSet};
+
+/// Rows whose vectors are compared after a first pass over all codes, for each row that is wanted, and at least.
+const COMPARED: usize = 3;
+const COMPARED_LEAST: usize = 128;
+/// Likeness that two texts with nothing in common come to by chance: 1 / √384, for as many numbers as a vector has. What is
+/// not above it says nothing.
+const CHANCE: f32 = 0.051;
+/// Rows that two rankings are fused of, for each row that is wanted, and at least.
+const FUSED: usize = 2;
+const FUSED_LEAST: usize = 40;
+
+impl Store {
+    /// The places of the rows that answer best, best first.
+    pub(crate) fn ranked(
+        &self,
+        number: Number,
+        question: &Question,
+        now_ms: u64,
+    ) -> Result<Vec<Placed>, StoreError> {
+        let mut library = self.library.borrow_mut();
+        let index = match question.manner {
+            Manner::Plain => None,
+            _ => library.of(&self.db, number)?,
+        };
+        let Some(index) = index else {
+            return self.by_index(number, &Query::of(&question.words).any(), question);
+        };
+        let only = match question.tags.is_empty() {
+            true => None,
+            false => Some(self.with_tags(number, &question.tags)?.into_iter().collect::<HashSet<i64>>()),
+        };
+        let search = Search { store: self, number, index, question, only, now_ms };
+        search.placed()
+    }
+}
+
+/// One question to one index.
+struct Search<'a> {
+    store: &'a Store,
+    number: Number,
+    index: &'a Index,
+    question: &'a Question,
+    only: Option<HashSet<i64>>,
+    now_ms: u64,
+}
+
+impl Search<'_> {
+    fn placed(&self) -> Result<Vec<Placed>, StoreError> {
+        let wanted = usize::from(self.question.limit).min(HITS);
+        let several = (wanted * FUSED).max(FUSED_LEAST);
+        let words = match self.question.manner {
+            Manner::Meaning => Vec::new(),
+            Manner::Words if !self.question.varied => self.by_words(wanted),
+            _ => self.by_words(several),
+        };
+        let meaning = match self.question.manner {
+            Manner::Words | Manner::Plain => Vec::new(),
+            _ => self.by_meaning(several)?,
+        };
+        let of_words: Vec<Ranked> = words.iter().map(|scored| (scored.n, scored.score)).collect();
+        let ranked = match self.question.manner {
+            Manner::Words | Manner::Plain => of_words,
+            Manner::Meaning => meaning.clone(),
+            Manner::Fused => finding::fused(&[&of_words, &meaning]),
+            Manner::Weighted => finding::weighted(&meaning, &of_words),
+        };
+        let ranked = match self.question.varied {
+            true => finding::varied(ranked, wanted, |one, other| self.index.alike(one, other)),
+            false => ranked,
+        };
+        let why = reasons(&words, &meaning);
+        let placed = ranked.into_iter().take(wanted);
+        Ok(placed
+            .map(|(n, score)| (n, thousandths(score), why.get(&n).cloned().unwrap_or_default()))
+            .collect())
+    }
+
+    fn limits(&self, most: usize) -> Limits<'_> {
+        Limits {
+            most,
+            only: self.only.as_ref(),
+            since_ms: self.question.since_ms,
+            until_ms: self.question.until_ms,
+        }
+    }
+
+    fn by_words(&self, most: usize) -> Vec<Scored> {
+        let question = finding::Question::of(&self.question.words, self.now_ms, self.index.lexicon());
+        self.index.by_words(&question, &self.limits(most))
+    }
+
+    /// The nearest by code are compared by their vectors, which are made of the rows' own texts.
+    fn by_meaning(&self, most: usize) -> Result<Vec<Ranked>, StoreError> {
+        let asked = self.index.vector(&self.question.words);
+        let near = self.index.by_code(&asked, &self.limits((most * COMPARED).max(COMPARED_LEAST)));
+        let content = "SELECT e.content FROM entry AS e WHERE e.scope = ?1 AND e.n = ?2";
+        let mut content = self.store.db.prepare(content)?;
+        let mut ranked = Vec::new();
+        for n in near {
+            let text = content.query_row(params![self.number.get(), n], |row| row.get::<_, String>(0));
+            let likeness =
+                text.optional()?.map(|text| Vector::of(&text, self.index.lexicon()).likeness(&asked));
+            ranked.extend(likeness.filter(|likeness| *likeness > CHANCE).map(|likeness| (n, likeness)));
+        }
+        ranked.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
+        ranked.truncate(most);
+        Ok(ranked)
+    }
+}
+
+/// Why each row is where it is, by its place in the store.
+fn reasons(words: &[Scored], meaning: &[Ranked]) -> HashMap<i64, Why> {
+    let mut reasons: HashMap<i64, Why> = HashMap::new();
+    for (rank, scored) in (1..).zip(words) {
+        let why = Why {
+            by_words: Some(rank),
+            own: thousandths(scored.own),
+            around: thousandths(scored.around),
+            named: scored.named,
+            dated: scored.dated,
+            answers: scored.answers,
+            ..Why::default()
+        };
+        reasons.insert(scored.n, why);
+    }
+    for (rank, (n, likeness)) in (1..).zip(meaning) {
+        let why = reasons.entry(*n).or_default();
+        why.by_meaning = Some(rank);
+        why.likeness = thousandths(*likeness);
+    }
+    reasons
+}
+
+/// A score as it is given. Scores are far below what this can hold; one that is not would be cut.
+fn thousandths(score: f32) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and NaN is 0")]
+    let whole = (score * 1000.0).round() as i32;
+    whole
+}

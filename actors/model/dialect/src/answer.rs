@@ -1,0 +1,249 @@
+//! One answer that is being read: what the events of any provider come to. A call's arguments are passed on as they
+//! come, and its end is told only when they are a whole JSON object: nothing may run on part of one.
+//!
+//! It never waits and never fails but by a `ModelError`; anything at all may come.
+
+use crate::count;
+use crate::stops::Stops;
+use crate::text::{PIECE, chunks};
+use ipc_proto::model::{Finish, ModelError, Piece, Usage};
+use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND};
+use ipc_proto::{Name, Text};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+
+/// Calls of one answer: the bound of a message.
+pub(crate) const CALLS: usize = 32;
+
+/// A call that is coming.
+#[derive(Default)]
+struct Call {
+    tool: Option<Name>,
+    args: String,
+}
+
+/// One answer that is being read.
+pub(crate) struct Answer {
+    /// Tokens that the model takes, for the error that says it was too much.
+    pub(crate) context: u32,
+    /// An estimate of the tokens that were asked, for providers that do not count.
+    asked: u32,
+    out: Vec<Piece>,
+    calls: Vec<Call>,
+    stops: Stops,
+    finish: Option<Finish>,
+    usage: Option<Usage>,
+    /// Bytes of text and of reasoning; the gate takes as much of text.
+    said: usize,
+    /// Tokens of everything that came, estimated.
+    came: u32,
+    begun: bool,
+    last: bool,
+}
+
+impl Answer {
+    /// An answer that is to end at these texts, to a question of about so many tokens.
+    pub(crate) fn new(asked: u32, context: u32, stops: Stops) -> Self {
+        Self {
+            context,
+            asked,
+            out: Vec::new(),
+            calls: Vec::new(),
+            stops,
+            finish: None,
+            usage: None,
+            said: 0,
+            came: 0,
+            begun: false,
+            last: false,
+        }
+    }
+
+    /// Some part of an answer has come, were it empty.
+    pub(crate) const fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Whether some part of an answer has come.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Text of the answer.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), ModelError> {
+        let passed = self.stops.feed(text);
+        self.words(&passed.text, Piece::Text)?;
+        if passed.ends {
+            self.finish(Finish::Stop);
+            self.last();
+        }
+        Ok(())
+    }
+
+    /// Text of its reasoning.
+    pub(crate) fn reasoning(&mut self, text: &str) -> Result<(), ModelError> {
+        self.words(text, Piece::Reasoning)
+    }
+
+    /// A call begins; gives the number that the rest of it goes by.
+    pub(crate) fn open(&mut self) -> Result<usize, ModelError> {
+        self.begin();
+        if self.calls.len() >= CALLS {
+            return Err(ModelError::InvalidJson);
+        }
+        self.calls.push(Call::default());
+        Ok(self.calls.len() - 1)
+    }
+
+    /// The tool of a call. Its first name counts; fragments of arguments that came before are given with it.
+    pub(crate) fn name(&mut self, call: usize, name: &str) -> Result<(), ModelError> {
+        let (index, at) = self.call(call)?;
+        if at.tool.is_some() || name.is_empty() {
+            return Ok(());
+        }
+        let tool = Name::new(name).map_err(|_| ModelError::InvalidJson)?;
+        at.tool = Some(tool.clone());
+        let waiting = at.args.clone();
+        self.count(name);
+        self.out.push(Piece::CallStart { index, tool });
+        self.give(index, &waiting);
+        Ok(())
+    }
+
+    /// A fragment of a call's arguments.
+    pub(crate) fn args(&mut self, call: usize, args: &str) -> Result<(), ModelError> {
+        let (index, at) = self.call(call)?;
+        at.args.push_str(args);
+        if at.args.len() > ARGS_BOUND {
+            return Err(ModelError::InvalidJson);
+        }
+        let named = at.tool.is_some();
+        self.count(args);
+        if named {
+            self.give(index, args);
+        }
+        Ok(())
+    }
+
+    /// Whether nothing of a call's arguments has come.
+    pub(crate) fn is_bare(&self, call: usize) -> bool {
+        self.calls.get(call).is_none_or(|call| call.args.is_empty())
+    }
+
+    /// Why the answer ended.
+    pub(crate) fn finish(&mut self, finish: Finish) {
+        self.begin();
+        // An answer that was ended here stays so, whatever the provider goes on to say.
+        if !self.last {
+            self.finish = Some(finish);
+        }
+    }
+
+    /// Tokens so far.
+    pub(crate) const fn usage(&mut self, usage: Usage) {
+        self.usage = Some(usage);
+    }
+
+    /// No more can follow.
+    pub(crate) const fn last(&mut self) {
+        self.last = true;
+    }
+
+    /// Whether no more can follow.
+    pub(crate) const fn is_last(&self) -> bool {
+        self.last
+    }
+
+    /// Whether the provider has said why the answer ended, so that what is lost after it does no harm.
+    pub(crate) const fn is_finished(&self) -> bool {
+        self.last || self.finish.is_some()
+    }
+
+    /// What is ready to be given.
+    pub(crate) fn ready(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Tokens of an answer that breaks off here, as far as they are known; none if nothing of it came.
+    pub(crate) fn spent(&self) -> Option<Usage> {
+        let counted = self.usage.unwrap_or(Usage { input: self.asked, ..Usage::default() });
+        self.begun.then_some(Usage { output: counted.output.max(self.came), ..counted })
+    }
+
+    /// Ends the answer: the ends of its calls, its tokens, and why.
+    pub(crate) fn end(mut self) -> Result<Vec<Piece>, ModelError> {
+        let finish = self.finish.or(self.last.then_some(Finish::Stop)).ok_or(ModelError::Truncated)?;
+        let held = self.stops.rest();
+        self.words(&held, Piece::Text)?;
+        let mut whole = 0;
+        for (index, call) in (0..).zip(&mut self.calls) {
+            if call.tool.is_none() {
+                return Err(ModelError::InvalidJson);
+            }
+            if call.args.trim().is_empty() && finish != Finish::MaxTokens {
+                call.args = "{}".to_owned();
+                self.out.push(Piece::CallDelta { index, args: Text::clip(&call.args) });
+            }
+            if serde_json::from_str::<BTreeMap<String, IgnoredAny>>(&call.args).is_ok() {
+                self.out.push(Piece::CallEnd { index });
+                whole += 1;
+            } else if finish != Finish::MaxTokens {
+                return Err(ModelError::InvalidJson);
+            }
+        }
+        let estimate = Usage { input: self.asked, output: self.came, ..Usage::default() };
+        self.out.push(Piece::Usage(self.usage.unwrap_or(estimate)));
+        // Some say `stop` of an answer with calls, or `tool_calls` of one without.
+        self.out.push(Piece::Done(match finish {
+            Finish::MaxTokens => Finish::MaxTokens,
+            Finish::Stop | Finish::ToolUse if whole > 0 => Finish::ToolUse,
+            Finish::Stop | Finish::ToolUse => Finish::Stop,
+        }));
+        Ok(self.out)
+    }
+
+    fn words(&mut self, text: &str, piece: fn(Text<16384>) -> Piece) -> Result<(), ModelError> {
+        self.begin();
+        self.said += text.len();
+        self.count(text);
+        if self.said > OUTPUT_BOUND {
+            return Err(ModelError::Truncated);
+        }
+        self.out.extend(chunks(text, PIECE).map(|part| piece(Text::clip(part))));
+        Ok(())
+    }
+
+    fn call(&mut self, call: usize) -> Result<(u16, &mut Call), ModelError> {
+        let index = u16::try_from(call).map_err(|_| ModelError::InvalidJson)?;
+        self.calls.get_mut(call).map(|at| (index, at)).ok_or(ModelError::InvalidJson)
+    }
+
+    fn give(&mut self, index: u16, args: &str) {
+        self.out.extend(chunks(args, PIECE).map(|part| Piece::CallDelta { index, args: Text::clip(part) }));
+    }
+
+    fn count(&mut self, text: &str) {
+        self.came = self.came.saturating_add(count::text(text));
+    }
+}
+
+/// What the events of one provider come to.
+pub(crate) trait Decoder {
+    /// Takes one event.
+    fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError>;
+
+    /// Takes the whole reply of a provider that does not stream.
+    fn whole(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        self.event(json, answer)
+    }
+}
+
+/// Reads a JSON object.
+///
+/// To serde a list is a struct whose fields have no names, so the brace is asked for.
+pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
+    let json = json.trim_start();
+    let parsed = if json.starts_with('{') { serde_json::from_str(json).ok() } else { None };
+    parsed.ok_or(ModelError::InvalidJson)
+}

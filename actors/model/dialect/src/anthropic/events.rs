@@ -1,0 +1,202 @@
+//! What the events of the messages API say. Events, blocks and fragments of kinds that are not known here are passed
+//! over, as the provider asks for.
+
+use crate::answer::{self, Answer, object};
+use crate::refusal::told;
+use ipc_proto::model::{Finish, ModelError, Usage};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Blocks of one answer; a model of today gives a handful.
+const BLOCKS: usize = 4096;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    index: u64,
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    content_block: Option<Block>,
+    #[serde(default)]
+    delta: Option<Delta>,
+    #[serde(default)]
+    usage: Option<Counted>,
+    #[serde(default)]
+    error: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    r#type: String,
+    content: Option<Vec<Block>>,
+    stop_reason: Option<String>,
+    usage: Option<Counted>,
+    error: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block {
+    r#type: String,
+    text: Option<String>,
+    thinking: Option<String>,
+    name: Option<String>,
+    input: Option<Map<String, Value>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Delta {
+    r#type: String,
+    text: Option<String>,
+    thinking: Option<String>,
+    partial_json: Option<String>,
+    stop_reason: Option<String>,
+}
+
+/// Tokens as an event counts them; what it leaves out stands as it was told before.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Counted {
+    input_tokens: Option<u32>,
+    output_tokens: Option<u32>,
+    cache_creation_input_tokens: Option<u32>,
+    cache_read_input_tokens: Option<u32>,
+}
+
+/// Reads the events of one answer.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    /// Of each block: the call it is, if it is one.
+    blocks: BTreeMap<u64, Option<usize>>,
+    counted: Counted,
+}
+
+impl answer::Decoder for Decoder {
+    fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        let event: Event = object(json)?;
+        match event.r#type.as_str() {
+            "message_start" => {
+                answer.begin();
+                self.count(event.message.and_then(|message| message.usage), answer);
+                Ok(())
+            }
+            "content_block_start" => match event.content_block {
+                Some(block) => self.block(event.index, block, answer),
+                None => Err(ModelError::InvalidJson),
+            },
+            "content_block_delta" => self.delta(event.index, event.delta.unwrap_or_default(), answer),
+            "message_delta" => {
+                self.count(event.usage, answer);
+                finish(event.delta.and_then(|delta| delta.stop_reason).as_deref(), answer)
+            }
+            "message_stop" => {
+                answer.last();
+                Ok(())
+            }
+            "error" => Err(told(&event.error, answer.context)),
+            "" if !event.error.is_null() => Err(told(&event.error, answer.context)),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        let message: Message = object(json)?;
+        if !message.error.is_null() {
+            return Err(told(&message.error, answer.context));
+        }
+        if message.r#type != "message" {
+            return Err(ModelError::InvalidJson);
+        }
+        answer.begin();
+        for (index, block) in (0..).zip(message.content.into_iter().flatten()) {
+            self.block(index, block, answer)?;
+        }
+        self.count(message.usage, answer);
+        finish(message.stop_reason.as_deref(), answer)
+    }
+}
+
+impl Decoder {
+    fn block(&mut self, index: u64, block: Block, answer: &mut Answer) -> Result<(), ModelError> {
+        if self.blocks.len() >= BLOCKS {
+            return Err(ModelError::InvalidJson);
+        }
+        self.blocks.insert(index, None);
+        match block.r#type.as_str() {
+            "text" => answer.text(&block.text.unwrap_or_default()),
+            "thinking" => answer.reasoning(&block.thinking.unwrap_or_default()),
+            "tool_use" => {
+                let call = answer.open()?;
+                self.blocks.insert(index, Some(call));
+                answer.name(call, &block.name.unwrap_or_default())?;
+                // In a stream the input is empty here and follows in fragments.
+                match block.input {
+                    Some(input) if !input.is_empty() => answer.args(call, &Value::Object(input).to_string()),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn delta(&mut self, index: u64, delta: Delta, answer: &mut Answer) -> Result<(), ModelError> {
+        match (delta.r#type.as_str(), self.blocks.get(&index)) {
+            ("text_delta", _) => answer.text(&delta.text.unwrap_or_default()),
+            ("thinking_delta", _) => answer.reasoning(&delta.thinking.unwrap_or_default()),
+            ("input_json_delta", Some(Some(call))) => {
+                answer.args(*call, &delta.partial_json.unwrap_or_default())
+            }
+            // Of a block that began and is no call of ours: a tool that the provider runs itself.
+            ("input_json_delta", Some(None)) => Ok(()),
+            ("input_json_delta", None) => Err(ModelError::InvalidJson),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, counted: Option<Counted>, answer: &mut Answer) {
+        let Some(now) = counted else { return };
+        let before = self.counted;
+        self.counted = Counted {
+            input_tokens: now.input_tokens.or(before.input_tokens),
+            output_tokens: now.output_tokens.or(before.output_tokens),
+            cache_creation_input_tokens: now
+                .cache_creation_input_tokens
+                .or(before.cache_creation_input_tokens),
+            cache_read_input_tokens: now.cache_read_input_tokens.or(before.cache_read_input_tokens),
+        };
+        answer.usage(self.counted.into());
+    }
+}
+
+fn finish(reason: Option<&str>, answer: &mut Answer) -> Result<(), ModelError> {
+    match reason {
+        None => {}
+        Some("max_tokens" | "model_context_window_exceeded") => answer.finish(Finish::MaxTokens),
+        Some("tool_use") => answer.finish(Finish::ToolUse),
+        // The provider took it back: asking again would come to the same.
+        Some("refusal") => return Err(ModelError::Rejected { status: 200 }),
+        Some(_) => answer.finish(Finish::Stop),
+    }
+    Ok(())
+}
+
+/// Here what was read from the cache or put into it does not count as read.
+impl From<Counted> for Usage {
+    fn from(counted: Counted) -> Self {
+        let cache_read = counted.cache_read_input_tokens.unwrap_or(0);
+        let cache_write = counted.cache_creation_input_tokens.unwrap_or(0);
+        let fresh = counted.input_tokens.unwrap_or(0);
+        Self {
+            input: fresh.saturating_add(cache_read).saturating_add(cache_write),
+            output: counted.output_tokens.unwrap_or(0),
+            cache_read,
+            cache_write,
+        }
+    }
+}

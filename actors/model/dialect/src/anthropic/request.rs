@@ -1,0 +1,170 @@
+//! A conversation as the messages API has it: turns of the person and of the model by themselves, each of blocks. Results
+//! of calls are blocks of the person's next turn, and the host's words stand apart.
+
+use crate::conversation::{Entry, arguments, base64, choice, entries, most, number, schema, stops, tools};
+use ipc_proto::config::ProviderModel;
+use ipc_proto::model::{Choice, Image, Message, Request, Role};
+use ipc_proto::tool::ToolSpec;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The provider takes no higher temperature.
+const HOTTEST: f64 = 1.0;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Turn<'a>>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop_sequences: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Block<'a> {
+    #[serde(flatten)]
+    what: What<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Cache>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum What<'a> {
+    Text { text: &'a str },
+    Image { source: Source<'a> },
+    ToolUse { id: String, name: &'a str, input: Value },
+    ToolResult { tool_use_id: String, content: &'a str },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: String,
+}
+
+#[derive(Serialize)]
+struct Cache {
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: Value,
+}
+
+/// The body of the request.
+pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serde_json::Result<Vec<u8>> {
+    let tools = tools(request, known);
+    let (mut system, mut messages) = turns(request);
+    if !tools.is_empty() {
+        mark(&mut system, &mut messages);
+    }
+    let temperature =
+        number(request.temperature).filter(|_| known.sampling).map(|degree| degree.min(HOTTEST));
+    serde_json::to_vec(&Body {
+        model,
+        max_tokens: most(request, known),
+        system,
+        messages,
+        stream: true,
+        temperature,
+        // Of both at once the provider takes neither.
+        top_p: number(request.top_p).filter(|_| known.sampling && temperature.is_none()),
+        stop_sequences: stops(request),
+        tools: tools.iter().map(described).collect(),
+        tool_choice: if tools.is_empty() { None } else { chosen(choice(request, known)) },
+    })
+}
+
+/// The host's words, and the turns: what one side says one after the other is one turn of it.
+fn turns(request: &Request) -> (Vec<Block<'_>>, Vec<Turn<'_>>) {
+    let (mut system, mut turns) = (Vec::new(), Vec::<Turn<'_>>::new());
+    for entry in entries(request) {
+        let (role, blocks) = match entry {
+            Entry::Shown(images) => (Role::User, images.into_iter().map(image).collect()),
+            Entry::Said(message, images) => (message.role, blocks(message, &images)),
+        };
+        if role == Role::System {
+            system.extend(blocks);
+            continue;
+        }
+        match turns.last_mut().filter(|turn| turn.role == side(role)) {
+            Some(turn) => turn.content.extend(blocks),
+            None if blocks.is_empty() => {}
+            None => turns.push(Turn { role: side(role), content: blocks }),
+        }
+    }
+    (system, turns)
+}
+
+const fn side(role: Role) -> Role {
+    match role {
+        Role::Assistant => Role::Assistant,
+        Role::System | Role::User | Role::Tool => Role::User,
+    }
+}
+
+/// A message's blocks. A text of nothing but blanks is an error to the provider, so there is none.
+fn blocks<'a>(message: &'a Message, images: &[&'a Image]) -> Vec<Block<'a>> {
+    if let (Role::Tool, Some(id)) = (message.role, message.answers) {
+        return vec![block(What::ToolResult { tool_use_id: id.to_string(), content: &message.text })];
+    }
+    let text = Some(message.text.as_str()).filter(|text| !text.trim().is_empty());
+    let calls = message.calls.iter().map(|call| {
+        block(What::ToolUse { id: call.id.to_string(), name: &call.tool, input: arguments(&call.args) })
+    });
+    let images = images.iter().copied().map(image);
+    images.chain(text.map(|text| block(What::Text { text }))).chain(calls).collect()
+}
+
+const fn block(what: What<'_>) -> Block<'_> {
+    Block { what, cache_control: None }
+}
+
+fn image(image: &Image) -> Block<'_> {
+    block(What::Image { source: Source { r#type: "base64", media_type: &image.media, data: base64(image) } })
+}
+
+/// Marks what the provider is to keep for the next request: the host's words with the tools, and the conversation so
+/// far. Only where there are tools, for there each call is followed by another request that begins the same; elsewhere
+/// the keeping would cost more than it saves.
+fn mark<'a>(system: &mut [Block<'a>], messages: &mut [Turn<'a>]) {
+    let last = messages.last_mut().and_then(|turn| turn.content.last_mut());
+    for block in system.last_mut().into_iter().chain(last) {
+        block.cache_control = Some(Cache { r#type: "ephemeral" });
+    }
+}
+
+fn described(tool: &ToolSpec) -> Tool<'_> {
+    Tool { name: &tool.name, description: &tool.description, input_schema: schema(tool) }
+}
+
+fn chosen(choice: &Choice) -> Option<Value> {
+    match choice {
+        Choice::Auto => None,
+        Choice::Never => Some(json!({ "type": "none" })),
+        Choice::Some => Some(json!({ "type": "any" })),
+        Choice::This(name) => Some(json!({ "type": "tool", "name": name.as_str() })),
+    }
+}

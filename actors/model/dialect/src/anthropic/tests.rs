@@ -1,0 +1,226 @@
+//! The laws of the messages API, over requests and events.
+
+use crate::testing::*;
+use ipc_proto::config::{ProviderKind, ProviderModel};
+use ipc_proto::model::{Choice, Finish, Message, ModelError, Piece, Request, Role, Usage};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const ANTHROPIC: ProviderKind = ProviderKind::Anthropic;
+
+fn decode(data: &[&str]) -> Result<Vec<Piece>, ModelError> {
+    events(ANTHROPIC, data)
+}
+
+const BEGIN: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"usage":{"input_tokens":7,"cache_creation_input_tokens":2,"cache_read_input_tokens":5,"output_tokens":1}}}"#;
+const STOP: &str = r#"{"type":"message_stop"}"#;
+
+fn ended(reason: &str) -> String {
+    json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 3}})
+        .to_string()
+}
+
+#[test]
+fn a_conversation_with_calls_is_written_as_turns_of_blocks() {
+    let (ask, body) = asked(ANTHROPIC, known(), &talk());
+    assert_eq!(ask.http.url.as_str(), "https://host/v1/messages");
+    let shown =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}});
+    let kept = json!({"type": "ephemeral"});
+    assert_eq!(
+        body,
+        json!({
+            "model": "m/1", "stream": true, "max_tokens": 400, "temperature": 0.7, "stop_sequences": ["END"],
+            "system": [{"type": "text", "text": "Be brief.", "cache_control": kept}],
+            "messages": [
+                {"role": "user", "content": [shown, {"type": "text", "text": "What is it?"}]},
+                {"role": "assistant", "content": [
+                    {"type": "tool_use", "id": FIRST, "name": "bash", "input": {"command": "ls"}},
+                    {"type": "tool_use", "id": SECOND, "name": "bash", "input": {}},
+                ]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": FIRST, "content": "a.txt"},
+                    {"type": "tool_result", "tool_use_id": SECOND, "content": "b.png"},
+                    shown,
+                ]},
+                {"role": "assistant", "content": [{"type": "text", "text": "An image."}]},
+                {"role": "user", "content": [{"type": "text", "text": "And this?", "cache_control": kept}]},
+            ],
+            "tools": [{"name": "bash", "description": "A tool.", "input_schema": {"type": "object"}}],
+            "tool_choice": {"type": "tool", "name": "bash"},
+        })
+    );
+}
+
+#[test]
+fn the_key_goes_where_the_provider_looks_for_it_and_the_version_is_told() {
+    let (ask, _) = asked(ANTHROPIC, known(), &talk());
+    let placed = ipc_proto::credproxy::Placement::header("key", "x-api-key", "");
+    assert_eq!(ask.http.secret, Some(placed));
+    let version = ask.http.headers.iter().find(|header| header.name.as_str() == "anthropic-version");
+    assert_eq!(version.unwrap().value.as_str(), "2023-06-01");
+}
+
+#[test]
+fn what_the_provider_or_the_model_refuses_is_not_asked() {
+    let mut request = talk();
+    (request.temperature, request.choice) = (Some(1500), Choice::Some);
+    let body = |known, request: &Request| asked(ANTHROPIC, known, request).1;
+    let warm = body(known(), &request);
+    assert_eq!((&warm["temperature"], &warm["tool_choice"]), (&json!(1.0), &json!({"type": "any"})));
+    assert!(warm.get("top_p").is_none(), "of both it takes neither");
+    request.temperature = None;
+    assert_eq!(body(known(), &request)["top_p"], json!(0.9));
+    let stern = body(ProviderModel { sampling: false, forced: false, ..known() }, &request);
+    assert!(stern.get("top_p").is_none() && stern.get("tool_choice").is_none());
+    assert_eq!(stern["stop_sequences"], json!(["END"]));
+}
+
+#[test]
+fn blank_texts_are_left_out_and_neighbours_are_one_turn() {
+    let said =
+        [(Role::User, "a"), (Role::User, " "), (Role::User, "b"), (Role::Assistant, ""), (Role::User, "c")];
+    let request = request(said.iter().map(|(role, text)| Message::text(*role, text)).collect());
+    let (_, body) = asked(ANTHROPIC, known(), &request);
+    let words = |text: &str| json!({"type": "text", "text": text});
+    assert_eq!(body["messages"], json!([{"role": "user", "content": [words("a"), words("b"), words("c")]}]));
+    assert!(body.get("system").is_none());
+}
+
+#[test]
+fn words_thoughts_calls_and_tokens_are_told() {
+    let end = ended("tool_use");
+    let data = [
+        BEGIN,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"abc"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hello"}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"a\": 1}"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_2","name":"bare","input":{}}}"#,
+        &end,
+        STOP,
+    ];
+    let usage = Usage { input: 14, output: 3, cache_read: 5, cache_write: 2 };
+    let expected = [
+        thought("hm"),
+        text("Hello"),
+        start(0, "read"),
+        delta(0, "{\"a\": 1}"),
+        start(1, "bare"),
+        Piece::CallEnd { index: 0 },
+        delta(1, "{}"),
+        Piece::CallEnd { index: 1 },
+        Piece::Usage(usage),
+        Piece::Done(Finish::ToolUse),
+    ];
+    assert_eq!(decode(&data).unwrap(), expected);
+}
+
+#[test]
+fn each_reason_has_its_meaning() {
+    let finish = |reason: &str| decode(&[BEGIN, &ended(reason), STOP]).map(|pieces| pieces.last().cloned());
+    for (reason, expected) in [
+        ("end_turn", Ok(Some(Piece::Done(Finish::Stop)))),
+        ("stop_sequence", Ok(Some(Piece::Done(Finish::Stop)))),
+        ("max_tokens", Ok(Some(Piece::Done(Finish::MaxTokens)))),
+        ("model_context_window_exceeded", Ok(Some(Piece::Done(Finish::MaxTokens)))),
+        ("refusal", Err(ModelError::Rejected { status: 200 })),
+    ] {
+        assert_eq!(finish(reason), expected, "{reason}");
+    }
+    assert_eq!(decode(&[BEGIN]), Err(ModelError::Truncated));
+}
+
+#[test]
+fn an_error_inside_a_stream_is_the_providers() {
+    for (kind, expected) in [
+        ("overloaded_error", ModelError::RateLimited { retry_after_s: 30 }),
+        ("rate_limit_error", ModelError::RateLimited { retry_after_s: 60 }),
+        ("api_error", ModelError::Server { status: 500 }),
+        ("authentication_error", ModelError::Auth),
+        ("billing_error", ModelError::Rejected { status: 402 }),
+        ("invalid_request_error", ModelError::Rejected { status: 400 }),
+    ] {
+        let error = json!({"type": "error", "error": {"type": kind, "message": "m"}}).to_string();
+        assert_eq!(decode(&[BEGIN, &error]), Err(expected), "{kind}");
+        assert_eq!(read(ANTHROPIC, &[error.as_bytes()]), Err(expected), "{kind}, as a whole reply");
+    }
+}
+
+#[test]
+fn what_is_not_the_protocol_is_an_error_and_what_is_new_is_passed_over() {
+    for event in [
+        "{",
+        "[]",
+        r#"{"type":"content_block_start","index":0}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+        r#"{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"x"}}"#,
+    ] {
+        assert_eq!(decode(&[event]), Err(ModelError::InvalidJson), "{event}");
+    }
+    let end = ended("end_turn");
+    let new = [
+        BEGIN,
+        r#"{"type":"something_new","delta":{"type":"x"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","name":"search","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"q\""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","new":"x"}}"#,
+        &end,
+        STOP,
+    ];
+    assert_eq!(untold(decode(&new)), [Piece::Done(Finish::Stop)]);
+}
+
+#[test]
+fn a_whole_reply_is_read_like_a_stream_of_one() {
+    let reply = r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"},{"type":"tool_use","id":"t","name":"x","input":{"k":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let expected = [
+        thought("hm"),
+        text("hi"),
+        start(0, "x"),
+        delta(0, "{\"k\":1}"),
+        Piece::CallEnd { index: 0 },
+        Piece::Done(Finish::ToolUse),
+    ];
+    assert_eq!(untold(read(ANTHROPIC, &[reply.as_bytes()])), expected);
+    for broken in ["{", "[]", "{}", "{}x", r#"{"type":"completion"}"#] {
+        assert_eq!(read(ANTHROPIC, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
+    }
+}
+
+#[test]
+fn tokens_are_known_of_an_answer_that_breaks_off() {
+    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000, []);
+    assert_eq!(reader.spent(), None, "nothing came");
+    reader.feed(format!("data: {BEGIN}\n\n").as_bytes()).unwrap();
+    let said = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}"#;
+    reader.feed(format!("data: {said}\n\n").as_bytes()).unwrap();
+    assert_eq!(reader.spent(), Some(Usage { input: 14, output: 2, cache_read: 5, cache_write: 2 }));
+}
+
+proptest! {
+    #[test]
+    fn any_events_are_decoded_without_panic(
+        data in prop::collection::vec(
+            ("(message_start|content_block_start|content_block_delta|message_delta|message_stop|x)",
+             "(text|tool_use|thinking|text_delta|input_json_delta|x)", 0u64..3, "[a-z{}]{0,6}"),
+            0..6,
+        )
+    ) {
+        let data: Vec<String> = data.into_iter().map(|(kind, what, index, text)| {
+            let part: Value = json!({"type": what, "text": text, "partial_json": text, "name": text, "stop_reason": "end_turn"});
+            json!({"type": kind, "index": index, "content_block": part, "delta": part}).to_string()
+        }).collect();
+        if let Ok(pieces) = decode(&data.iter().map(String::as_str).collect::<Vec<_>>()) {
+            prop_assert!(matches!(pieces.last(), Some(Piece::Done(_))));
+        }
+    }
+}

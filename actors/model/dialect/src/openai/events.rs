@@ -1,0 +1,198 @@
+//! What the events of chat completions say. Servers differ in how they number calls and in what they leave out; unknown
+//! fields are passed over.
+
+use crate::answer::{self, Answer, object};
+use crate::refusal::told;
+use ipc_proto::model::{Finish, ModelError, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A chunk of a stream, or the whole reply of a provider that does not stream.
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Option<Counted>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default, alias = "message")]
+    delta: Option<Delta>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Delta {
+    content: Option<Content>,
+    // Two names are in use for the same.
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize)]
+struct FunctionDelta {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<Arguments>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Arguments {
+    Text(String),
+    /// Some servers send the object itself.
+    Object(serde_json::Map<String, Value>),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Counted {
+    prompt_tokens: u32,
+    completion_tokens: u32,
+    prompt_tokens_details: Option<Details>,
+}
+
+/// What the providers who cache say of it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Details {
+    /// Read from the cache.
+    pub(crate) cached_tokens: Option<u32>,
+    /// Put into it.
+    pub(crate) cache_write_tokens: Option<u32>,
+}
+
+/// By what a provider tells a call from the others.
+struct Key {
+    index: Option<u64>,
+    id: String,
+}
+
+/// Reads the events of one answer.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    /// Of each call of the answer, in their order.
+    calls: Vec<Key>,
+}
+
+impl answer::Decoder for Decoder {
+    fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        let chunk: Chunk = object(json)?;
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            return Err(told(&error, answer.context));
+        }
+        if let Some(counted) = chunk.usage {
+            answer.usage(counted.into());
+        }
+        // Only one answer was asked for.
+        match chunk.choices.into_iter().flatten().next() {
+            Some(choice) => self.choice(choice, answer),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Decoder {
+    fn choice(&mut self, choice: Choice, answer: &mut Answer) -> Result<(), ModelError> {
+        answer.begin();
+        let delta = choice.delta.unwrap_or_default();
+        for reasoning in [delta.reasoning_content, delta.reasoning].into_iter().flatten().take(1) {
+            answer.reasoning(&reasoning)?;
+        }
+        let content = match delta.content {
+            Some(Content::Text(text)) => Some(text),
+            Some(Content::Parts(parts)) => Some(parts.into_iter().filter_map(|part| part.text).collect()),
+            None => None,
+        };
+        for text in [content, delta.refusal].into_iter().flatten() {
+            answer.text(&text)?;
+        }
+        for call in delta.tool_calls.into_iter().flatten() {
+            self.call(call, answer)?;
+        }
+        match choice.finish_reason.as_deref() {
+            None | Some("") => {}
+            Some("length" | "max_tokens") => answer.finish(Finish::MaxTokens),
+            Some("tool_calls" | "function_call") => answer.finish(Finish::ToolUse),
+            // The provider took it back: asking again would come to the same.
+            Some("content_filter") => return Err(ModelError::Rejected { status: 200 }),
+            Some(_) => answer.finish(Finish::Stop),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, delta: CallDelta, answer: &mut Answer) -> Result<(), ModelError> {
+        let id = delta.id.unwrap_or_default();
+        let at = match self.position(delta.index, &id) {
+            Some(at) => at,
+            None => {
+                let at = answer.open()?;
+                self.calls.push(Key { index: delta.index, id });
+                at
+            }
+        };
+        let Some(function) = delta.function else { return Ok(()) };
+        if let Some(name) = &function.name {
+            answer.name(at, name)?;
+        }
+        match function.arguments {
+            Some(Arguments::Text(text)) => answer.args(at, &text),
+            Some(Arguments::Object(object)) => answer.args(at, &Value::Object(object).to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// Which call a fragment belongs to: by its number, unless another id says that this is a new one; without a
+    /// number by its id; with neither, the last.
+    fn position(&self, index: Option<u64>, id: &str) -> Option<usize> {
+        let same = |call: &Key| id.is_empty() || call.id.is_empty() || call.id == id;
+        self.calls.iter().rposition(|call| match index {
+            Some(_) => call.index == index && same(call),
+            None => same(call),
+        })
+    }
+}
+
+impl From<Counted> for Usage {
+    fn from(counted: Counted) -> Self {
+        let details = counted.prompt_tokens_details.unwrap_or_default();
+        Self {
+            input: counted.prompt_tokens,
+            output: counted.completion_tokens,
+            cache_read: details.cached_tokens.unwrap_or(0),
+            cache_write: details.cache_write_tokens.unwrap_or(0),
+        }
+    }
+}

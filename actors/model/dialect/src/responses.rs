@@ -1,0 +1,8 @@
+//! OpenAI's responses.
+
+mod events;
+pub(crate) mod request;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use events::Decoder;

@@ -1,0 +1,224 @@
+//! What the events of the responses API say. Events of kinds that are not known here are passed over, as the provider
+//! asks for; what a server leaves out of its fragments is taken from the item when it is done.
+
+use crate::answer::{self, Answer, object};
+use crate::openai::Details;
+use crate::refusal::told;
+use ipc_proto::model::{Finish, ModelError, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Items of one answer; a model of today gives a handful.
+const ITEMS: usize = 4096;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    response: Option<Response>,
+    #[serde(default)]
+    item: Option<Item>,
+    #[serde(default)]
+    output_index: u64,
+    // Text, or something else in events that are not read here.
+    #[serde(default)]
+    delta: Value,
+    #[serde(default)]
+    error: Value,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    output: Option<Vec<Item>>,
+    #[serde(default)]
+    usage: Option<Counted>,
+    #[serde(default)]
+    error: Value,
+    #[serde(default)]
+    incomplete_details: Option<Incomplete>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<String>,
+    #[serde(default)]
+    content: Option<Vec<Part>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Counted {
+    input_tokens: u32,
+    output_tokens: u32,
+    input_tokens_details: Option<Details>,
+}
+
+/// What an item has become.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Text, of which some has come.
+    Said,
+    /// The call of this number.
+    Call(usize),
+}
+
+/// Reads the events of one answer.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    items: BTreeMap<u64, Known>,
+}
+
+impl answer::Decoder for Decoder {
+    fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        let event: Event = object(json)?;
+        let index = event.output_index;
+        let delta = event.delta.as_str().unwrap_or_default();
+        match event.r#type.as_str() {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.know(index, Known::Said)?;
+                answer.text(delta)
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                answer.reasoning(delta)
+            }
+            "response.output_item.added" => self.added(index, event.item, answer),
+            "response.function_call_arguments.delta" => match self.items.get(&index) {
+                Some(Known::Call(call)) => answer.args(*call, delta),
+                _ => Err(ModelError::InvalidJson),
+            },
+            "response.output_item.done" => self.done(index, event.item, answer),
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+                let response = event.response.ok_or(ModelError::InvalidJson)?;
+                ended(&response, answer)?;
+                answer.last();
+                Ok(())
+            }
+            "error" => {
+                let error = if event.error.is_null() { object(json)? } else { event.error };
+                Err(told(&error, answer.context))
+            }
+            "" if !event.error.is_null() => Err(told(&event.error, answer.context)),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
+        let mut response: Response = object(json)?;
+        for (index, item) in (0..).zip(response.output.take().into_iter().flatten()) {
+            self.done(index, Some(item), answer)?;
+        }
+        ended(&response, answer)
+    }
+}
+
+impl Decoder {
+    fn know(&mut self, index: u64, item: Known) -> Result<(), ModelError> {
+        if self.items.len() >= ITEMS && !self.items.contains_key(&index) {
+            return Err(ModelError::InvalidJson);
+        }
+        self.items.insert(index, item);
+        Ok(())
+    }
+
+    fn added(&mut self, index: u64, item: Option<Item>, answer: &mut Answer) -> Result<(), ModelError> {
+        answer.begin();
+        match item {
+            Some(item) if item.r#type == "function_call" => {
+                let call = self.call(index, &item, answer)?;
+                answer.args(call, &item.arguments.unwrap_or_default())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the fragments of a whole item left out.
+    fn done(&mut self, index: u64, item: Option<Item>, answer: &mut Answer) -> Result<(), ModelError> {
+        let Some(item) = item else { return Ok(()) };
+        if item.r#type == "function_call" {
+            let call = self.call(index, &item, answer)?;
+            let args = item.arguments.filter(|_| answer.is_bare(call)).unwrap_or_default();
+            return answer.args(call, &args);
+        }
+        if item.r#type != "message" || self.items.contains_key(&index) {
+            return Ok(());
+        }
+        for part in item.content.into_iter().flatten() {
+            for text in [part.text, part.refusal].into_iter().flatten() {
+                self.know(index, Known::Said)?;
+                answer.text(&text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, index: u64, item: &Item, answer: &mut Answer) -> Result<usize, ModelError> {
+        let call = match self.items.get(&index) {
+            Some(Known::Call(call)) => *call,
+            _ => {
+                let call = answer.open()?;
+                self.know(index, Known::Call(call))?;
+                call
+            }
+        };
+        answer.name(call, item.name.as_deref().unwrap_or_default())?;
+        Ok(call)
+    }
+}
+
+fn ended(response: &Response, answer: &mut Answer) -> Result<(), ModelError> {
+    if let Some(counted) = &response.usage {
+        answer.usage(counted.into());
+    }
+    let why = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+    match (response.status.as_deref(), why) {
+        (Some("failed"), _) => Err(told(&response.error, answer.context)),
+        (Some("cancelled"), _) => Err(ModelError::Truncated),
+        // The provider took it back: asking again would come to the same.
+        (_, Some("content_filter")) => Err(ModelError::Rejected { status: 200 }),
+        (Some("incomplete"), _) => {
+            answer.finish(Finish::MaxTokens);
+            Ok(())
+        }
+        (Some(_), _) => {
+            answer.finish(Finish::Stop);
+            Ok(())
+        }
+        (None, _) if !response.error.is_null() => Err(told(&response.error, answer.context)),
+        (None, _) => Err(ModelError::InvalidJson),
+    }
+}
+
+impl From<&Counted> for Usage {
+    fn from(counted: &Counted) -> Self {
+        let details = counted.input_tokens_details.as_ref();
+        Self {
+            input: counted.input_tokens,
+            output: counted.output_tokens,
+            cache_read: details.and_then(|details| details.cached_tokens).unwrap_or(0),
+            cache_write: details.and_then(|details| details.cache_write_tokens).unwrap_or(0),
+        }
+    }
+}

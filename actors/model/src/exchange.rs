@@ -1,0 +1,241 @@
+//! One exchange with a provider: the request goes out and the reply is pulled through credproxy, as fast as whoever
+//! reads the answer takes its pieces. It holds one upstream reply and lets it go however the answer ends.
+
+use crate::models::EmbedAsk;
+use crate::streams::{Outlet, Stop};
+use dialect::embedding::{self, BODY_BOUND};
+use dialect::{Ask, REFUSAL_BOUND, Reader, refused};
+use ipc_proto::Fault;
+use ipc_proto::credproxy::{self, CHUNK, Chunk, CredError, CredproxyClient, Head, Reply, method};
+use ipc_proto::model::{Embedded, ModelError, Piece};
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(600);
+/// How long vectors may take: less than the gate waits for them.
+const VECTORS: Duration = Duration::from_secs(120);
+/// How long the body of a refusal is waited for; without it, the status says what it can.
+const REFUSAL: Duration = Duration::from_secs(10);
+
+/// The way to providers. A trait so that the exchange can be tried on replies cut at every place.
+pub(crate) trait Upstream {
+    /// Sends a request and waits for the head of its reply.
+    async fn request(&self, request: credproxy::Request) -> Result<Head, ModelError>;
+    /// The next bytes of a reply.
+    async fn next(&self, reply: Reply) -> Result<Chunk, ModelError>;
+    /// Lets a reply go.
+    async fn close(&self, reply: Reply);
+}
+
+/// The link to credproxy.
+#[derive(Clone)]
+pub(crate) struct Credproxy(kit::Link<CredproxyClient>);
+
+impl Credproxy {
+    /// Over this link.
+    pub(crate) const fn new(link: kit::Link<CredproxyClient>) -> Self {
+        Self(link)
+    }
+}
+
+impl Upstream for Credproxy {
+    async fn request(&self, request: credproxy::Request) -> Result<Head, ModelError> {
+        let ask = |client: CredproxyClient, context| {
+            let request = request.clone();
+            async move { client.request(context, request).await }
+        };
+        self.0.call(&method::request, ask).await.map_err(lost)?.map_err(unsent)
+    }
+
+    async fn next(&self, reply: Reply) -> Result<Chunk, ModelError> {
+        let credit = u32::try_from(CHUNK).unwrap_or(u32::MAX);
+        let ask = |client: CredproxyClient, context| async move { client.next(context, reply, credit).await };
+        self.0.call(&method::next, ask).await.map_err(lost)?.map_err(broken_off)
+    }
+
+    async fn close(&self, reply: Reply) {
+        let ask = |client: CredproxyClient, context| async move { client.close(context, reply).await };
+        if let Err(fault) = self.0.call(&method::close, ask).await {
+            tracing::warn!(%fault, "a reply could not be let go");
+        }
+    }
+}
+
+/// What a lost call to credproxy means for the answer. A restart of it took the reply with it: the gate asks again.
+const fn lost(fault: Fault) -> ModelError {
+    match fault {
+        Fault::PeerRestarted | Fault::Unreachable => ModelError::Credentials(CredError::NoReply),
+        Fault::Deadline => ModelError::Timeout,
+        Fault::NotAllowed | Fault::WrongVersion => ModelError::Credentials(CredError::Upstream),
+    }
+}
+
+/// Why a request was not sent, or got no head.
+const fn unsent(error: CredError) -> ModelError {
+    match error {
+        CredError::Stalled => ModelError::Timeout,
+        error => ModelError::Credentials(error),
+    }
+}
+
+/// Why a reply goes no further.
+const fn broken_off(error: CredError) -> ModelError {
+    match error {
+        CredError::Upstream => ModelError::Truncated,
+        error => unsent(error),
+    }
+}
+
+/// Has a provider answer, until the answer's end or `stop`.
+pub(crate) async fn converse<U: Upstream>(upstream: U, ask: Ask, outlet: Outlet, stop: Stop) {
+    let held = Cell::new(None);
+    let answer = async {
+        let ended = timeout(ANSWER, exchange(&upstream, ask, &outlet, &held)).await;
+        if let Err(error) = ended.unwrap_or(Err(ModelError::Timeout)) {
+            tracing::info!(%error, "an answer failed");
+            outlet.give(Piece::Failed(error)).await;
+        }
+    };
+    tokio::select! { biased; _ = stop => {}, () = answer => {} }
+    if let Some(reply) = held.take() {
+        upstream.close(reply).await;
+    }
+}
+
+async fn exchange<U: Upstream>(
+    upstream: &U,
+    ask: Ask,
+    outlet: &Outlet,
+    held: &Cell<Option<Reply>>,
+) -> Result<(), ModelError> {
+    let (mut reader, patience) = (ask.reader(), ask.patience);
+    let head = send(upstream, ask.http, ask.known.context, held).await?;
+    while !reader.is_last() {
+        match pull(upstream, head.reply, &mut reader, outlet, patience).await {
+            Ok(true) => break,
+            Ok(false) => {}
+            // All that matters had come.
+            Err(_) if reader.is_finished() => break,
+            Err(error) => {
+                // What broke off was paid for all the same.
+                if let Some(usage) = reader.spent() {
+                    outlet.give(Piece::Usage(usage)).await;
+                }
+                return Err(error);
+            }
+        }
+    }
+    for piece in reader.end()? {
+        outlet.give(piece).await;
+    }
+    Ok(())
+}
+
+/// Sends a request; a reply that is no success is what its status and its body say.
+async fn send<U: Upstream>(
+    upstream: &U,
+    http: credproxy::Request,
+    context: u32,
+    held: &Cell<Option<Reply>>,
+) -> Result<Head, ModelError> {
+    let head = upstream.request(http).await?;
+    held.set(Some(head.reply));
+    if (200..300).contains(&head.status) {
+        return Ok(head);
+    }
+    let mut body = Vec::new();
+    let reading = whole(upstream, head.reply, REFUSAL_BOUND, &mut body);
+    // However it ends: what has come of it may say enough.
+    let _ = timeout(REFUSAL, reading).await;
+    let wait = dialect::wait(head.retry_after, &head.headers, kit::now_ms() / 1000);
+    Err(refused(head.status, wait, &body, context))
+}
+
+/// Pulls until something of the answer has come, and gives it. Says whether the body has ended.
+async fn pull<U: Upstream>(
+    upstream: &U,
+    reply: Reply,
+    reader: &mut Reader,
+    outlet: &Outlet,
+    patience: Duration,
+) -> Result<bool, ModelError> {
+    let until = Instant::now() + patience;
+    loop {
+        let chunk = timeout_at(until, upstream.next(reply)).await.map_err(|_| ModelError::Timeout)??;
+        let taken = reader.feed(&chunk.bytes);
+        let ready = reader.ready();
+        let some = !ready.is_empty();
+        // What came before an error was said all the same.
+        for piece in ready {
+            outlet.give(piece).await;
+        }
+        taken?;
+        if some || chunk.last || reader.is_last() {
+            return Ok(chunk.last);
+        }
+    }
+}
+
+/// Pulls a whole body, or as much of it as the bound allows. Says whether that was all.
+async fn whole<U: Upstream>(
+    upstream: &U,
+    reply: Reply,
+    bound: usize,
+    body: &mut Vec<u8>,
+) -> Result<bool, ModelError> {
+    loop {
+        let chunk = upstream.next(reply).await?;
+        let room = bound.saturating_sub(body.len());
+        body.extend(chunk.bytes.iter().take(room));
+        if chunk.bytes.len() > room || chunk.last {
+            return Ok(chunk.bytes.len() <= room);
+        }
+    }
+}
+
+/// Has a model embed. Whoever no longer waits ends it: the reply is let go all the same.
+///
+/// # Errors
+/// Why there are no vectors.
+pub(crate) async fn embed<U: Upstream + 'static>(upstream: U, ask: EmbedAsk) -> Result<Embedded, ModelError> {
+    let ask = match ask {
+        EmbedAsk::Here(embedded) => return Ok(embedded),
+        EmbedAsk::Upstream(ask) => ask,
+    };
+    let (mut answer, embedded) = oneshot::channel();
+    tokio::task::spawn_local(async move {
+        let held = Cell::new(None);
+        let fetched = tokio::select! {
+            biased;
+            () = answer.closed() => None,
+            fetched = timeout(VECTORS, fetch(&upstream, &ask, &held)) => Some(fetched),
+        };
+        if let Some(reply) = held.take() {
+            upstream.close(reply).await;
+        }
+        if let Some(fetched) = fetched {
+            // Nobody may be waiting any more; then nobody is told.
+            let _ = answer.send(fetched.unwrap_or(Err(ModelError::Timeout)));
+        }
+    });
+    embedded.await.unwrap_or(Err(ModelError::Truncated))
+}
+
+async fn fetch<U: Upstream>(
+    upstream: &U,
+    ask: &embedding::EmbedAsk,
+    held: &Cell<Option<Reply>>,
+) -> Result<Embedded, ModelError> {
+    let head = send(upstream, ask.http.clone(), ask.known.context, held).await?;
+    let mut body = Vec::new();
+    match whole(upstream, head.reply, BODY_BOUND, &mut body).await? {
+        true => ask.read(&body),
+        false => Err(ModelError::InvalidJson),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Embeddings: asked again where a failure may pass, and never of another model, since vectors of two models cannot be
+//! compared.
+
+use super::course::{Course, Next};
+use super::routes::Chain;
+use super::{Answers, Desk, Worth, luck};
+use crate::breaker::Breaker;
+use crate::ledger::{Bill, Refused};
+use ipc_proto::model::{Embedded, Embedding, ModelError, ModelName, Usage};
+use std::cell::RefCell;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+/// A request to a model that may be given up at any moment.
+struct Trial<'a> {
+    breaker: &'a RefCell<Breaker>,
+    model: &'a ModelName,
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        self.breaker.borrow_mut().ended(self.model);
+    }
+}
+
+impl<A: Answers> Desk<A> {
+    /// Vectors of texts.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) async fn embed(&self, request: Embedding) -> Result<Embedded, ModelError> {
+        if !request.model.contains('/') {
+            return Err(ModelError::UnknownModel);
+        }
+        let chain = Chain { models: vec![request.model.clone()], last: None };
+        let mut course = Course::new(chain, self.bounds(), Instant::now());
+        loop {
+            let now = Instant::now();
+            let next = course.next(&self.breaker.borrow(), now);
+            match next {
+                Next::Over(error) => return Err(error),
+                Next::Wait(until) => sleep_until(until).await,
+                Next::Ask(number) => match self.embed_once(&request, course.attempt(number, now)).await {
+                    Ok(embedded) => return Ok(embedded),
+                    Err(error) => course.failed(number, error, (false, true), (Instant::now(), luck())),
+                },
+            }
+        }
+    }
+
+    async fn embed_once(&self, request: &Embedding, until: Instant) -> Result<Embedded, ModelError> {
+        let Worth { tariff, input, output } = self.answers.worth_of_texts(request);
+        let (payer, model) = (request.payer.clone(), request.model.clone());
+        let bill = Bill { payer, model, tariff, input, output, exempt: false };
+        let reservation = self.ledger.reserve(&bill).await.map_err(|refused| match refused {
+            Refused::Blocked(error) | Refused::Cheaper(error) => error,
+        })?;
+        let begun = self.breaker.borrow_mut().begin(&request.model, Instant::now());
+        begun.map_err(|left| ModelError::CoolingDown {
+            again_s: u32::try_from(left.as_secs()).unwrap_or(u32::MAX).max(1),
+        })?;
+        let _trial = Trial { breaker: &self.breaker, model: &request.model };
+        let answer = timeout_at(until, self.answers.embed(request)).await;
+        match answer.unwrap_or(Err(ModelError::Timeout)) {
+            Ok(embedded) => {
+                self.breaker.borrow_mut().succeeded(&request.model);
+                reservation.settle(Usage { input: embedded.input, ..Usage::default() });
+                Ok(embedded)
+            }
+            Err(error) => {
+                self.breaker.borrow_mut().failed(&request.model, &error, Instant::now());
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Keys of the API: who it is that presents one, or connects as a uid, and what they may do. It keeps no key, only the
+//! hash of what a client presents; and it believes nothing that gateway says of a client besides.
+
+use crate::desk::Desk;
+use crate::people::is_name;
+use crate::queue::Port;
+use crate::store::Key;
+use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::config::UserRole;
+use ipc_proto::ids::{KeyId, UserId};
+use ipc_proto::router::RouterError;
+use ipc_proto::{List, Name, Text};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+use subtle::ConstantTimeEq;
+
+/// What stands for a key's name where there is none; no key has it.
+const PEER: &str = "peer";
+/// Bytes of a key's name: it is part of the names of its sessions.
+const NAME: usize = 48;
+/// A key's last use is kept to the minute.
+const MINUTE: u64 = 60_000;
+/// What no model is called: the scope of who may speak to agents alone.
+const NO_MODEL: &str = "-";
+
+/// Every key, and what of them is not written yet.
+#[derive(Default)]
+pub(crate) struct Keys {
+    /// Newest first.
+    all: Vec<Key>,
+    /// Used in another minute than is written.
+    touched: BTreeSet<KeyId>,
+    refusals: Refusals,
+}
+
+/// Refusals of the current span of time: whoever may do nothing must not fill the record either.
+#[derive(Default)]
+struct Refusals {
+    since: Option<Instant>,
+    counts: HashMap<String, u32>,
+}
+
+/// A key that is wanted.
+pub(crate) struct Wanted {
+    pub(crate) user: UserId,
+    pub(crate) by: Name,
+    pub(crate) name: Name,
+    pub(crate) scope: KeyScope,
+    pub(crate) presented: Presented,
+}
+
+/// Why somebody is nobody, for the record: about whom, and the reason.
+struct Nobody(String, &'static str);
+
+impl Keys {
+    pub(crate) fn new(all: Vec<Key>) -> Self {
+        Self { all, ..Self::default() }
+    }
+
+    /// The key that this presents, revoked or not. Every key is looked at in full: how long it takes tells nothing of
+    /// how near a guess came.
+    fn presented(&mut self, presented: &Presented) -> Option<&mut Key> {
+        let hash = hash(presented);
+        self.all
+            .iter_mut()
+            .fold(None, |found, key| if bool::from(key.hash.ct_eq(&hash)) { Some(key) } else { found })
+    }
+
+    fn living(&self, name: &str) -> Option<&Key> {
+        self.all.iter().find(|key| key.revoked_ms.is_none() && key.name.as_str() == name)
+    }
+}
+
+impl Refusals {
+    /// Refusals of one reason that go on the record in one span of time, and different reasons.
+    const MOST: (u32, usize) = (30, 64);
+    const SPAN: Duration = Duration::from_secs(60);
+
+    fn admits(&mut self, reason: &str, now: Instant) -> bool {
+        if self.since.is_none_or(|since| now.saturating_duration_since(since) >= Self::SPAN) {
+            self.since = Some(now);
+            self.counts.clear();
+        }
+        let (most, reasons) = Self::MOST;
+        if self.counts.len() >= reasons && !self.counts.contains_key(reason) {
+            return false;
+        }
+        let count = self.counts.entry(reason.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        *count <= most
+    }
+}
+
+impl Desk {
+    /// Who presented this, and what they may do. Nobody goes on the record.
+    pub(crate) fn holder(&mut self, caller: Caller) -> Result<Holder, RouterError> {
+        let found = match caller {
+            Caller::Key(presented) => self.key_holder(&presented),
+            Caller::Peer(uid) => self.peer(uid),
+        };
+        found.map_err(|Nobody(whom, reason)| {
+            self.refuse_api(&whom, reason);
+            RouterError::NoKey
+        })
+    }
+
+    /// Puts a refusal on the record, up to a bound. It stands whether or not that can be done.
+    pub(crate) fn refuse_api(&mut self, whom: &str, reason: &str) {
+        let because = format!("{whom}: {reason}");
+        if self.keys.refusals.admits(&because, self.now.at) {
+            let event = Event::new(Action::ApiRefused, Result3::Blocked).about(whom).because(&because);
+            self.record(event, |_, _| {});
+        }
+    }
+
+    fn key_holder(&mut self, presented: &Presented) -> Result<Holder, Nobody> {
+        let now_ms = self.now.ms;
+        let minute = now_ms - now_ms % MINUTE;
+        let key = self.keys.presented(presented);
+        let key = key.ok_or_else(|| Nobody("a key".to_owned(), "it is none of this host's"))?;
+        let refused = |reason| Err(Nobody(key.name.to_string(), reason));
+        if key.revoked_ms.is_some() {
+            return refused("the key was revoked");
+        }
+        if key.scope.expires_ms.is_some_and(|ends| ends <= now_ms) {
+            return refused("the key has ended");
+        }
+        let Some(person) = self.people.by_id(key.user) else { return refused("the key's user is gone") };
+        let (id, name, scope) = (key.id, key.name.clone(), key.scope.clone());
+        if std::mem::replace(&mut key.used_ms, minute) != minute {
+            self.keys.touched.insert(id);
+        }
+        Ok(held(&self.config, person, (Some(id), name, scope)))
+    }
+
+    fn peer(&self, uid: u32) -> Result<Holder, Nobody> {
+        let person = self.people.by_uid(uid);
+        let person = person.ok_or_else(|| Nobody(format!("uid {uid}"), "it is nobody's"))?;
+        Ok(held(&self.config, person, (None, Name::clip(PEER), KeyScope::default())))
+    }
+
+    /// Keeps a key once that is on the record; the same one twice is one.
+    pub(crate) fn create_key(&mut self, wanted: Wanted, port: Port<Result<KeyInfo, RouterError>>) {
+        match self.can_make(&wanted) {
+            Ok(None) => {
+                let whose = format!("by {}", wanted.by);
+                let event =
+                    Event::new(Action::KeyCreated, Result3::Success).about(&wanted.name).because(&whose);
+                self.record(event, move |desk, recorded| {
+                    let kept = if recorded { desk.keep_key(wanted) } else { Err(RouterError::NotDurable) };
+                    drop(port.send(kept));
+                });
+            }
+            Ok(Some(already)) => drop(port.send(Ok(already))),
+            Err(refusal) => drop(port.send(Err(refusal))),
+        }
+    }
+
+    /// Whether the key may be made, or is there already.
+    fn can_make(&self, wanted: &Wanted) -> Result<Option<KeyInfo>, RouterError> {
+        let Wanted { user, name, scope, presented, .. } = wanted;
+        self.people.by_id(*user).ok_or(RouterError::NoUser)?;
+        if !is_name(name) || name.len() > NAME || name.as_str() == PEER {
+            return Err(RouterError::BadKey);
+        }
+        if scope.expires_ms.is_some_and(|ends| ends <= self.now.ms) {
+            return Err(RouterError::BadKey);
+        }
+        scope.agents.iter().try_for_each(|agent| self.known_agent(agent))?;
+        let hash = hash(presented);
+        if let Some(key) = self.keys.living(name) {
+            let same = key.user == *user && key.scope == *scope && key.hash == hash;
+            return if same { Ok(Some(self.key_info(key))) } else { Err(RouterError::KeyExists) };
+        }
+        let living = self.keys.all.iter().filter(|key| key.revoked_ms.is_none()).count();
+        // What was revoked once opens nothing again under another name.
+        if living >= KEYS || self.keys.all.iter().any(|key| key.hash == hash) {
+            return Err(RouterError::KeyExists);
+        }
+        Ok(None)
+    }
+
+    fn keep_key(&mut self, wanted: Wanted) -> Result<KeyInfo, RouterError> {
+        // Somebody else may have made one while the record was under way.
+        if let Some(already) = self.can_make(&wanted)? {
+            return Ok(already);
+        }
+        let key = Key {
+            id: KeyId::random(),
+            name: wanted.name,
+            user: wanted.user,
+            hash: hash(&wanted.presented),
+            scope: wanted.scope,
+            created_ms: self.now.ms,
+            used_ms: 0,
+            revoked_ms: None,
+        };
+        let full = self.keys.all.len() >= KEYS;
+        let oldest = self.keys.all.iter().filter(|key| full && key.revoked_ms.is_some());
+        let oldest = oldest.min_by_key(|key| key.revoked_ms).map(|key| key.id);
+        self.store.commit(|tx| {
+            oldest.map_or(Ok(()), |id| tx.forget_key(id))?;
+            tx.add_key(&key)
+        })?;
+        self.keys.all.retain(|key| Some(key.id) != oldest);
+        let info = self.key_info(&key);
+        self.keys.all.insert(0, key);
+        Ok(info)
+    }
+
+    /// Keys, newest first.
+    pub(crate) fn list_keys(&self, user: Option<UserId>) -> List<KeyInfo, KEYS> {
+        let theirs = self.keys.all.iter().filter(|key| user.is_none_or(|user| user == key.user));
+        List::clip(theirs.map(|key| self.key_info(key)))
+    }
+
+    fn key_info(&self, key: &Key) -> KeyInfo {
+        KeyInfo {
+            id: key.id,
+            name: key.name.clone(),
+            user: self.people.by_id(key.user).map(|it| it.name.clone()).unwrap_or_default(),
+            scope: key.scope.clone(),
+            created_ms: key.created_ms,
+            used_ms: key.used_ms,
+            revoked_ms: key.revoked_ms,
+        }
+    }
+
+    /// Revokes a key once that is on the record; twice is once.
+    pub(crate) fn revoke_key(
+        &mut self,
+        user: Option<UserId>,
+        by: &Name,
+        name: &Name,
+        port: Port<Result<(), RouterError>>,
+    ) {
+        let theirs = |key: &&Key| key.name == *name && user.is_none_or(|user| user == key.user);
+        let mut named = self.keys.all.iter().filter(theirs).peekable();
+        let known = named.peek().is_some();
+        let Some(id) = named.find(|key| key.revoked_ms.is_none()).map(|key| key.id) else {
+            return drop(port.send(if known { Ok(()) } else { Err(RouterError::NoKey) }));
+        };
+        let event = Event::new(Action::KeyRevoked, Result3::Success).about(name).because(&format!("by {by}"));
+        self.record(event, move |desk, recorded| {
+            let revoked = if recorded { desk.lose_key(id) } else { Err(RouterError::NotDurable) };
+            drop(port.send(revoked));
+        });
+    }
+
+    fn lose_key(&mut self, id: KeyId) -> Result<(), RouterError> {
+        let now_ms = self.now.ms;
+        self.store.commit(|tx| tx.revoke_key(id, now_ms))?;
+        if let Some(key) = self.keys.all.iter_mut().find(|key| key.id == id && key.revoked_ms.is_none()) {
+            key.revoked_ms = Some(now_ms);
+        }
+        Ok(())
+    }
+
+    /// Writes which keys were used. What cannot be written is written with the next use.
+    pub(crate) fn keys_tick(&mut self) {
+        let touched = std::mem::take(&mut self.keys.touched);
+        if touched.is_empty() {
+            return;
+        }
+        let used: Vec<&Key> = self.keys.all.iter().filter(|key| touched.contains(&key.id)).collect();
+        let written = self.store.commit(|tx| used.iter().try_for_each(|key| tx.use_key(key.id, key.used_ms)));
+        if let Err(fault) = written {
+            tracing::warn!(%fault, "the last use of keys is not written");
+        }
+    }
+}
+
+fn hash(presented: &Presented) -> [u8; 32] {
+    Sha256::digest(presented.0).into()
+}
+
+/// What a person may do with this. A guest speaks to agents and to no model.
+fn held(
+    config: &ipc_proto::config::Router,
+    person: &crate::store::Person,
+    (key, name, mut scope): (Option<KeyId>, Name, KeyScope),
+) -> Holder {
+    if person.role < UserRole::User {
+        scope.models = List::clip([Text::clip(NO_MODEL)]);
+    }
+    let allowed = |agent: &Name| scope.agents.is_empty() || scope.agents.contains(agent);
+    let agents = List::clip(config.agents.keys().map(|agent| Name::clip(agent)).filter(allowed));
+    Holder { key, name, user: person.id, user_name: person.name.clone(), scope, agents }
+}

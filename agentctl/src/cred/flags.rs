@@ -1,0 +1,210 @@
+//! What a secret is bound to, as it is written on the command line and shown.
+
+use crate::failure::Failure;
+use crate::text;
+use ipc_proto::bounded::TooLong;
+use ipc_proto::credproxy::{At, Binding, Lease, SecretInfo, Verb};
+use ipc_proto::{List, Name, Text};
+
+/// What a secret is bound to besides its hosts, and for how long.
+#[derive(clap::Args)]
+pub(crate) struct Bound {
+    /// A verb that it may be sent with: GET, HEAD, POST, PUT, PATCH or DELETE; any without one
+    #[arg(long = "verb", value_name = "VERB", value_parser = verb)]
+    verbs: Vec<Verb>,
+    /// What a path must begin with, in whole segments; any without one
+    #[arg(long = "path", value_name = "/PATH", value_parser = crate::cli::text::<256>)]
+    paths: Vec<Text<256>>,
+    /// A header that it may go into, and what stands before it there; any header where no place is named
+    #[arg(long = "header", value_name = "NAME[=PREFIX]", value_parser = header)]
+    headers: Vec<At>,
+    /// A parameter of the query that it may go into
+    #[arg(long = "query", value_name = "NAME", value_parser = crate::cli::text::<64>)]
+    queries: Vec<Name>,
+    /// It may go into a segment of the path
+    #[arg(long)]
+    segment: bool,
+    /// A field of a body, JSON or a form, that it may go into
+    #[arg(long = "field", value_name = "NAME", value_parser = crate::cli::text::<64>)]
+    fields: Vec<Name>,
+    /// How long it may be used: a number and s, m, h, d or w
+    #[arg(long, value_name = "SPAN", value_parser = crate::key::seconds)]
+    expires: Option<u64>,
+    /// How often it may be used
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    uses: Option<u64>,
+}
+
+impl Bound {
+    /// All of it, for these hosts.
+    ///
+    /// # Errors
+    /// More of something than there may be.
+    pub(super) fn whole(self, hosts: Vec<Text<253>>) -> Result<(Binding, Lease), Failure> {
+        let lease = self.lease();
+        let at = self.places();
+        let binding = Binding {
+            hosts: list("--host", hosts)?,
+            verbs: list("--verb", self.verbs)?,
+            paths: list("--path", self.paths)?,
+            at: list("a place", at)?,
+        };
+        Ok((binding, lease))
+    }
+
+    /// What is given of it in the place of what a secret has.
+    ///
+    /// # Errors
+    /// More of something than there may be.
+    pub(super) fn instead(
+        self,
+        hosts: Vec<Text<253>>,
+        held: &SecretInfo,
+    ) -> Result<(Binding, Lease), Failure> {
+        let (given, lease) = self.whole(hosts)?;
+        let binding = Binding {
+            hosts: or(given.hosts, &held.binding.hosts),
+            verbs: or(given.verbs, &held.binding.verbs),
+            paths: or(given.paths, &held.binding.paths),
+            at: or(given.at, &held.binding.at),
+        };
+        let until_ms = lease.until_ms.or(held.lease.until_ms);
+        Ok((binding, Lease { until_ms, uses: lease.uses.or(held.lease.uses) }))
+    }
+
+    fn lease(&self) -> Lease {
+        let until_ms = self.expires.map(|span| text::now_ms().saturating_add(span.saturating_mul(1000)));
+        Lease { until_ms, uses: self.uses }
+    }
+
+    fn places(&self) -> Vec<At> {
+        let headers = self.headers.iter().cloned();
+        let queries = self.queries.iter().map(|name| At::Query { name: name.clone() });
+        let fields = self.fields.iter().map(|name| At::Field { name: name.clone() });
+        headers.chain(queries).chain(self.segment.then_some(At::Segment)).chain(fields).collect()
+    }
+}
+
+fn list<T, const N: usize>(what: &'static str, items: Vec<T>) -> Result<List<T, N>, Failure> {
+    List::new(items).map_err(|why| Failure::TooLong { what, why })
+}
+
+fn or<T: Clone, const N: usize>(given: List<T, N>, held: &List<T, N>) -> List<T, N> {
+    if given.is_empty() { held.clone() } else { given }
+}
+
+fn verb(text: &str) -> Result<Verb, String> {
+    let found = Verb::ALL.into_iter().find(|verb| verb.word().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| "one of GET, HEAD, POST, PUT, PATCH and DELETE".to_owned())
+}
+
+/// `NAME`, or `NAME=PREFIX` where the prefix keeps its blank.
+fn header(text: &str) -> Result<At, TooLong> {
+    let (name, prefix) = text.split_once('=').unwrap_or((text, ""));
+    Ok(At::Header { name: Name::new(name)?, prefix: Text::new(prefix)? })
+}
+
+/// The hosts, for a person.
+pub(super) fn hosts(secret: &SecretInfo) -> String {
+    joined(secret.binding.hosts.iter().map(|host| host.to_string()), "none")
+}
+
+/// The verbs.
+pub(super) fn verbs(secret: &SecretInfo) -> String {
+    joined(secret.binding.verbs.iter().map(|verb| verb.word().to_owned()), "any")
+}
+
+/// The paths.
+pub(super) fn paths(secret: &SecretInfo) -> String {
+    joined(secret.binding.paths.iter().map(|path| path.to_string()), "any")
+}
+
+/// The places of a request.
+pub(super) fn places(secret: &SecretInfo) -> String {
+    let place = |at: &At| match at {
+        At::Header { name, prefix } if prefix.is_empty() => format!("header {name}"),
+        At::Header { name, prefix } => format!("header {name} after {prefix:?}", prefix = prefix.as_str()),
+        At::Query { name } => format!("query {name}"),
+        At::Segment => "a segment of the path".to_owned(),
+        At::Field { name } => format!("field {name}"),
+    };
+    joined(secret.binding.at.iter().map(place), "any header")
+}
+
+fn joined(items: impl Iterator<Item = String>, none: &str) -> String {
+    let all: Vec<String> = items.collect();
+    if all.is_empty() { none.to_owned() } else { all.join(", ") }
+}
+
+/// Whether it may still be used.
+pub(super) fn state(secret: &SecretInfo, now_ms: u64) -> &'static str {
+    if secret.revoked {
+        "revoked"
+    } else if secret.lease.until_ms.is_some_and(|until| now_ms >= until) {
+        "expired"
+    } else if secret.lease.uses == Some(0) {
+        "used up"
+    } else {
+        "active"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_a_name_with_or_without_what_stands_before_the_value() {
+        let at = |name: &str, prefix: &str| At::Header { name: Name::clip(name), prefix: Text::clip(prefix) };
+        assert_eq!(header("x-api-key"), Ok(at("x-api-key", "")));
+        assert_eq!(header("Authorization=Bearer "), Ok(at("Authorization", "Bearer ")));
+        assert_eq!(header("a=b=c"), Ok(at("a", "b=c")));
+        assert!(header(&format!("a={}", "x".repeat(33))).is_err());
+    }
+
+    #[test]
+    fn a_verb_is_one_of_six_in_any_case() {
+        assert_eq!(verb("get"), Ok(Verb::Get));
+        assert_eq!(verb("DELETE"), Ok(Verb::Delete));
+        assert!(verb("TRACE").is_err() && verb("").is_err());
+    }
+
+    fn held() -> SecretInfo {
+        let binding = Binding {
+            hosts: List::clip([Text::clip("a.test")]),
+            verbs: List::clip([Verb::Get]),
+            ..Binding::default()
+        };
+        let lease = Lease { until_ms: Some(50), uses: Some(1) };
+        let name = Name::clip("k");
+        SecretInfo { name, binding, lease, revoked: false, set_ms: 1, uses: 0, used_ms: 0 }
+    }
+
+    #[test]
+    fn what_is_not_given_of_a_binding_stays() {
+        let bound = Bound {
+            verbs: Vec::new(),
+            paths: vec![Text::clip("/v1")],
+            headers: Vec::new(),
+            queries: Vec::new(),
+            segment: false,
+            fields: Vec::new(),
+            expires: None,
+            uses: None,
+        };
+        let held = held();
+        let (binding, lease) = bound.instead(Vec::new(), &held).unwrap();
+        assert_eq!((&binding.hosts, &binding.verbs), (&held.binding.hosts, &held.binding.verbs));
+        assert_eq!((binding.paths.len(), lease), (1, held.lease));
+    }
+
+    #[test]
+    fn a_secret_that_may_be_used_no_more_says_why() {
+        let secret = held();
+        assert_eq!(state(&secret, 49), "active");
+        assert_eq!(state(&secret, 50), "expired");
+        assert_eq!(state(&SecretInfo { revoked: true, ..secret.clone() }, 49), "revoked");
+        let lease = Lease { until_ms: None, uses: Some(0) };
+        assert_eq!(state(&SecretInfo { lease, ..secret }, 49), "used up");
+    }
+}

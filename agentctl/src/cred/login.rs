@@ -1,0 +1,204 @@
+//! `agentctl cred login`: OAuth with PKCE. A person says yes in a browser; the code for that comes back to a listener on
+//! loopback that is here for this one purpose, and goes on to credproxy sealed. Credproxy exchanges it for tokens, so
+//! no token is ever in this process.
+
+use super::flags::Bound;
+use super::{asking, store_for};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ipc_proto::credproxy::{Grant, LOGIN, Login, SECRET_BOUND};
+use ipc_proto::{Name, Text};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+/// How long a person may take in the browser.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a browser may take to send its request, and bytes of that.
+const REQUEST: (Duration, u64) = (Duration::from_secs(5), 16 * 1024);
+/// Where the browser is sent back to.
+const CALLBACK: &str = "/callback";
+
+/// What a login is made of.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Its name
+    #[arg(value_parser = crate::cli::text::<64>)]
+    name: Name,
+    /// Where a person says yes
+    #[arg(long, value_name = "URL")]
+    authorize_url: String,
+    /// Where tokens are given out; `[credproxy] hosts` must name its host where no service has it
+    #[arg(long, value_name = "URL")]
+    token_url: String,
+    /// Who asks: as the service has registered this host
+    #[arg(long, value_name = "ID")]
+    client_id: String,
+    /// Read the client's secret from standard input or a prompt, where the service gave one out
+    #[arg(long)]
+    client_secret: bool,
+    /// What is asked for; may be given again
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
+    /// A host that the tokens may be sent to; may be given again
+    #[arg(long = "host", value_name = "HOST", required = true, value_parser = crate::cli::text::<253>)]
+    hosts: Vec<Text<253>>,
+    #[command(flatten)]
+    bound: Bound,
+}
+
+/// Logs in, and has the login stored.
+pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
+    let Arguments { name, authorize_url, token_url, client_id, client_secret, scopes, hosts, bound } =
+        arguments;
+    let (binding, lease) = bound.whole(hosts)?;
+    let client_secret = client_secret.then(|| secret(&name)).transpose()?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::Runtime)?;
+    let port = listener.local_addr().map_err(Failure::Runtime)?.port();
+    let redirect_uri = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let (verifier, state) = (random()?, random()?);
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    let scope = scopes.join(" ");
+    let url = address(
+        &authorize_url,
+        &[
+            ("response_type", "code"),
+            ("client_id", &client_id),
+            ("redirect_uri", &redirect_uri),
+            ("scope", &scope),
+            ("state", &state),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+        ],
+    );
+    app.out.hint(&format!("open this address in a browser on this machine, and say yes there: {url}"));
+    let code = timeout(PATIENCE, answered(&listener, &state)).await;
+    let code = code.map_err(|_| Failure::Usage("nobody said yes within five minutes".to_owned()))??;
+    let grant = Grant::Code { code, verifier: verifier.to_string(), redirect_uri };
+    let login = Login { token_url, client_id, client_secret, grant };
+    let json = serde_json::to_string(&login).map(Zeroizing::new).map_err(|_| Failure::Seal)?;
+    let value = Zeroizing::new([LOGIN.as_bytes(), json.as_bytes()].concat());
+    store_for(app, &name, &binding, lease, &value).await?;
+    let fields = json!({ "name": name, "hosts": binding.hosts });
+    Ok(app.out.done(fields, &format!("{name} is logged in"))?)
+}
+
+fn secret(name: &Name) -> Result<String, Failure> {
+    let value = asking::value(&format!("client secret of {name} (not shown): "), SECRET_BOUND / 4)?;
+    String::from_utf8(value.to_vec())
+        .map_err(|_| Failure::Usage("the client's secret is not text".to_owned()))
+}
+
+/// 32 random bytes as text: a verifier, or a state.
+fn random() -> Result<Zeroizing<String>, Failure> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    getrandom::fill(bytes.as_mut_slice()).map_err(Failure::Random)?;
+    Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(*bytes)))
+}
+
+/// An address with these parameters behind those it has; empty ones are left out.
+fn address(url: &str, pairs: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}{}", query.finish())
+}
+
+/// The code that a browser brings with this state. What comes without it is somebody else's, and told so.
+async fn answered(listener: &TcpListener, state: &str) -> Result<String, Failure> {
+    loop {
+        let (mut stream, _) = listener.accept().await.map_err(Failure::Runtime)?;
+        let Ok(Some(request)) = timeout(REQUEST.0, request(&mut stream)).await else { continue };
+        let answer = read(&request, state);
+        let (status, words) = match &answer {
+            None => ("400 Bad Request", "This is not the answer that agentctl waits for."),
+            Some(Ok(_)) => ("200 OK", "You are logged in; this page may be closed."),
+            Some(Err(_)) => ("200 OK", "You are not logged in; this page may be closed."),
+        };
+        let length = words.len();
+        let reply = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{words}"
+        );
+        // A browser that is gone has seen enough.
+        let _ = stream.write_all(reply.as_bytes()).await;
+        if let Some(answer) = answer {
+            return answer.map_err(|why| Failure::Usage(format!("the service says no: {why}")));
+        }
+    }
+}
+
+/// The first line of a request.
+async fn request(stream: &mut TcpStream) -> Option<String> {
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 1024]);
+    let mut stream = stream.take(REQUEST.1);
+    while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
+        let length = stream.read(&mut buffer).await.ok().filter(|length| *length > 0)?;
+        bytes.extend_from_slice(buffer.get(..length)?);
+    }
+    String::from_utf8(bytes).ok()?.lines().next().map(str::to_owned)
+}
+
+/// What a request brings: the code, or why there is none; nothing if it is not of this login.
+fn read(line: &str, state: &str) -> Option<Result<String, String>> {
+    let target = line.strip_prefix("GET ")?.split(' ').next()?;
+    let (path, query) = target.split_once('?')?;
+    let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let of = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    if path != CALLBACK || of("state")? != state {
+        return None;
+    }
+    let shown = |why: String| why.chars().filter(|letter| !letter.is_control()).take(200).collect();
+    match (of("code"), of("error")) {
+        (Some(code), None) if !code.is_empty() => Some(Ok(code)),
+        (_, why) => Some(Err(why.map_or_else(|| "it gave no code".to_owned(), shown))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_with_the_state_of_this_login_is_taken() {
+        let taken = |line: &str| read(line, "the-state");
+        let code = |code: &str| Some(Ok(code.to_owned()));
+        assert_eq!(taken("GET /callback?code=a%2Fb&state=the-state HTTP/1.1"), code("a/b"));
+        assert_eq!(taken("GET /callback?state=the-state&code=c&scope=x HTTP/1.1"), code("c"));
+        for other in [
+            "GET /callback?code=c HTTP/1.1",
+            "GET /callback?code=c&state=other HTTP/1.1",
+            "GET /callback?code=c&state=the-state-2 HTTP/1.1",
+            "GET /other?code=c&state=the-state HTTP/1.1",
+            "POST /callback?code=c&state=the-state HTTP/1.1",
+            "GET /favicon.ico HTTP/1.1",
+            "",
+        ] {
+            assert_eq!(taken(other), None, "{other}");
+        }
+        let refused = taken("GET /callback?error=access_denied%0a&state=the-state HTTP/1.1");
+        assert_eq!(refused, Some(Err("access_denied".to_owned())));
+        assert!(taken("GET /callback?state=the-state HTTP/1.1").is_some_and(|answer| answer.is_err()));
+    }
+
+    #[test]
+    fn an_address_keeps_its_own_parameters_and_escapes_those_behind_them() {
+        let pairs = [("scope", "mail read"), ("state", ""), ("redirect_uri", "http://127.0.0.1:1/callback")];
+        assert_eq!(
+            address("https://a.test/o?x=1", &pairs),
+            "https://a.test/o?x=1&scope=mail+read&redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback"
+        );
+        assert!(address("https://a.test/o", &pairs).starts_with("https://a.test/o?scope="));
+    }
+
+    #[test]
+    fn a_verifier_is_long_enough_and_never_the_same() {
+        let (one, other) = (random().unwrap(), random().unwrap());
+        assert!(one.len() == 43 && *one != *other);
+    }
+}

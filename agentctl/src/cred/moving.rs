@@ -1,0 +1,188 @@
+//! Secrets out of one vault and into another. An export is JSON, sealed by age with a passphrase: `age -d` opens it too.
+//! Its values come from credproxy sealed to a key that this process made, and are in the clear nowhere but here.
+
+use super::vault::{info, proof};
+use super::{asking, environment, seal, secrets, store_for};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use age::scrypt;
+use age::secrecy::SecretString;
+use crypto_box::SecretKey;
+use crypto_box::aead::OsRng;
+use ipc_proto::control::method;
+use ipc_proto::credproxy::{EXPORT_BOUND, Exported, PARCEL_BOUND, Purpose, parcel};
+use ipc_proto::{Blob, Name};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// Bytes of a file's passphrase.
+const PASSPHRASE: usize = 1024;
+/// The work that guessing costs, as a power of two, and the most that a file may ask for.
+const WORK: (u8, u8) = (18, 22);
+
+/// What `cred export` is told.
+#[derive(clap::Args)]
+pub(crate) struct Export {
+    /// The file to make; it must not be there
+    file: PathBuf,
+    /// Seal the file with the passphrase in this one; without this it is asked for
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// What opens the vault, where that is no passphrase; the vault's own key file without this
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+/// What `cred import` is told.
+#[derive(clap::Args)]
+#[group(id = "source", required = true, args = ["file", "env"])]
+pub(crate) struct Import {
+    /// A file of `cred export`
+    file: Option<PathBuf>,
+    /// Take the usual environment variables, each bound to its provider's host
+    #[arg(long)]
+    env: bool,
+    /// Open the file with the passphrase in this one; without this it is asked for
+    #[arg(long, value_name = "FILE", conflicts_with = "env")]
+    passphrase_file: Option<PathBuf>,
+    /// Put them in the place of secrets that have the same name; without this those are left as they are
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Writes every secret to a sealed file.
+pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
+    let Export { file, passphrase_file, key_file } = arguments;
+    let key = info(app).await?.key;
+    let proof = proof(app, key, key_file.as_deref()).await?;
+    let passphrase = passphrase(passphrase_file.as_deref(), true)?;
+    let own = SecretKey::generate(&mut OsRng);
+    let plain = Zeroizing::new(parcel(Purpose::Export, &[&proof, own.public_key().as_bytes()]));
+    let sealed: Blob<EXPORT_BOUND> = seal::send(app, &plain, async |sealed| {
+        let sealed: Blob<PARCEL_BOUND> = seal::bounded(sealed)?;
+        app.link.ask(&method::cred_export, async |c, cx| c.cred_export(cx, sealed.clone()).await).await
+    })
+    .await?;
+    let list = Zeroizing::new(own.unseal(&sealed).map_err(|_| Failure::Seal)?);
+    let count = read(&list)?.len();
+    let mut recipient = scrypt::Recipient::new(passphrase);
+    recipient.set_work_factor(WORK.0);
+    let sealed = age::encrypt(&recipient, &list).map_err(|error| Failure::Usage(error.to_string()))?;
+    write(&file, &sealed).map_err(|cause| Failure::File { path: file.clone(), cause })?;
+    let sentence = format!("{count} secrets are in {}, sealed with its passphrase", file.display());
+    Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
+}
+
+/// There whole, or not at all: it is made under another name, and never in the place of a file.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if written.is_err() {
+        drop(std::fs::remove_file(path));
+    }
+    written
+}
+
+/// Stores the secrets of a file, or of the environment.
+pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
+    let there: BTreeSet<Name> = secrets(app).await?.into_iter().map(|secret| secret.name).collect();
+    let found = match &arguments.file {
+        Some(file) => opened(file, arguments.passphrase_file.as_deref())?,
+        None => environment::found(|name| std::env::var_os(name)),
+    };
+    let (mut stored, mut left) = (Vec::new(), Vec::new());
+    for secret in found {
+        let Exported { name, binding, lease, value } = secret;
+        let value = Zeroizing::new(value.into_bytes());
+        if there.contains(&name) && !arguments.replace {
+            left.push(name);
+            continue;
+        }
+        store_for(app, &name, &binding, lease, &value).await?;
+        stored.push(name);
+    }
+    let names = |names: &[Name]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ");
+    if !left.is_empty() {
+        app.out.remark(&format!("left as they are, which --replace would not: {}", names(&left)));
+    }
+    let sentence = match stored.as_slice() {
+        [] => "no secret was stored".to_owned(),
+        stored => format!("stored: {}", names(stored)),
+    };
+    Ok(app.out.done(json!({ "stored": stored, "left": left }), &sentence)?)
+}
+
+/// The secrets of a sealed file.
+fn opened(file: &Path, passphrase_file: Option<&Path>) -> Result<Vec<Exported<String>>, Failure> {
+    let failed = |cause| Failure::File { path: file.to_owned(), cause };
+    let most = EXPORT_BOUND as u64 * 2;
+    let mut sealed = Vec::new();
+    File::open(file).map_err(failed)?.take(most).read_to_end(&mut sealed).map_err(failed)?;
+    let mut identity = scrypt::Identity::new(passphrase(passphrase_file, false)?);
+    identity.set_max_work_factor(WORK.1);
+    let list = age::decrypt(&identity, &sealed);
+    let list = list.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    read(&Zeroizing::new(list))
+}
+
+fn read(list: &[u8]) -> Result<Vec<Exported<String>>, Failure> {
+    serde_json::from_slice(list).map_err(|_| Failure::Usage("this is no export of secrets".to_owned()))
+}
+
+fn passphrase(file: Option<&Path>, new: bool) -> Result<SecretString, Failure> {
+    let bytes = match file {
+        None => asking::line("passphrase of the file (not shown): ", PASSPHRASE, new)?,
+        Some(path) => {
+            let failed = |cause| Failure::File { path: path.to_owned(), cause };
+            let mut bytes = Zeroizing::new(Vec::with_capacity(PASSPHRASE + 2));
+            let file = File::open(path).map_err(failed)?;
+            file.take(PASSPHRASE as u64 + 2).read_to_end(&mut bytes).map_err(failed)?;
+            asking::trim(&mut bytes);
+            asking::fits(&bytes, PASSPHRASE)?;
+            bytes
+        }
+    };
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if !text.is_empty() => Ok(SecretString::from(text.to_owned())),
+        _ => Err(Failure::Usage("the passphrase is empty, or no text".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_export_is_read_with_its_passphrase_and_with_no_other_and_is_nobody_else_s_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("right"), "of the file\n").unwrap();
+        std::fs::write(path("wrong"), "of another\n").unwrap();
+        let list = br#"[{"name":"k","binding":{"hosts":["a.test"],"verbs":[],"paths":[],"at":[]},
+            "lease":{"until_ms":null,"uses":3},"value":"0123456789"}]"#;
+        let mut recipient = scrypt::Recipient::new(passphrase(Some(&path("right")), true).unwrap());
+        recipient.set_work_factor(2);
+        write(&path("export"), &age::encrypt(&recipient, list).unwrap()).unwrap();
+        assert_eq!(path("export").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let read = opened(&path("export"), Some(&path("right"))).unwrap();
+        assert_eq!((read[0].name.as_str(), read[0].value.as_str()), ("k", "0123456789"));
+        assert_eq!(read[0].lease.uses, Some(3));
+        assert!(opened(&path("export"), Some(&path("wrong"))).is_err());
+        assert!(write(&path("export"), b"over it").is_err(), "a file that is there stays");
+        std::fs::write(path("export"), "no export").unwrap();
+        assert!(opened(&path("export"), Some(&path("right"))).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_at_all_are_an_export_or_none(bytes: Vec<u8>) {
+            let _ = read(&bytes);
+        }
+    }
+}

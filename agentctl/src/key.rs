@@ -1,0 +1,255 @@
+//! `agentctl key`: keys of the API, for programs that speak to the host over HTTP.
+//!
+//! A key is made in this process and printed once. What leaves it is the key's hash; nobody can show the key again.
+
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::text;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ipc_proto::api::{KEY_PREFIX, KeyInfo, KeyScope, Presented};
+use ipc_proto::control::method;
+use ipc_proto::model::ModelName;
+use ipc_proto::{List, Name, Text};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::process::ExitCode;
+use zeroize::Zeroizing;
+
+/// Bytes of a key before they are text.
+const BYTES: usize = 32;
+/// The most that a key may spend in a day, US dollars.
+const MOST_USD: u64 = 1_000_000;
+/// The longest that a key may be valid, seconds: a hundred years.
+const LONGEST_S: u64 = 36_500 * 86_400;
+
+/// The commands of `key`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Key {
+    /// Make a key and print it, once
+    Create(Create),
+    /// List keys, without what they are
+    List,
+    /// Revoke a key: it opens nothing from then on
+    Revoke {
+        /// Its name
+        #[arg(value_parser = crate::cli::text::<64>)]
+        name: Name,
+    },
+}
+
+/// The arguments of `key create`.
+#[derive(clap::Args)]
+pub(crate) struct Create {
+    /// Its name, which its sessions have as well
+    #[arg(value_parser = crate::cli::text::<64>)]
+    name: Name,
+    /// An agent that it may speak to; may be given again; every one without it
+    #[arg(long = "agent", value_name = "AGENT", value_parser = crate::cli::text::<64>)]
+    agents: Vec<Name>,
+    /// A model that it may pass through to, PROVIDER/MODEL or PROVIDER/*; may be given again; every one without it
+    #[arg(long = "model", value_name = "MODEL", value_parser = crate::cli::text::<128>)]
+    models: Vec<ModelName>,
+    /// An origin that a page may have which presents it; may be given again
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = crate::cli::text::<256>)]
+    origins: Vec<Text<256>>,
+    /// The most that it may spend in a day, US dollars
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    day_usd: Option<u64>,
+    /// How long it is valid: a number and s, m, h, d or w, such as 30d
+    #[arg(long, value_name = "SPAN", value_parser = seconds)]
+    expires: Option<u64>,
+}
+
+/// Does what was asked of keys.
+pub(crate) async fn run(app: &App, command: Key) -> Outcome {
+    match command {
+        Key::Create(arguments) => create(app, arguments).await,
+        Key::List => list(app).await,
+        Key::Revoke { name } => revoke(app, name).await,
+    }
+}
+
+/// Makes a key.
+async fn create(app: &App, arguments: Create) -> Outcome {
+    let Create { name, agents, models, origins, day_usd, expires } = arguments;
+    let many = |what| move |why| Failure::TooLong { what, why };
+    let scope = KeyScope {
+        agents: List::new(agents).map_err(many("--agent"))?,
+        models: List::new(models).map_err(many("--model"))?,
+        origins: List::new(origins).map_err(many("--origin"))?,
+        day_micros: day_usd,
+        expires_ms: expires.map(|seconds| text::now_ms().saturating_add(seconds.saturating_mul(1000))),
+    };
+    let (key, presented) = fresh()?;
+    let call = app.link.ask(&method::key_create, async |c, cx| {
+        c.key_create(cx, name.clone(), scope.clone(), presented).await
+    });
+    let made = call.await?;
+    if app.out.json {
+        let mut document = described(&made);
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("key".to_owned(), Value::String(key.to_string()));
+        }
+        app.out.document(document)?;
+    } else {
+        app.out.line(&key)?;
+        app.out.remark(&format!("key {name} is made; it is shown this once"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A key, and what its client will present.
+fn fresh() -> Result<(Zeroizing<String>, Presented), Failure> {
+    let mut bytes = Zeroizing::new([0; BYTES]);
+    getrandom::fill(bytes.as_mut_slice()).map_err(Failure::Random)?;
+    let key = Zeroizing::new(format!("{KEY_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice())));
+    let presented = Presented(Sha256::digest(key.as_bytes()).into());
+    Ok((key, presented))
+}
+
+/// Lists keys.
+async fn list(app: &App) -> Outcome {
+    let found = app.link.ask(&method::key_list, async |c, cx| c.key_list(cx).await).await?;
+    let head = ["KEY", "USER", "STATE", "LAST USED", "AGENTS", "MODELS", "A DAY"];
+    let now_ms = text::now_ms();
+    Ok(app.out.list("keys", &found, described, &head, |key| {
+        let some = |names: Vec<&str>| if names.is_empty() { "all".to_owned() } else { names.join(", ") };
+        vec![
+            key.name.to_string(),
+            key.user.to_string(),
+            state(key, now_ms).to_owned(),
+            if key.used_ms == 0 { "never".to_owned() } else { text::utc(key.used_ms) },
+            some(key.scope.agents.iter().map(|it| it.as_str()).collect()),
+            some(key.scope.models.iter().map(|it| it.as_str()).collect()),
+            key.scope.day_micros.map_or_else(|| "no bound".to_owned(), usd),
+        ]
+    })?)
+}
+
+/// Revokes a key.
+async fn revoke(app: &App, name: Name) -> Outcome {
+    app.link.ask(&method::key_revoke, async |c, cx| c.key_revoke(cx, name.clone()).await).await?;
+    Ok(app.out.done(json!({ "name": name }), &format!("key {name} is revoked"))?)
+}
+
+fn described(key: &KeyInfo) -> Value {
+    json!({
+        "id": key.id.to_string(), "name": key.name, "user": key.user, "state": state(key, text::now_ms()),
+        "agents": key.scope.agents, "models": key.scope.models, "origins": key.scope.origins,
+        "day_micros": key.scope.day_micros, "expires_ms": key.scope.expires_ms, "created_ms": key.created_ms,
+        "used_ms": key.used_ms, "revoked_ms": key.revoked_ms,
+    })
+}
+
+fn state(key: &KeyInfo, now_ms: u64) -> &'static str {
+    match (key.revoked_ms, key.scope.expires_ms) {
+        (Some(_), _) => "revoked",
+        (None, Some(ends)) if ends <= now_ms => "ended",
+        _ => "active",
+    }
+}
+
+/// Millionths of a dollar as dollars.
+pub(crate) fn usd(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    let part = format!("{part:06}");
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { format!("{whole} USD") } else { format!("{whole}.{part} USD") }
+}
+
+/// Dollars as millionths of a dollar, exactly.
+fn dollars(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no sum of 0.000001 to {MOST_USD} dollars");
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.len() <= 7 && text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 6 {
+        return Err(wrong());
+    }
+    let micros = format!("{whole}{part:0<6}").parse().map_err(|_| wrong())?;
+    if (1..=MOST_USD * 1_000_000).contains(&micros) { Ok(micros) } else { Err(wrong()) }
+}
+
+/// A span of time as seconds.
+///
+/// # Errors
+/// It is none, or is too long.
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no span of time; a number and s, m, h, d or w, at most 36500d");
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return Err(wrong()),
+    };
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
+    let seconds = number.checked_mul(unit).filter(|seconds| (1..=LONGEST_S).contains(seconds));
+    seconds.ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_new_each_time_and_what_leaves_is_its_hash() {
+        let (one, presented) = fresh().unwrap();
+        let (other, _) = fresh().unwrap();
+        assert_ne!(one, other);
+        let text = one.strip_prefix(KEY_PREFIX).unwrap();
+        assert_eq!(URL_SAFE_NO_PAD.decode(text).unwrap().len(), BYTES);
+        assert_eq!(presented.0, <[u8; 32]>::from(Sha256::digest(one.as_bytes())));
+        assert_eq!(format!("{presented:?}"), "Presented");
+    }
+
+    #[test]
+    fn sums_are_read_exactly_or_not_at_all() {
+        for (text, micros) in
+            [("1", 1_000_000), ("0.5", 500_000), ("12.000001", 12_000_001), ("1000000", 1_000_000_000_000)]
+        {
+            assert_eq!(dollars(text), Ok(micros), "{text}");
+        }
+        for text in ["", "0", "-1", "1.", ".5", "1.0000001", "1e3", "1000000.000001", "12345678", "1,5", "ａ"]
+        {
+            assert!(dollars(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            (usd(1_500_000), usd(2_000_000), usd(1)),
+            ("1.5 USD".into(), "2 USD".into(), "0.000001 USD".into())
+        );
+    }
+
+    #[test]
+    fn spans_of_time_are_a_number_and_a_unit() {
+        for (text, expected) in [
+            ("30d", 2_592_000),
+            ("90s", 90),
+            ("5m", 300),
+            ("2h", 7200),
+            ("1w", 604_800),
+            ("36500d", LONGEST_S),
+        ] {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "d",
+            "30",
+            "0d",
+            "+3d",
+            "-1d",
+            "3.5d",
+            "30 d",
+            "30y",
+            "36501d",
+            "99999999999999999999d",
+            "3é",
+        ] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A configuration that is put in its place: checked as a whole by the program that parses it for agentd, and only then
+//! given its name, with the old one kept beside it. A crash leaves the old file or the new one, never a part.
+
+use super::edit::edited;
+use super::provider::Provider;
+use crate::failure::Failure;
+use crate::sibling;
+use ipc_proto::model::ModelName;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// The program that knows every key.
+const PROGRAM: &str = "agentd-config";
+const SYSTEM: &str = "/etc/cordon/cordon.toml";
+/// Mode of a configuration that was not there: it holds no secret.
+const MODE: u32 = 0o644;
+
+/// The configuration that agentd reads where none is named: the system's where that is installed and this is root, else
+/// the user's own.
+pub(super) fn usual() -> PathBuf {
+    if is_system() {
+        return PathBuf::from(SYSTEM);
+    }
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = of("XDG_CONFIG_HOME").or_else(|| Some(of("HOME")?.join(".config")));
+    folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
+}
+
+fn is_system() -> bool {
+    nix::unistd::geteuid().is_root() && Path::new(SYSTEM).parent().is_some_and(Path::is_dir)
+}
+
+/// How the host is started again.
+pub(super) const fn restart_of(system: bool) -> &'static str {
+    if system {
+        "systemctl restart cordon"
+    } else {
+        "systemctl --user restart cordon, or end agentd and start it again"
+    }
+}
+
+/// How the host of this person is started again.
+pub(super) fn restart() -> &'static str {
+    restart_of(is_system())
+}
+
+/// A checked configuration that is not in its place yet.
+pub(super) struct Draft {
+    path: PathBuf,
+    /// None where nothing changes.
+    file: Option<NamedTempFile>,
+}
+
+/// Makes it, and has it checked beside the old one, so that what it names beside itself is found.
+pub(super) fn draft(path: &Path, provider: &Provider, model: &ModelName) -> Result<Draft, Failure> {
+    let old = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(cause) => return Err(Failure::File { path: path.to_owned(), cause }),
+    };
+    let new = |declared| {
+        edited(&old, provider, model, declared)
+            .map_err(|fault| Failure::Configuration(format!("{}: {fault}", path.display())))
+    };
+    let text = new(false)?;
+    let drafted = if text == old { Ok(None) } else { checked(path, &text).map(Some) };
+    let file = match drafted {
+        // A model that no built-in table knows needs a table of its own.
+        Err(Failure::Configuration(_)) => Some(checked(path, &new(true)?)?),
+        drafted => drafted?,
+    };
+    Ok(Draft { path: path.to_owned(), file })
+}
+
+/// The text in a file beside `path`, as agentd-config takes it.
+fn checked(path: &Path, text: &str) -> Result<NamedTempFile, Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let at = |cause| Failure::File { path: path.to_owned(), cause };
+    fs::create_dir_all(folder).map_err(at)?;
+    let builder = tempfile::Builder::new().prefix(".cordon-").suffix(".toml").tempfile_in(folder);
+    let mut file = builder.map_err(at)?;
+    file.write_all(text.as_bytes()).map_err(at)?;
+    let arguments = [OsStr::new("--check"), OsStr::new("--config"), file.path().as_os_str()];
+    let output = sibling::run(PROGRAM, &arguments)?;
+    if output.status.success() {
+        return Ok(file);
+    }
+    let said = String::from_utf8_lossy(&output.stderr)
+        .replace(&*file.path().to_string_lossy(), "the new configuration");
+    Err(Failure::Configuration(format!("nothing was changed: {}", said.trim_end())))
+}
+
+impl Draft {
+    /// Gives it its name; gives back where the old one is kept, if there was one.
+    pub(super) fn put(self) -> Result<Option<PathBuf>, Failure> {
+        let Some(file) = self.file else { return Ok(None) };
+        let path = &self.path;
+        let backup = PathBuf::from(format!("{}.bak", path.display()));
+        let at = |cause| Failure::File { path: path.clone(), cause };
+        let kept = keep(path, &backup).map_err(at)?;
+        like(file.as_file(), path).map_err(at)?;
+        file.as_file().sync_all().map_err(at)?;
+        file.persist(path).map_err(|error| at(error.error))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(at)?;
+        Ok(kept.then_some(backup))
+    }
+}
+
+/// Keeps a copy of what is there; whether anything is.
+fn keep(path: &Path, backup: &Path) -> io::Result<bool> {
+    match fs::copy(path, backup) {
+        Ok(_) => File::open(backup)?.sync_all().map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Mode and owner of what is there, so that whoever could read it still can.
+fn like(file: &File, path: &Path) -> io::Result<()> {
+    let Ok(old) = fs::metadata(path) else { return file.set_permissions(Permissions::from_mode(MODE)) };
+    file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        Ok(())
+    } else {
+        fchown(file, Some(old.uid()), Some(old.gid()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_with_its_mode_and_the_old_one_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cordon.toml");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let draft = |text: &str| {
+            let mut file = NamedTempFile::new_in(folder.path()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            Draft { path: path.clone(), file: Some(file) }
+        };
+        let backup = draft("new").put().unwrap().unwrap();
+        assert_eq!(
+            (fs::read_to_string(&path).unwrap(), fs::read_to_string(&backup).unwrap()),
+            ("new".into(), "old".into())
+        );
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(draft("first").put().unwrap(), None);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, MODE);
+        assert_eq!(Draft { path: path.clone(), file: None }.put().unwrap(), None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+    }
+}

@@ -1,0 +1,237 @@
+//! What is known of a provider before anybody has asked it: where it is, what its key is for, which model is usual.
+//! It opens nothing.
+
+use ipc_proto::credproxy::{At, Binding, Verb};
+use ipc_proto::{List, Name, Text};
+
+/// Providers that need no URL: agentd-config knows the address, the models and the prices of each by its name.
+const KNOWN: [Known; 3] = [
+    Known {
+        name: "openai",
+        kind: "openai",
+        base_url: "https://api.openai.com/v1",
+        at: "api.openai.com:443",
+        path: "/v1",
+        header: Some(("authorization", "Bearer ")),
+        model: Some("gpt-6-sol"),
+    },
+    Known {
+        name: "anthropic",
+        kind: "anthropic",
+        base_url: "https://api.anthropic.com/v1",
+        at: "api.anthropic.com:443",
+        path: "/v1",
+        header: Some(("x-api-key", "")),
+        model: Some("claude-sonnet-5-5"),
+    },
+    Known {
+        name: "ollama",
+        kind: "ollama",
+        base_url: "http://127.0.0.1:11434",
+        at: "127.0.0.1:11434",
+        path: "",
+        header: None,
+        model: None,
+    },
+];
+
+struct Known {
+    name: &'static str,
+    kind: &'static str,
+    base_url: &'static str,
+    at: &'static str,
+    path: &'static str,
+    /// Where its key goes; none where it needs none.
+    header: Option<(&'static str, &'static str)>,
+    model: Option<&'static str>,
+}
+
+/// A provider that is to be set up.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Provider {
+    /// What `[provider.NAME]` calls it, and its secret.
+    pub(super) name: String,
+    /// Its base URL, where that is not known by its name.
+    pub(super) base_url: Option<String>,
+    /// How it is spoken to, where that is neither known by its name nor usual.
+    pub(super) kind: Option<&'static str>,
+    /// `host:port`.
+    pub(super) at: String,
+    /// It is on this machine and speaks plain HTTP.
+    pub(super) plain: bool,
+    /// Its usual model.
+    pub(super) model: Option<&'static str>,
+    path: String,
+    header: Option<(&'static str, &'static str)>,
+}
+
+/// Why there is no such provider.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoProvider {
+    #[error(
+        "{0}: neither a provider that is known (openai, anthropic, ollama) nor a URL (https://HOST/PATH)"
+    )]
+    Unknown(String),
+    #[error("the URL has a user, a query or a fragment, or no host")]
+    Url,
+    #[error("no name can be made from the host; --name gives one of letters, digits, `-` and `_`")]
+    Name,
+}
+
+impl Provider {
+    /// The one of this name, or at this URL.
+    pub(super) fn named(asked: &str, name: Option<&str>) -> Result<Self, NoProvider> {
+        if let Some(known) = KNOWN.iter().find(|known| known.name == asked) {
+            let name =
+                Some(name.unwrap_or(known.name)).filter(|name| is_name(name)).ok_or(NoProvider::Name)?;
+            let renamed = name != known.name;
+            return Ok(Self {
+                name: name.to_owned(),
+                base_url: renamed.then(|| known.base_url.to_owned()),
+                kind: renamed.then_some(known.kind),
+                at: known.at.to_owned(),
+                plain: renamed && known.base_url.starts_with("http://"),
+                model: known.model,
+                path: known.path.to_owned(),
+                header: known.header,
+            });
+        }
+        let (scheme, rest) =
+            asked.split_once("://").ok_or_else(|| NoProvider::Unknown(asked.escape_debug().to_string()))?;
+        let (plain, port) = match scheme {
+            "https" => (false, 443),
+            "http" => (true, 80),
+            _ => return Err(NoProvider::Unknown(asked.escape_debug().to_string())),
+        };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        if authority.is_empty() || asked.contains(['@', '?', '#']) {
+            return Err(NoProvider::Url);
+        }
+        let has_port =
+            authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+        let at = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
+        let name = name.map(str::to_owned).or_else(|| name_of(authority)).filter(|name| is_name(name));
+        Ok(Self {
+            name: name.ok_or(NoProvider::Name)?,
+            base_url: Some(asked.trim_end_matches('/').to_owned()),
+            kind: None,
+            at,
+            plain,
+            model: None,
+            path: path.trim_end_matches('/').to_owned(),
+            header: Some(("authorization", "Bearer ")),
+        })
+    }
+
+    /// The secret that holds its key, and what that is bound to: its host, its paths, its header, and nothing else.
+    /// None where it needs none.
+    pub(super) fn secret(&self) -> Option<(Name, Binding)> {
+        let (header, prefix) = self.header?;
+        let paths = (!self.path.is_empty()).then(|| Text::clip(&self.path));
+        let binding = Binding {
+            hosts: List::clip([Text::clip(&self.at)]),
+            verbs: List::clip([Verb::Get, Verb::Post]),
+            paths: List::clip(paths),
+            at: List::clip([At::Header { name: Name::clip(header), prefix: Text::clip(prefix) }]),
+        };
+        Some((Name::clip(&self.name), binding))
+    }
+
+    /// The command that stores its key by hand.
+    pub(super) fn store_command(&self) -> String {
+        let path = if self.path.is_empty() { String::new() } else { format!(" --path {}", self.path) };
+        let header = match self.header {
+            Some((header, "")) => format!(" --header {header}"),
+            Some((header, prefix)) => format!(" --header '{header}={prefix}'"),
+            None => String::new(),
+        };
+        format!("agentctl cred set {} --host {}{path}{header}", self.name, self.at)
+    }
+}
+
+/// A name from the part of a host that says whose it is.
+fn name_of(authority: &str) -> Option<String> {
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    if matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
+        return Some("local".to_owned());
+    }
+    let labels: Vec<&str> = host.split('.').filter(|label| !matches!(*label, "api" | "www")).collect();
+    let whose = labels.len().checked_sub(2).and_then(|at| labels.get(at)).or_else(|| labels.first())?;
+    Some((*whose).to_owned())
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_provider_needs_no_url_and_its_key_goes_to_its_own_host_and_header_alone() {
+        let (name, binding) = Provider::named("anthropic", None).unwrap().secret().unwrap();
+        assert_eq!(name.as_str(), "anthropic");
+        assert_eq!(binding.hosts.first().map(|host| host.as_str()), Some("api.anthropic.com:443"));
+        let at = At::Header { name: Name::clip("x-api-key"), prefix: Text::clip("") };
+        assert_eq!(binding.at.as_ref() as &[At], [at]);
+        let ollama = Provider::named("ollama", None).unwrap();
+        assert_eq!((ollama.secret(), ollama.base_url, ollama.plain), (None, None, false));
+    }
+
+    #[test]
+    fn a_known_provider_under_another_name_is_written_down_with_its_address_and_how_it_is_spoken_to() {
+        let work = Provider::named("anthropic", Some("work")).unwrap();
+        assert_eq!((work.name.as_str(), work.kind), ("work", Some("anthropic")));
+        assert_eq!(work.base_url.as_deref(), Some("https://api.anthropic.com/v1"));
+        assert!(Provider::named("ollama", Some("mine")).unwrap().plain);
+        assert_eq!(Provider::named("openai", Some("no name")), Err(NoProvider::Name));
+    }
+
+    #[test]
+    fn a_server_by_its_url_is_called_after_its_host_unless_it_is_named() {
+        let cases = [
+            ("https://api.groq.com/openai/v1/", "groq", "api.groq.com:443", "/openai/v1"),
+            ("https://openrouter.ai/api/v1", "openrouter", "openrouter.ai:443", "/api/v1"),
+            ("http://127.0.0.1:8080/v1", "local", "127.0.0.1:8080", "/v1"),
+            ("https://models.example.co:8443", "example", "models.example.co:8443", ""),
+        ];
+        for (url, name, at, path) in cases {
+            let provider = Provider::named(url, None).unwrap();
+            assert_eq!(
+                (provider.name.as_str(), provider.at.as_str(), provider.path.as_str()),
+                (name, at, path)
+            );
+        }
+        assert_eq!(Provider::named("https://a.test/v1", Some("mine")).unwrap().name, "mine");
+    }
+
+    #[test]
+    fn what_is_no_provider_is_refused() {
+        for wrong in ["opnai", "", "ftp://a.test", "gpt-4.1"] {
+            assert!(matches!(Provider::named(wrong, None), Err(NoProvider::Unknown(_))), "{wrong}");
+        }
+        for wrong in ["https://", "https://me@a.test/v1", "https://a.test/v1?key=1", "https://a.test/#x"] {
+            assert_eq!(Provider::named(wrong, None), Err(NoProvider::Url), "{wrong}");
+        }
+        assert_eq!(Provider::named("https://a.test/", Some("no name")), Err(NoProvider::Name));
+    }
+
+    #[test]
+    fn the_command_that_stores_a_key_says_all_that_it_is_bound_to() {
+        assert_eq!(
+            Provider::named("openai", None).unwrap().store_command(),
+            "agentctl cred set openai --host api.openai.com:443 --path /v1 --header 'authorization=Bearer '"
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_at_all_is_a_provider_or_none(text: String) {
+            if let Ok(provider) = Provider::named(&text, None) {
+                proptest::prop_assert!(is_name(&provider.name));
+            }
+        }
+    }
+}

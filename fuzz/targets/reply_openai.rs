@@ -1,0 +1,6 @@
+//! Any reply of chat completions is read as `replies` says.
+#![no_main]
+
+mod replies;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| replies::hold(ipc_proto::config::ProviderKind::Openai, bytes));

@@ -1,0 +1,125 @@
+//! Who speaks over the API: keys, what each may do, and how a process that passes a client's wish on proves whose it is.
+//!
+//! A key is 32 random bytes that its owner's `agentctl` makes and shows once. Gateway hashes what a client presents;
+//! router keeps the hash of that hash. So neither the record, nor router's disk, nor a message between processes ever
+//! holds a key, and a gateway that was taken over can act for those alone who speak to it.
+
+use crate::ids::{KeyId, UserId};
+use crate::model::ModelName;
+use crate::{List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// What stands before a key's 43 characters of base64url.
+pub const KEY_PREFIX: &str = "cdn_";
+/// Keys that one host keeps, revoked ones included.
+pub const KEYS: usize = 256;
+
+/// SHA-256 of a key as its client sends it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Presented(pub [u8; 32]);
+
+impl std::fmt::Debug for Presented {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Presented")
+    }
+}
+
+/// Who speaks to gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Caller {
+    /// Whoever holds this key.
+    Key(Presented),
+    /// Whoever has this uid at the other end of gateway's Unix socket, as the kernel says.
+    Peer(u32),
+}
+
+/// What a key is for. An empty list of agents or models allows each; none of either is said by a name that is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyScope {
+    /// Agents it may speak to.
+    pub agents: List<Name, 32>,
+    /// Models it may pass through to: `provider/model`, or `provider/*`.
+    pub models: List<ModelName, 32>,
+    /// Origins that may present it from a browser; none if empty.
+    pub origins: List<Text<256>, 16>,
+    /// Most it may spend in a day, millionths of a US dollar; no bound of its own if `None`.
+    pub day_micros: Option<u64>,
+    /// When it ends, unix ms.
+    pub expires_ms: Option<u64>,
+}
+
+/// A key, listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyInfo {
+    /// Its id.
+    pub id: KeyId,
+    /// Its name, unique among those not revoked.
+    pub name: Name,
+    /// Whose sessions and money it uses.
+    pub user: Name,
+    /// What it is for.
+    pub scope: KeyScope,
+    /// When it was made, unix ms.
+    pub created_ms: u64,
+    /// When it was last used, unix ms, to the minute; 0 if never.
+    pub used_ms: u64,
+    /// When it was revoked, unix ms.
+    pub revoked_ms: Option<u64>,
+}
+
+/// Who a caller is and what they may do, as router knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The key, unless they are known by their uid.
+    pub key: Option<KeyId>,
+    /// The key's name; `peer` for who has none.
+    pub name: Name,
+    /// The user.
+    pub user: UserId,
+    /// Their name.
+    pub user_name: Name,
+    /// What they may do; everything for who has no key.
+    pub scope: KeyScope,
+    /// The agents that there are and that they may speak to.
+    pub agents: List<Name, 64>,
+}
+
+impl Holder {
+    /// Whether they may pass through to this model.
+    #[must_use]
+    pub fn may_use(&self, model: &str) -> bool {
+        let models = &self.scope.models;
+        let fits = |allowed: &ModelName| match allowed.strip_suffix('*') {
+            Some(start) => start.ends_with('/') && model.starts_with(start),
+            None => allowed.as_str() == model,
+        };
+        models.is_empty() || models.iter().any(fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_passes_through_to_the_models_of_its_scope_alone() {
+        let holder = |models: &[&str]| Holder {
+            key: None,
+            name: Name::default(),
+            user: UserId::from_bytes([0; 16]),
+            user_name: Name::default(),
+            scope: KeyScope {
+                models: List::clip(models.iter().map(|name| Text::clip(name))),
+                ..KeyScope::default()
+            },
+            agents: List::default(),
+        };
+        assert!(holder(&[]).may_use("a/b"));
+        let some = holder(&["a/b", "c/*", "d*"]);
+        for (model, may) in
+            [("a/b", true), ("a/bc", false), ("c/x/y", true), ("cc/x", false), ("d/x", false), ("", false)]
+        {
+            assert_eq!(some.may_use(model), may, "{model}");
+        }
+    }
+}

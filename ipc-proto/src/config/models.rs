@@ -1,0 +1,193 @@
+//! What `model` is handed: `[model]`, `[budget]` and every `[provider.NAME]`. Pure data.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `[model]`, `[budget]` and every `[provider.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Providers by name.
+    pub providers: BTreeMap<String, Provider>,
+    /// `[model]`.
+    pub asking: Asking,
+    /// `[budget]`.
+    pub budget: Budget,
+}
+
+/// `[model]`: how models are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asking {
+    /// `[model.route]`: of each task its models, in the order in which they are asked.
+    pub route: BTreeMap<String, Vec<String>>,
+    /// Whether `offline/reader` answers for a task whose models have all failed.
+    pub offline_fallback: bool,
+    /// Times that a request is made again.
+    pub retries: u32,
+    /// Seconds within which an answer must begin, and between its pieces.
+    pub timeout_s: u32,
+    /// Tokens of an answer whose request says nothing of it.
+    pub output_tokens: u32,
+    /// Temperature in thousandths of a request that says nothing of it; the provider's own if none.
+    pub temperature: Option<u16>,
+    /// Texts at which an answer ends whose request names none.
+    pub stop: Vec<String>,
+}
+
+impl Asking {
+    /// Times that a request is made again.
+    pub const RETRIES: u32 = 3;
+    /// Seconds of silence.
+    pub const TIMEOUT_S: u32 = 120;
+    /// Tokens of an answer.
+    pub const OUTPUT_TOKENS: u32 = 4096;
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self {
+            route: BTreeMap::new(),
+            offline_fallback: false,
+            retries: Self::RETRIES,
+            timeout_s: Self::TIMEOUT_S,
+            output_tokens: Self::OUTPUT_TOKENS,
+            temperature: None,
+            stop: Vec::new(),
+        }
+    }
+}
+
+/// `[budget]`: what may be spent, millionths of a US dollar; what has no bound may cost what it costs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// By the whole host in a day (UTC).
+    pub day: Option<u64>,
+    /// By the whole host in a month (UTC).
+    pub month: Option<u64>,
+    /// By each session in its life.
+    pub session: Option<u64>,
+    /// By each agent in a day (UTC).
+    pub agent: Option<u64>,
+    /// By these agents, in its place: `[agent.NAME.limits] day_usd`.
+    pub agents: BTreeMap<String, u64>,
+    /// What happens at a bound.
+    pub at_limit: AtLimit,
+    /// Which model answers at a bound with [`AtLimit::Cheaper`].
+    pub cheaper_model: Option<String>,
+    /// The share of a bound, in millionths, from which on the log warns.
+    pub warn_at: u64,
+    /// Whether a model may be asked under a budget although nobody knows what it costs.
+    pub unpriced: bool,
+}
+
+impl Budget {
+    /// The share at which the log warns, in millionths.
+    pub const WARN_AT: u64 = 800_000;
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            day: None,
+            month: None,
+            session: None,
+            agent: None,
+            agents: BTreeMap::new(),
+            at_limit: AtLimit::Block,
+            cheaper_model: None,
+            warn_at: Self::WARN_AT,
+            unpriced: false,
+        }
+    }
+}
+
+/// What happens where a budget is used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtLimit {
+    /// The request is refused.
+    #[default]
+    Block,
+    /// The log says so, and the request is made.
+    Warn,
+    /// Another model answers.
+    Cheaper,
+}
+
+/// `[provider.NAME]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// How it is spoken to.
+    pub kind: ProviderKind,
+    /// Base URL up to and without the path of a method, such as `/chat/completions`.
+    pub base_url: String,
+    /// The secret that holds its key; none for a server without keys.
+    pub secret: Option<String>,
+    /// Its models by name.
+    pub models: BTreeMap<String, ProviderModel>,
+}
+
+/// How a provider is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// OpenAI's chat completions, which most servers speak.
+    #[default]
+    Openai,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Ollama's own chat.
+    Ollama,
+}
+
+/// What is known of a model: `[provider.NAME.models.MODEL]` over the built-in table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderModel {
+    /// Tokens it can take in.
+    pub context: u32,
+    /// Tokens it can give out.
+    pub output: u32,
+    /// Whether it can ask for tools.
+    pub tools: bool,
+    /// Whether it can see images.
+    pub vision: bool,
+    /// Whether it embeds texts rather than answers.
+    pub embeds: bool,
+    /// Whether it takes temperature, nucleus and stop sequences; some reasoning models refuse them.
+    pub sampling: bool,
+    /// Whether it can be made to ask for a tool; some reasoning models refuse that.
+    pub forced: bool,
+    /// What it costs; nobody knows if none.
+    pub prices: Option<Prices>,
+    /// What requests cost that read more than so many tokens, where that is another price.
+    pub long: Option<(u32, Prices)>,
+}
+
+impl ProviderModel {
+    /// What a request costs that reads so many tokens; nobody knows if none.
+    #[must_use]
+    pub fn prices_of(&self, input: u32) -> Option<Prices> {
+        let long = self.long.filter(|(over, _)| input > *over).map(|(_, prices)| prices);
+        self.prices.map(|prices| long.unwrap_or(prices))
+    }
+}
+
+/// Prices of a million tokens, millionths of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Read and put into the provider's cache.
+    pub cache_write: u64,
+}

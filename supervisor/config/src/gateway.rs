@@ -1,0 +1,65 @@
+//! Second pass over `[gateway]`: whether it is started, where it is reached over TCP, and what gateway is told of who
+//! may ask there.
+
+use crate::hosts::HostPort;
+use crate::problem::Problems;
+use crate::view::View;
+use ipc_proto::config;
+use manifest::settings::Loopback;
+
+/// `[gateway]`, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Whether gateway has a row.
+    pub gateway: bool,
+    /// Where agentd listens for it on TCP.
+    pub listen: Option<Loopback>,
+    /// What gateway is handed.
+    pub own: config::Gateway,
+}
+
+/// What may stand in `listen`, for people.
+const VALID: &str =
+    "`127.0.0.1:PORT` or `[::1]:PORT`, and for other machines a reverse proxy with TLS before gateway.sock";
+
+/// Reads it.
+#[must_use]
+pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Served {
+    let view = file.table("gateway");
+    let gateway = view.word("provider") != "none";
+    let listen = listen(&view, problems);
+    if let (Some(_), false) = (listen, gateway) {
+        let what = "gateway is switched off by `provider`";
+        problems.add(view.line("listen"), &view.key("listen"), what, "nothing here");
+    }
+    let listen = listen.filter(|_| gateway);
+    let texts = |key| view.texts(key).into_iter().map(|(_, text)| text);
+    let names = |at: Loopback| ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{}", at.port));
+    let own = config::Gateway {
+        listen: listen.map(|at| at.address().to_string()),
+        origins: texts("origins").collect(),
+        hosts: listen.into_iter().flat_map(names).chain(texts("hosts")).collect(),
+        max_body: view.number("max_body"),
+        requests_per_minute: view.number("requests_per_minute"),
+    };
+    Served { gateway, listen, own }
+}
+
+fn listen(view: &View<'_>, problems: &mut Problems) -> Option<Loopback> {
+    let at = HostPort::parse(&view.text("listen")?)?;
+    let v6 = match at.host.as_str() {
+        "127.0.0.1" => false,
+        "::1" => true,
+        _ => {
+            let what = match at.is_loopback() {
+                true => format!("{} is not an address of the two that gateway can have", at.text()),
+                false => {
+                    format!("{} can be reached from other machines, and TLS is not built yet", at.text())
+                }
+            };
+            problems.add(view.line("listen"), &view.key("listen"), what, VALID);
+            return None;
+        }
+    };
+    Some(Loopback { v6, port: at.port })
+}

@@ -1,0 +1,82 @@
+//! The listeners: made once, kept for as long as the host runs, and handed to their process after each of its starts.
+//! Who connects while that process is away waits in the kernel's queue and is served by its next life.
+
+use crate::exit::Fault;
+use crate::places::at;
+use crate::process::Process;
+use manifest::Process as Name;
+use manifest::command::{Door, Frame, Kind};
+use manifest::settings::{Loopback, Settings};
+use nix::sys::socket::{Backlog, listen};
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+/// A listener, whose it is, and what comes through it.
+#[derive(Debug)]
+struct Listener {
+    of: Name,
+    door: Door,
+    end: OwnedFd,
+}
+
+/// Every listener of the host.
+#[derive(Debug)]
+pub(crate) struct Listeners(Vec<Listener>);
+
+impl Listeners {
+    /// Makes them. In mode system everybody may connect to the Unix sockets: who they are is known from the kernel.
+    pub(crate) fn make(runtime: &Path, settings: &Settings, everybody: bool) -> Result<Self, Fault> {
+        let mut all = vec![unix(Name::Control, &runtime.join("control.sock"), everybody)?];
+        let path = runtime.join("gateway.sock");
+        if settings.enabled(Name::Gateway) {
+            all.push(unix(Name::Gateway, &path, everybody)?);
+        } else {
+            remove(&path)?;
+        }
+        if let Some(loopback) = settings.listen {
+            all.push(Listener { of: Name::Gateway, door: Door::Tcp, end: tcp(loopback)? });
+        }
+        Ok(Self(all))
+    }
+
+    /// Hands `process` its own.
+    pub(crate) fn hand_over(&self, process: &Process) {
+        let name = process.row.process;
+        for listener in self.0.iter().filter(|listener| listener.of == name) {
+            let frame = Frame::new(Kind::Listener, name).with(&[listener.door as u64]);
+            process.tell(frame, &[listener.end.as_fd()]);
+        }
+    }
+}
+
+fn unix(of: Name, path: &Path, everybody: bool) -> Result<Listener, Fault> {
+    remove(path)?;
+    let listener = UnixListener::bind(path).map_err(at("cannot listen on", path))?;
+    let mode = if everybody { 0o666 } else { 0o600 };
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", path))?;
+    listener.set_nonblocking(true).map_err(at("cannot listen on", path))?;
+    Ok(Listener { of, door: Door::Unix, end: listener.into() })
+}
+
+/// What a host that was killed left is nobody's.
+fn remove(path: &Path) -> Result<(), Fault> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("cannot replace", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn tcp(loopback: Loopback) -> Result<OwnedFd, Fault> {
+    let address = loopback.address().to_string();
+    let failed = |cause| Fault::Place { what: "cannot listen on", path: address.clone(), cause };
+    let listener = TcpListener::bind(loopback.address()).map_err(failed)?;
+    // std asks for a queue of 128: a client that finds it full is silently late by a second.
+    listen(&listener, Backlog::MAXCONN).map_err(|error| failed(error.into()))?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener.into())
+}

@@ -1,0 +1,59 @@
+//! What the vault's key is kept in and may come from, handed to credproxy at each of its starts: a page of memory, which
+//! agentd keeps over credproxy's lives and never maps, and the credential of agentd's unit, which it never reads. And
+//! whether the vault waits for its passphrase, as credproxy says.
+
+use crate::exit;
+use crate::host::Host;
+use crate::tell;
+use confine::secret;
+use manifest::command::{Frame, START_CREDENTIAL, START_PAGE};
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+/// The credential's name.
+const CREDENTIAL: &str = "cordon-vault";
+
+/// What agentd keeps of the vault.
+#[derive(Debug)]
+pub(crate) struct Vault {
+    page: Option<OwnedFd>,
+    /// It waits for its passphrase.
+    pub(crate) locked: bool,
+}
+
+impl Vault {
+    /// Makes the page. Without one the vault is opened again after each end of credproxy.
+    pub(crate) fn new() -> Self {
+        let page = secret::page().inspect_err(|cause| {
+            let lost = "it does not outlive credproxy";
+            exit::say(&format!("agentd: no memory for the vault's key: {cause}; {lost}"));
+        });
+        Self { page: page.ok(), locked: false }
+    }
+
+    /// What credproxy is handed besides its section, and the word that says which of it there is.
+    pub(crate) fn handed(&self) -> (u64, Vec<OwnedFd>) {
+        let page = self.page.as_ref().and_then(|page| page.try_clone().ok()).map(|page| (START_PAGE, page));
+        let credential = credential().map(|file| (START_CREDENTIAL, OwnedFd::from(file)));
+        let (flags, handed): (Vec<u64>, Vec<OwnedFd>) = page.into_iter().chain(credential).unzip();
+        (flags.iter().sum(), handed)
+    }
+}
+
+/// The credential, opened anew each time: each life of credproxy reads it from its beginning.
+fn credential() -> Option<File> {
+    let folder = env::var_os("CREDENTIALS_DIRECTORY").filter(|folder| !folder.is_empty())?;
+    let path = PathBuf::from(folder).join(CREDENTIAL);
+    let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NOFOLLOW).open(path).ok()?;
+    file.metadata().is_ok_and(|about| about.is_file()).then_some(file)
+}
+
+/// Takes credproxy's word.
+pub(crate) fn say(host: &mut Host, frame: &Frame) {
+    let [locked, ..] = frame.words;
+    host.vault.locked = locked != 0;
+    tell::checked(host);
+}

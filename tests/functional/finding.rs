@@ -1,0 +1,56 @@
+//! What was remembered is found by a question that has other words, and how well is measured without a host.
+
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use tests::{Host, programs};
+
+/// Runs `agentctl memory eval` where there is no host, with these lines to read.
+#[expect(clippy::disallowed_methods, reason = "a test runs the command as a person would")]
+fn measured(lines: &str, options: &[&str]) -> Output {
+    let mut command = Command::new(programs().join("agentctl"));
+    command.args(["--socket", "/nowhere", "memory", "eval"]).args(options);
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    // What ends at a malformed line reads no further.
+    let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+const TALK: &str = r#"{"op":"add","id":"t1","session":"s","time":"2031-05-08T10:00:00Z","speaker":"Ida","text":"I bought a cello yesterday."}
+{"op":"add","id":"t2","session":"s","time":"2031-05-08T10:00:00Z","speaker":"Ruben","text":"The ferry was late."}
+{"op":"ask","id":"q","question":"Which instrument does Ida play?","evidence":["t1"]}
+"#;
+
+#[test]
+fn finding_is_measured_without_a_host() {
+    let output = measured(TALK, &["--limit", "5", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["id"], &lines[0]["results"][0]), (&json!("q"), &json!("t1")));
+    let figures = &lines[1]["figures"];
+    assert_eq!([&figures["recall@5"], &figures["hit@5"], &figures["mrr"]], [&json!(1.0); 3]);
+}
+
+#[test]
+fn a_malformed_line_of_a_measurement_is_named_by_its_number_and_status_2() {
+    let output = measured(&format!("{TALK}{{\"op\":\"add\"}}\n"), &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("line 4"), "{output:?}");
+}
+
+#[test]
+fn a_host_finds_what_was_remembered_by_a_question_with_other_words_and_says_why() {
+    let host = Host::start();
+    for text in ["Ida bought a cello", "the ferry leaves at noon"] {
+        let _ = host.json(&["memory", "add", text, "--tag", "harbour"]);
+    }
+    let question = ["memory", "search", "Which", "instrument?", "--explain"];
+    let found = host.json(&question);
+    assert_eq!(found["hits"][0]["content"], "Ida bought a cello", "{found}");
+    assert_eq!(found["hits"][0]["why"]["by_words"], 1, "{found}");
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found}");
+    let fused = host.json(&["memory", "search", "fery", "--by", "fused", "--tag", "harbour"]);
+    assert_eq!(fused["hits"][0]["content"], "the ferry leaves at noon", "{fused}");
+}

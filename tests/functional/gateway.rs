@@ -1,0 +1,400 @@
+//! The API as a client sees it that knows HTTP and nothing else, through real processes. What official clients see is in
+//! `tests/conformance`.
+
+mod client;
+mod relay;
+
+use client::{Answer, Way};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use tests::{Host, Setup, text};
+
+/// A port that nobody has just now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A host that listens on TCP too, and the way there with a key of its own.
+fn on_tcp(config: &str, key: &[&str]) -> (Host, Way) {
+    let port = free_port();
+    let host =
+        Setup::default().config(&format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n{config}")).start();
+    let key = new_key(&host, "app", key);
+    (host, Way::Tcp(port, key))
+}
+
+fn new_key(host: &Host, name: &str, more: &[&str]) -> String {
+    text(&host.json(&[&["key", "create", name], more].concat()), "key")
+}
+
+fn said(text: &str) -> Value {
+    json!([{"role": "user", "content": text}])
+}
+
+/// A script whose first reply asks for a tool and whose second quotes what came of it.
+fn tool_script(host: &Host) {
+    let first = json!({"pieces": [{"text": "I look. "}, {"call": {"tool": "read", "args": {"path": "a.txt"}}, "split": true}]});
+    let second = json!({"pieces": [{"text": "It says "}, {"text": "hello"}]});
+    host.script("tools", &[first, second]);
+}
+
+#[test]
+fn both_vendors_clients_speak_to_an_agent_whole_and_in_a_stream() {
+    let host = Host::start();
+    let way = Way::unix(&host);
+    let chat = way.post(
+        "/v1/chat/completions",
+        &json!({"model": "agent/default", "messages": said("remember: the kettle is blue")}),
+    );
+    let message = &chat.json()["choices"][0]["message"];
+    assert_eq!(message["role"], "assistant");
+    assert!(!message["content"].as_str().unwrap().is_empty());
+    assert!(chat.head.contains("x-request-id: req_"), "{}", chat.head);
+    let stream = json!({"model": "agent/default", "stream": true, "messages": said("recall kettle")});
+    let events = way.post("/v1/chat/completions", &stream).events();
+    let spoken: String =
+        events.iter().filter_map(|event| event["choices"][0]["delta"]["content"].as_str()).collect();
+    assert!(spoken.contains("blue"), "{spoken}");
+    assert_eq!(events.last().unwrap(), "[DONE]");
+    let response =
+        way.post("/v1/responses", &json!({"model": "agent/default", "input": "recall kettle"})).json();
+    assert!(response["output"][0]["content"][0]["text"].as_str().unwrap().contains("blue"), "{response}");
+    let ask = json!({"model": "agent/default", "max_tokens": 100, "messages": said("recall kettle")});
+    let whole = way.post("/v1/messages?beta=true", &ask);
+    assert!(whole.json()["content"][0]["text"].as_str().unwrap().contains("blue"), "{}", whole.body);
+    assert!(whole.head.contains("request-id: req_"), "{}", whole.head);
+    let stream = json!({"model": "agent/default", "max_tokens": 100, "stream": true, "messages": said("recall kettle")});
+    let events = way.post("/v1/messages", &stream).events();
+    let spoken: String = events.iter().filter_map(|event| event["delta"]["text"].as_str()).collect();
+    assert!(spoken.contains("blue"), "{spoken}");
+    assert_eq!(events.last().unwrap()["type"], "message_stop");
+    assert_eq!(host.recorded("message_accepted").len(), 5, "each is a message like any other");
+}
+
+#[test]
+fn a_model_is_passed_through_to_with_tools_both_ways_in_each_api() {
+    let host = Host::start();
+    tool_script(&host);
+    let way = Way::unix(&host);
+    let tool = json!({"name": "read", "description": "reads", "parameters": {"type": "object"}});
+    let chat_tool = json!([{"type": "function", "function": tool}]);
+    // Chat completions.
+    let ask = json!({"model": "scripted/tools", "messages": said("read a.txt"), "tools": chat_tool});
+    let reply = way.post("/v1/chat/completions", &ask).json();
+    let choice = &reply["choices"][0];
+    assert_eq!(
+        (&choice["finish_reason"], &choice["message"]["content"]),
+        (&json!("tool_calls"), &json!("I look. "))
+    );
+    let call = &choice["message"]["tool_calls"][0];
+    assert_eq!(call["function"], json!({"name": "read", "arguments": "{\"path\":\"a.txt\"}"}));
+    let again = json!({"model": "scripted/tools", "tools": chat_tool, "messages": [
+        {"role": "user", "content": "read a.txt"}, choice["message"],
+        {"role": "tool", "tool_call_id": call["id"], "content": "hello"}]});
+    let reply = way.post("/v1/chat/completions", &again).json();
+    assert_eq!(reply["choices"][0]["message"]["content"], "It says hello");
+    assert!(reply["usage"]["prompt_tokens"].as_u64().unwrap() > 0, "{reply}");
+    // Messages.
+    let tools = json!([{"name": "read", "input_schema": {"type": "object"}}]);
+    let ask =
+        json!({"model": "scripted/tools", "max_tokens": 50, "messages": said("read a.txt"), "tools": tools});
+    let reply = way.post("/v1/messages", &ask).json();
+    assert_eq!(reply["stop_reason"], "tool_use");
+    let used = &reply["content"][1];
+    assert_eq!((&used["type"], &used["input"]), (&json!("tool_use"), &json!({"path": "a.txt"})));
+    let again = json!({"model": "scripted/tools", "max_tokens": 50, "tools": tools, "messages": [
+        {"role": "user", "content": "read a.txt"}, {"role": "assistant", "content": reply["content"]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": used["id"], "content": "hello"}]}]});
+    assert_eq!(way.post("/v1/messages", &again).json()["content"][0]["text"], "It says hello");
+    // Responses, as a stream.
+    let tools = json!([{"type": "function", "name": "read", "parameters": {"type": "object"}}]);
+    let ask = json!({"model": "scripted/tools", "stream": true, "input": "read a.txt", "tools": tools});
+    let events = way.post("/v1/responses", &ask).events();
+    let done = events.last().unwrap();
+    assert_eq!(done["type"], "response.completed", "{done}");
+    let call = &done["response"]["output"][1];
+    assert_eq!(
+        (&call["type"], &call["arguments"]),
+        (&json!("function_call"), &json!("{\"path\":\"a.txt\"}"))
+    );
+    let again = json!({"model": "scripted/tools", "input": [{"role": "user", "content": "read a.txt"}, call,
+        {"type": "function_call_output", "call_id": call["call_id"], "output": "hello"}]});
+    let reply = way.post("/v1/responses", &again).json();
+    assert_eq!(reply["output"][0]["content"][0]["text"], "It says hello");
+    assert!(host.recorded("model_decided").len() >= 6, "each is decided on the record");
+}
+
+#[test]
+fn a_key_reaches_what_its_scope_names_and_nothing_once_it_is_revoked() {
+    let (host, way) = on_tcp("", &["--agent", "default", "--model", "offline/*"]);
+    let Way::Tcp(port, key) = way.clone() else { panic!() };
+    let wrong = Way::Tcp(port, "cdn_wrong".into());
+    assert_eq!(wrong.get("/v1/models").document()["error"]["code"], "invalid_api_key");
+    let anthropic = wrong.post("/v1/messages", &json!({}));
+    assert_eq!(
+        (anthropic.status, &anthropic.document()["error"]["type"]),
+        (401, &json!("authentication_error"))
+    );
+    let listed = way.get("/v1/models").json();
+    let names: Vec<&str> =
+        listed["data"].as_array().unwrap().iter().filter_map(|it| it["id"].as_str()).collect();
+    assert!(names.contains(&"agent/default") && names.contains(&"offline/reader"), "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("agent/") || name.starts_with("offline/")), "{names:?}");
+    assert_eq!(way.get("/v1/models/agent/default").json()["id"], "agent/default");
+    assert_eq!(way.get("/v1/models/agent%2Fdefault").json()["object"], "model");
+    let ask =
+        |model: &str| way.post("/v1/chat/completions", &json!({"model": model, "messages": said("echo: x")}));
+    assert_eq!(ask("offline/reader").status, 200);
+    assert_eq!(ask("scripted/any").status, 403);
+    let unknown = ask("offline/none");
+    assert_eq!((unknown.status, &unknown.document()["error"]["code"]), (404, &json!("model_not_found")));
+    assert!(unknown.body.contains("offline/reader"), "the valid names are said: {}", unknown.body);
+    assert!(matches!(ask("agent/none").status, 403 | 404));
+    let _ = host.json(&["key", "revoke", "app"]);
+    assert_eq!(ask("offline/reader").status, 401, "at once");
+    assert_eq!(ask("agent/default").status, 401);
+    assert!(!host.log().contains(&key) && !host.log().contains("cdn_"), "no key is ever logged");
+}
+
+#[test]
+fn over_tcp_only_this_host_s_names_and_configured_pages_are_served() {
+    let (_host, way) = on_tcp("origins = [\"https://chat.lan\"]\n", &[]);
+    let Way::Tcp(port, key) = &way else { panic!() };
+    let raw = |host: &str, origin: &str| {
+        let head = format!(
+            "GET /v1/models HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {key}\r\n{origin}Connection: close\r\n\r\n"
+        );
+        way.send(head.as_bytes())
+    };
+    let own = format!("127.0.0.1:{port}");
+    assert_eq!(raw(&own, "").status, 200);
+    assert_eq!(raw(&format!("localhost:{port}"), "").status, 200);
+    for foreign in ["evil.test", "127.0.0.1", "127.0.0.1:1", &format!("evil.test:{port}")] {
+        assert_eq!(raw(foreign, "").status, 421, "{foreign}");
+    }
+    assert_eq!(raw(&own, "Origin: https://evil.test\r\n").status, 403);
+    assert_eq!(raw(&own, "Origin: null\r\n").status, 403);
+    let page = raw(&own, "Origin: https://chat.lan\r\n");
+    assert_eq!(page.status, 200);
+    assert!(page.head.contains("access-control-allow-origin: https://chat.lan"), "{}", page.head);
+    // A key in an address is none.
+    let by_url = format!(
+        "GET /v1/models?api_key={key}&key={key} HTTP/1.1\r\nHost: {own}\r\nConnection: close\r\n\r\n"
+    );
+    assert_eq!(way.send(by_url.as_bytes()).status, 401);
+}
+
+#[test]
+fn what_is_no_request_is_refused_in_the_form_of_the_api_and_costs_only_itself() {
+    let host = Setup::default().config("[gateway]\nmax_body = 65536\n").start();
+    let way = Way::unix(&host);
+    let raw =
+        |body: &str| way.send(&way.request("POST", "/v1/chat/completions", "Connection: close\r\n", body));
+    for (body, param) in [
+        ("{", Value::Null),
+        ("[]", Value::Null),
+        ("{}", json!("model")),
+        (r#"{"model":"a/b","messages":"x"}"#, json!("messages")),
+        (
+            r#"{"model":"a/b","messages":[{"role":"user","content":[{"type":"text","text":5}]}]}"#,
+            json!("messages[0].content[0].text"),
+        ),
+    ] {
+        let answer = raw(body);
+        let error = answer.document()["error"].clone();
+        assert_eq!(
+            (answer.status, &error["type"], &error["param"]),
+            (400, &json!("invalid_request_error"), &param),
+            "{body}"
+        );
+    }
+    assert_eq!(raw(&"x".repeat(65_537)).status, 413);
+    let chunked = format!(
+        "POST /v1/messages HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+        70_000,
+        "y".repeat(70_000)
+    );
+    let large = way.send(chunked.as_bytes());
+    assert_eq!((large.status, &large.document()["error"]["type"]), (413, &json!("request_too_large")));
+    let head = format!("GET /v1/models HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "z".repeat(70_000));
+    assert_eq!(way.send(head.as_bytes()).status, 431);
+    assert_eq!(way.send(b"\x16\x03\x01\x02\x00garbage\r\n\r\n").status, 400);
+    assert_eq!(way.get("/v1/nothing").document()["error"]["code"], "unknown_url");
+    assert_eq!(way.get("/v1/chat/completions").status, 405);
+    assert_eq!(way.get("/healthz").body, "ok\n");
+    assert_eq!(way.get("/readyz").status, 200);
+}
+
+#[test]
+fn a_client_s_conversations_are_sessions_of_their_own_and_a_repeated_message_is_one() {
+    let (host, way) = on_tcp("", &[]);
+    let ask = |headers: &str, text: &str| {
+        way.post_with(
+            "/v1/chat/completions",
+            headers,
+            &json!({"model": "agent/default", "messages": said(text)}),
+        )
+        .json()
+    };
+    let _ = ask("", "echo: one");
+    let _ = ask("X-Session-Id: left\r\n", "echo: two");
+    let first = ask("X-Session-Id: left\r\nIdempotency-Key: k-1\r\n", "echo: three");
+    let second = ask("X-Session-Id: left\r\nIdempotency-Key: k-1\r\n", "echo: three");
+    assert_eq!(first["id"], second["id"], "the same turn answers");
+    let sessions = host.json(&["session", "list"]);
+    let names: Vec<String> =
+        sessions["sessions"].as_array().unwrap().iter().map(|it| text(it, "name")).collect();
+    for name in ["api:app:default", "api:app:default:left"] {
+        assert!(names.iter().any(|found| found == name), "{names:?}");
+    }
+    assert_eq!(host.recorded("message_accepted").len(), 3);
+    // A response's id leads back to its conversation.
+    let response = way
+        .post_with(
+            "/v1/responses",
+            "X-Session-Id: right\r\n",
+            &json!({"model": "agent/default", "input": "echo: a"}),
+        )
+        .json();
+    let next = json!({"model": "agent/default", "input": "echo: b", "previous_response_id": response["id"]});
+    let _ = way.post("/v1/responses", &next).json();
+    let shown = host.json(&["session", "show", "api:app:default:right"]);
+    assert!(shown.to_string().contains("echo: b"), "{shown}");
+    let unknown = json!({"model": "agent/default", "input": "x", "previous_response_id": "resp_none"});
+    assert_eq!(
+        way.post("/v1/responses", &unknown).document()["error"]["code"],
+        "previous_response_not_found"
+    );
+}
+
+#[test]
+fn a_model_s_answer_that_an_idempotency_key_stands_for_is_not_asked_twice() {
+    let host = Host::start();
+    let way = Way::unix(&host);
+    let body = json!({"model": "offline/reader", "messages": said("echo: x")});
+    let ask = |key: &str, body: &Value| {
+        way.post_with("/v1/chat/completions", &format!("Idempotency-Key: {key}\r\n"), body)
+    };
+    let first = ask("k", &body).json();
+    assert_eq!(ask("k", &body).json()["id"], first["id"]);
+    assert_ne!(ask("other", &body).json()["id"], first["id"]);
+    let other = json!({"model": "offline/reader", "messages": said("echo: y")});
+    assert_eq!(ask("k", &other).document()["error"]["code"], "idempotency_key_reused");
+    assert_eq!(host.recorded("model_decided").len(), 2);
+}
+
+#[test]
+fn a_client_that_goes_away_ends_a_model_s_answer_and_no_agent_s_turn() {
+    let host = Setup::default().config("[agent.slow]\nmodel = \"scripted/slow\"\n").start();
+    let pieces = json!([{"text": "begun "}, {"delay_ms": 1500}, {"text": "ended"}]);
+    host.script("slow", &[json!({ "pieces": pieces })]);
+    let way = Way::unix(&host);
+    let leave = |model: &str| {
+        let body = json!({"model": model, "stream": true, "messages": said("go")}).to_string();
+        let mut stream = way.connect();
+        stream.write_all(&way.request("POST", "/v1/chat/completions", "", &body)).unwrap();
+        let mut head = [0; 64];
+        assert!(stream.read(&mut head).unwrap() > 0);
+        assert!(head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+    };
+    leave("agent/slow");
+    host.wait_for("the turn is answered", || {
+        let session = host.ask(&["session", "show", "api:peer:slow"]);
+        session.to_string().contains("begun ended")
+    });
+    leave("scripted/slow");
+    host.wait_for("the answer is ended on the record", || !host.recorded("model_ended").is_empty());
+}
+
+#[test]
+fn faults_of_a_model_are_the_statuses_and_events_of_the_api() {
+    let host = Host::start();
+    host.script("limited", &[json!({"pieces": [{"error": "rate_limited", "retry_after_s": 7}]})]);
+    // More than the scanner holds back.
+    let long = "One word after another. ".repeat(1000);
+    let pieces = json!([{"text": long}, {"delay_ms": 300}, {"error": "truncated"}]);
+    host.script("broken", &[json!({ "pieces": pieces })]);
+    let way = Way::unix(&host);
+    let ask = |path: &str, model: &str, streams: bool| {
+        let body =
+            json!({"model": model, "max_tokens": 9, "stream": streams, "messages": said("x"), "input": "x"});
+        way.post(path, &body)
+    };
+    for streams in [false, true] {
+        let limited = ask("/v1/chat/completions", "scripted/limited", streams);
+        assert_eq!((limited.status, &limited.document()["error"]["type"]), (429, &json!("requests")));
+        assert!(limited.head.contains("retry-after: 7"), "{}", limited.head);
+        let limited = ask("/v1/messages", "scripted/limited", streams);
+        assert_eq!((limited.status, &limited.document()["error"]["type"]), (429, &json!("rate_limit_error")));
+    }
+    assert_eq!(ask("/v1/chat/completions", "scripted/broken", false).status, 502);
+    let chat = ask("/v1/chat/completions", "scripted/broken", true).events();
+    assert!(chat.last().unwrap()["error"]["message"].is_string(), "{chat:?}");
+    let messages = ask("/v1/messages", "scripted/broken", true).events();
+    assert_eq!(messages.last().unwrap()["error"]["type"], "api_error", "{messages:?}");
+    let responses = ask("/v1/responses", "scripted/broken", true).events();
+    assert_eq!(responses.last().unwrap()["type"], "response.failed", "{responses:?}");
+}
+
+#[test]
+fn a_gateway_that_is_killed_serves_again_on_the_same_listeners() {
+    let (host, way) = on_tcp("", &[]);
+    let unix = Way::unix(&host);
+    host.kill_and_wait("gateway");
+    for way in [&way, &unix] {
+        let reply = way
+            .post("/v1/chat/completions", &json!({"model": "agent/default", "messages": said("echo: on")}));
+        assert_eq!(reply.json()["choices"][0]["message"]["content"], "on");
+    }
+    host.kill_and_wait("router");
+    host.kill_and_wait("gate");
+    let reply =
+        way.post("/v1/chat/completions", &json!({"model": "agent/default", "messages": said("echo: still")}));
+    assert_eq!(reply.json()["choices"][0]["message"]["content"], "still");
+}
+
+#[test]
+fn embeddings_counts_and_counters_are_given() {
+    let host = Host::start();
+    let way = Way::unix(&host);
+    let body = json!({"model": "offline/hash-384", "input": ["one text", "another"]});
+    let vectors = way.post("/v1/embeddings", &body).json();
+    assert_eq!(vectors["data"][1]["embedding"].as_array().unwrap().len(), 384);
+    let body = json!({"model": "offline/hash-384", "input": "one text", "encoding_format": "base64"});
+    assert!(way.post("/v1/embeddings", &body).json()["data"][0]["embedding"].is_string());
+    let body = json!({"model": "offline/reader", "messages": said("how many tokens are these")});
+    assert!(way.post("/v1/messages/count_tokens", &body).json()["input_tokens"].as_u64().unwrap() > 0);
+    let metrics = way.get("/metrics");
+    assert!(metrics.head.contains("text/plain; version=0.0.4"), "{}", metrics.head);
+    for line in [
+        "cordon_gateway_requests_total{route=\"/v1/embeddings\",status=\"200\"} 2",
+        "cordon_process_up{process=\"router\"} 1",
+    ] {
+        assert!(metrics.body.lines().any(|found| found == line), "{line}\n{}", metrics.body);
+    }
+}
+
+#[test]
+fn named_events_are_streamed_as_they_happen() {
+    let host = Host::start();
+    let way = Way::unix(&host);
+    let mut stream = way.connect();
+    stream.write_all(&way.request("GET", "/v1/events", "Last-Event-ID: 0\r\n", "")).unwrap();
+    let _ = host.chat("s", "echo: x");
+    let mut all = Vec::new();
+    while !String::from_utf8_lossy(&all).contains("event: message.sent") {
+        let mut part = [0; 4096];
+        let length = stream.read(&mut part).unwrap();
+        assert!(length > 0, "{}", String::from_utf8_lossy(&all));
+        all.extend_from_slice(&part[..length]);
+    }
+    let answer = Answer::of(&all);
+    assert!(answer.head.contains("text/event-stream"), "{}", answer.head);
+    let told = String::from_utf8_lossy(&all).into_owned();
+    for word in
+        ["id: 1\n", "event: message.received\n", "event: message.processing\n", "\"name\":\"message.sent\""]
+    {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+}

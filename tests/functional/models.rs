@@ -1,0 +1,167 @@
+//! Models as a person meets them: set up, tried, replaced when they fail, and kept from going round in circles.
+
+use serde_json::{Value, json};
+use std::fs;
+use tests::{Host, Setup, Upstream};
+
+/// Looks like nothing that a scanner knows by its form.
+const KEY: &str = "provider-Xh3LqZ8vTn5RkWc2-key";
+/// An answer as OpenAI-compatible servers stream it.
+const READY: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
+    data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
+    \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"total_tokens\":8}}\n\ndata: [DONE]\n\n";
+
+#[test]
+fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
+    let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
+    let call = |args: Value| json!({ "pieces": [{ "call": { "tool": "glob", "args": args } }] });
+    host.script(
+        "circles",
+        &[
+            call(json!({ "pattern": "*.a" })),
+            call(json!({ "pattern": "*.a" })),
+            call(json!({ "pattern": "*.a" })),
+            call(json!({ "pattern": "*.a" })),
+            call(json!({ "pattern": "*.b" })),
+            json!({ "pieces": [{ "text": "I give up" }] }),
+        ],
+    );
+    let ended = host.json(&["chat", "--session", "s", "-m", "look"]);
+    let calls = ended["calls"].as_array().cloned().unwrap_or_default();
+    let verdicts: Vec<&str> = calls.iter().filter_map(|call| call["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["run", "run", "run", "refused", "run"], "{ended}");
+    assert!(calls[3]["reason"].as_str().unwrap_or_default().contains("exactly these arguments"), "{ended}");
+    let decided = host.recorded("tool_decided");
+    let blocked: Vec<&Value> = decided.iter().filter(|record| record["result"] == "blocked").collect();
+    assert_eq!(blocked.len(), 1);
+    assert_eq!(blocked[0]["reason"], "the same call again");
+}
+
+#[test]
+fn a_task_is_answered_by_the_next_of_its_models_and_the_person_is_told_which_failed() {
+    let config = "[model]\nretries = 0\n[model.route]\ndefault = [\"scripted/broken\", \"scripted/good\"]\n\
+                  [agent.default]\nmodel = \"default\"\n";
+    let host = Setup::default().config(config).start();
+    host.script("broken", &[json!({ "pieces": [{ "text": "void " }, { "error": "server" }] })]);
+    host.script("good", &[json!({ "pieces": [{ "text": "here I am" }] })]);
+    let ended = host.json(&["chat", "--session", "s", "-m", "hello"]);
+    assert_eq!(ended["reply"], "here I am", "{ended}");
+    let notices = ended["notices"].to_string();
+    assert!(
+        notices.contains("scripted/broken failed (LLM_SERVER_ERROR): scripted/good answers"),
+        "{ended}\n{}",
+        host.log()
+    );
+    let ends = host.recorded("model_ended");
+    assert!(ends.iter().any(|record| record["subject"] == "scripted/good"), "{ends:?}");
+}
+
+#[test]
+fn a_model_is_tried_and_how_it_did_is_on_the_record() {
+    let host = Host::start();
+    host.script("one", &[json!({ "pieces": [{ "text": "ready" }] })]);
+    let tried = host.json(&["model", "test", "scripted/one"]);
+    assert!(tried.to_string().contains("first_ms"), "{tried}");
+    let decided = host.recorded("model_decided");
+    let tries: Vec<_> = decided.iter().filter(|record| record["subject"] == "scripted/one").collect();
+    assert_eq!(tries.len(), 1, "{decided:?}");
+    assert!(tries[0]["reason"].as_str().unwrap_or_default().starts_with("tried by "), "{tries:?}");
+    host.wait_for("its end is on the record", || {
+        host.recorded("model_ended").iter().any(|record| record["subject"] == "scripted/one")
+    });
+    let failed = host.ask(&["model", "test", "scripted/none"]);
+    assert_eq!(failed["ok"], false, "{failed}");
+}
+
+/// `setup` for a server on this machine.
+fn set_up(host: &Host, upstream: &Upstream, config: &std::path::Path, more: &[&str]) -> Value {
+    let (url, config) = (upstream.url("/v1"), config.to_string_lossy().into_owned());
+    let mut words = vec!["setup", "--provider", &url, "--name", "corp", "--model", "small", "--yes"];
+    words.extend(["--config", &config]);
+    words.extend(more);
+    host.ask(&words)
+}
+
+#[test]
+fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
+    let upstream = Upstream::answering("text/event-stream", |_| READY.to_owned());
+    let state = tempfile::tempdir().unwrap();
+    fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut host = Setup::default().state(&state.path().join("state")).start();
+    let (config, key) = (host.dir().join("mine.toml"), host.dir().join("key"));
+    fs::write(&config, "# Mine.\n[log]\nlevel = \"debug\" # for now\n").unwrap();
+    fs::write(&key, format!("{KEY}\n")).unwrap();
+    let done = set_up(&host, &upstream, &config, &["--secret-file", &key.to_string_lossy()]);
+    assert_eq!((&done["ok"], &done["stored"]), (&true.into(), &true.into()), "{done}\n{}", host.log());
+    assert_eq!((&done["model"], &done["test"]), (&"corp/small".into(), &Value::Null), "{done}");
+    assert_eq!(done["reaches"][0], format!("127.0.0.1:{}", upstream.port));
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.starts_with("# Mine.\n") && text.contains("# for now") && !text.contains(KEY), "{text}");
+    let backup = fs::read_to_string(done["backup"].as_str().unwrap()).unwrap();
+    assert_eq!(backup, "# Mine.\n[log]\nlevel = \"debug\" # for now\n");
+    assert_eq!(host.stop(), Some(0));
+    let host = Setup::default().state(&state.path().join("state")).config(&text).start();
+    let tried = set_up(&host, &upstream, &host.dir().join("cordon.toml"), &[]);
+    assert_eq!((&tried["ok"], &tried["stored"]), (&true.into(), &true.into()), "{tried}\n{}", host.log());
+    assert_eq!(tried["test"]["tokens"], json!([7, 1]), "{tried}");
+    assert_eq!(tried["backup"], Value::Null, "nothing was to be changed: {tried}");
+    let heard = upstream.heard();
+    assert!(heard.iter().any(|request| request.contains(&format!("Bearer {KEY}"))), "{heard:?}");
+    assert_eq!(host.chat("s", "hello"), "ready");
+}
+
+#[test]
+fn a_setup_without_a_host_writes_what_it_can_and_says_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let host = Host::start();
+    let (config, nowhere) = (folder.path().join("cordon.toml"), folder.path().join("no.sock"));
+    let config = config.to_string_lossy().into_owned();
+    let output = host
+        .command(&[
+            "setup",
+            "--provider",
+            "anthropic",
+            "--secret-stdin",
+            "--yes",
+            "--json",
+            "--config",
+            &config,
+        ])
+        .arg("--socket")
+        .arg(&nowhere)
+        .stdin(key_file(folder.path()))
+        .output()
+        .unwrap();
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&done["ok"], &done["stored"]), (&true.into(), &false.into()), "{done}");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("[provider.anthropic]") && !text.contains(KEY), "{text}");
+}
+
+fn key_file(folder: &std::path::Path) -> std::process::Stdio {
+    let path = folder.join("key");
+    fs::write(&path, KEY).unwrap();
+    fs::File::open(&path).unwrap().into()
+}
+
+#[test]
+fn a_setup_that_would_not_hold_changes_nothing() {
+    let host = Host::start();
+    let config = host.dir().join("broken.toml");
+    fs::write(&config, "[log]\nlevel = \"loud\"\n").unwrap();
+    let upstream = Upstream::start("unused");
+    let refused = set_up(&host, &upstream, &config, &[]);
+    assert_eq!(
+        (&refused["ok"], &refused["error"]["type"]),
+        (&false.into(), &"configuration".into()),
+        "{refused}"
+    );
+    assert_eq!(fs::read_to_string(&config).unwrap(), "[log]\nlevel = \"loud\"\n");
+    let left: Vec<_> = fs::read_dir(host.dir())
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.contains(".cordon-") || name.ends_with(".bak"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+}

@@ -1,0 +1,99 @@
+//! What models cost: budgets that hold, through real processes and a provider that counts tokens.
+
+use serde_json::Value;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tests::{Host, Setup, Upstream};
+
+/// An answer of one token for seven that were read, as OpenAI-compatible servers stream it.
+const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
+    data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
+    \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"total_tokens\":8}}\n\ndata: [DONE]\n\n";
+
+/// A host whose agent asks a model of this server at a dollar a million tokens either way.
+fn config(upstream: &Upstream, more: &str) -> String {
+    let at = format!("127.0.0.1:{}", upstream.port);
+    format!(
+        "[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\
+         [provider.corp.models.small]\ninput_usd = 1\noutput_usd = 1\n[agent.default]\nmodel = \"corp/small\"\n{more}"
+    )
+}
+
+/// What was spent of the budget of a day, and what is set aside, millionths of a dollar.
+fn today(host: &Host) -> (u64, u64) {
+    let listed = host.json(&["model", "budget"]);
+    let rows = listed["budgets"].as_array().cloned().unwrap_or_default();
+    let day = rows.iter().find(|row| row["per"] == "day");
+    let number = |name: &str| day.and_then(|row| row[name].as_u64()).unwrap_or_default();
+    (number("spent_micros"), number("reserved_micros"))
+}
+
+fn usage(host: &Host, by: &str) -> Vec<Value> {
+    host.json(&["model", "usage", "--by", by])["usage"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_it() {
+    let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+    let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
+    assert_eq!(host.chat("s", "hello"), "ready");
+    host.wait_for("it is settled", || today(&host) == (8, 0));
+    host.kill_and_wait("model");
+    assert_eq!(today(&host), (8, 0));
+    let refused = host.ask(&["chat", "--session", "s", "-m", "again"]);
+    assert!(refused.to_string().contains("LLM_BUDGET_EXCEEDED"), "{refused}");
+    assert_eq!(upstream.heard().len(), 1, "nobody was asked");
+    for (by, group) in [("model", "corp/small"), ("agent", "default"), ("session", "s")] {
+        let rows = usage(&host, by);
+        assert_eq!((rows.len(), &rows[0]["group"]), (1, &group.into()), "{rows:?}");
+        assert_eq!((&rows[0]["answers"], &rows[0]["cost_micros"]), (&1.into(), &8.into()), "{rows:?}");
+    }
+}
+
+#[test]
+fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
+    let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+    let budget = "[budget]\nday_usd = 0\nat_limit = \"cheaper\"\ncheaper_model = \"offline/reader\"\n";
+    let host = Setup::default().config(&config(&upstream, budget)).start();
+    let ended = host.json(&["chat", "--session", "s", "-m", "echo: high water"]);
+    assert_eq!(ended["reply"], "high water", "{ended}");
+    let notices = ended["notices"].to_string();
+    assert!(notices.contains("corp/small failed (LLM_BUDGET_EXCEEDED): offline/reader answers"), "{ended}");
+    assert!(upstream.heard().is_empty());
+    assert_eq!(usage(&host, "model")[0]["cost_micros"], 0, "what costs nothing is counted");
+}
+
+#[test]
+fn what_a_model_was_killed_in_counts_at_what_was_set_aside_for_it() {
+    let asked = AtomicUsize::new(0);
+    let upstream = Upstream::answering("text/event-stream", move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            std::thread::sleep(Duration::from_secs(30));
+        }
+        ANSWER.to_owned()
+    });
+    let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 1\n")).start();
+    let turn = host.say("s", "hello");
+    host.wait_for("the provider is asked", || upstream.heard().len() == 1);
+    let (spent, reserved) = today(&host);
+    assert!(spent == 0 && reserved > 4096, "4096 tokens of an answer, and those that are read: {reserved}");
+    host.kill_and_wait("model");
+    assert_eq!(turn.ended()["reply"], "ready");
+    host.wait_for("it is settled", || today(&host) == (reserved + 8, 0));
+    assert_eq!(usage(&host, "day")[0]["answers"], 2);
+}
+
+#[test]
+fn a_death_as_money_is_set_aside_answers_all_the_same_and_forgets_no_reservation_that_was_made() {
+    for (point, at_least) in [("written", 8), ("committed", 4096 + 8)] {
+        let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+        let fault = format!("model:model.ledger.{point}");
+        let config = config(&upstream, "[budget]\nday_usd = 1\n");
+        let host = Setup::default().config(&config).arguments(&["--fault", &fault]).start();
+        assert_eq!(host.chat("s", "hello"), "ready", "{point}");
+        assert_eq!(host.process("model")["restarts"], 1, "{point} was never reached");
+        host.wait_for("it is settled", || today(&host).1 == 0 && today(&host).0 >= at_least);
+        assert!(today(&host).0 < at_least + 4096, "{point}: counted twice");
+        assert_eq!(upstream.heard().len(), 1, "{point}: nobody was asked before the money was there");
+    }
+}
