@@ -20,6 +20,7 @@ mod hostile_peer;
 mod incidents;
 mod jail;
 mod limits;
+mod linked;
 mod needed;
 mod privileges;
 mod probed;
