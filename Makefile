@@ -8,13 +8,14 @@ CORPORA ?= ../shared/corpora/dev
 # Faults and runs of `make chaos`; a CHAOS_SEED of an earlier run has the same faults fall again.
 CHAOS_FAULTS ?= 2000
 CHAOS_RUNS ?= 1
-PROGRAMS := agentd agentd-config twin audit dialer credproxy scanner memory web model router gate gateway control runner
+PROGRAMS := agentd agentd-config twin audit dialer credproxy scanner memory web model router gate curator gateway control runner
 # Folder of built programs, and what `make install` puts where beneath PREFIX.
 BUILT := target/release
 UNITS := $(PREFIX)/lib/systemd/system
 SERVICES := cordon.service cordon-forward.service cordon-cred@.service
 MANUALS := $(notdir $(wildcard deploy/man/*))
 COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agentctl fish/vendor_completions.d/agentctl.fish
+PLUGINS := $(shell cd deploy/plugins && find . -type f | sort)
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DEB ?= target/cordon_$(VERSION).deb
 
@@ -85,6 +86,7 @@ install: $(if $(filter command line,$(origin BUILT)),,release) ## everything tha
 	install -D -m 644 deploy/cordon-user.service $(DESTDIR)$(PREFIX)/lib/systemd/user/cordon.service
 	install -D -m 644 deploy/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
 	install -D -m 644 deploy/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
+	for file in $(PLUGINS); do install -D -m 644 deploy/plugins/$$file $(DESTDIR)$(PREFIX)/share/cordon/plugins/$$file || exit; done
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
 	$(BUILT)/agentctl completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))
 	$(BUILT)/agentctl completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))
@@ -98,6 +100,8 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(SERVICES)) $(DESTDIR)$(PREFIX)/lib/systemd/user/cordon.service
 	rm -f $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
+	rm -rf $(DESTDIR)$(PREFIX)/share/cordon/plugins
+	rmdir $(DESTDIR)$(PREFIX)/share/cordon 2>/dev/null || true
 
 deb: $(if $(filter command line,$(origin BUILT)),,release) ## a Debian package, in target/ or at DEB, of VERSION
 	deploy/deb/build $(BUILT) $(VERSION) $(DEB)

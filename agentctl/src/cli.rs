@@ -3,8 +3,8 @@
 use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
-    approvals, audit, backup, chat, config, cred, doctor, key, listings, memory, message, model, policy,
-    queue, redteam, report, sandbox, scan, session, setup, user, web, workspace,
+    approvals, audit, backup, chat, config, cred, curator, doctor, hook, key, listings, mcp, memory, message,
+    model, policy, queue, redteam, report, run, sandbox, scan, session, setup, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -108,6 +108,8 @@ pub(crate) enum Command {
     Stop(queue::Stop),
     /// Talk to an agent
     Chat(chat::Chat),
+    /// Run a coding agent, or any program that asks models, in a jail that has the model API and no key
+    Run(run::Run),
     /// Conversations
     #[command(subcommand)]
     Session(session::Session),
@@ -129,6 +131,13 @@ pub(crate) enum Command {
     /// What the host remembers for you
     #[command(subcommand)]
     Memory(memory::Memory),
+    /// Take down what a coding agent's hook tells on standard input, and give back what is remembered
+    Hook(hook::Hook),
+    /// Serve memory to an MCP client that runs this command, on standard input and output
+    Mcp(mcp::Mcp),
+    /// The queue of background model work
+    #[command(subcommand)]
+    Curator(curator::Curator),
     /// What agents may do, and why a call was decided on as it was
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -220,10 +229,16 @@ mod tests {
 
     #[test]
     fn json_and_socket_are_understood_after_any_subcommand() {
-        for line in
-            ["status", "user list", "chat -m hello", "cred set k --host h", "sandbox run", "audit tail -f"]
-        {
-            let tail = if line == "sandbox run" { "-- true" } else { "" };
+        for line in [
+            "status",
+            "user list",
+            "chat -m hello",
+            "cred set k --host h",
+            "sandbox run",
+            "run",
+            "audit tail -f",
+        ] {
+            let tail = if matches!(line, "sandbox run" | "run") { "-- true" } else { "" };
             assert!(accepts(&format!("{line} --json --socket /s {tail}")), "{line}");
             assert!(accepts(&format!("--json {line} {tail}")), "{line}");
         }
@@ -253,6 +268,18 @@ mod tests {
             "stop --session s --all",
             "memory list --limit 101",
             "memory add text --area nowhere",
+            "memory add text --kind summary",
+            "memory add text --importance 6",
+            "memory list --state gone",
+            "memory list --since soon",
+            "memory forget",
+            "memory forget --topic a --before 7d",
+            "memory mute",
+            "memory mute --session opencode",
+            "memory import f --mode join",
+            "hook",
+            "hook vim",
+            "hook opencode event --timeout 0",
             "user add bob --role king",
             "approvals approve",
             "key create",
@@ -263,6 +290,9 @@ mod tests {
             "chat --workspace-trust user -m x",
             "chat --workspace d --workspace-trust system -m x",
             "sandbox run",
+            "run",
+            "run --resume nothing",
+            "run --profile none -- sh",
             "redteam --row nobody",
             "redteam --act nothing",
             "redteam --probes f --row gate",

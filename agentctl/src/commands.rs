@@ -3,13 +3,12 @@
 use crate::app::{App, Outcome};
 use crate::cli::Command;
 use crate::{
-    approvals, attest, audit, backup, chat, config, cred, doctor, events, inspect, key, listings, logs,
-    memory, message, model, policy, queue, redteam, report, restart, rows, sandbox, scan, session, setup,
-    status, user, web, workspace,
+    approvals, attest, audit, backup, chat, config, cred, curator, doctor, events, hook, inspect, key,
+    listings, logs, mcp, memory, message, model, policy, queue, redteam, report, restart, rows, run, sandbox,
+    scan, session, setup, status, user, web, workspace,
 };
 use config::Config;
 use listings::Agent;
-use memory::Memory;
 use sandbox::Sandbox;
 use session::Session;
 use web::Web;
@@ -51,22 +50,17 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
             workspace::put(app, session, path, file).await
         }
         Command::Workspace(Workspace::Remove { id }) => workspace::remove(app, id).await,
-        Command::Memory(Memory::Add { content, tags, place }) => memory::add(app, content, tags, place).await,
-        Command::Memory(Memory::Search { words, limit, how, place }) => {
-            memory::search(app, words, limit, how, place).await
-        }
-        Command::Memory(Memory::Eval { limit, by }) => memory::eval(app, limit, by),
-        Command::Memory(Memory::Show { id, place }) => memory::show(app, id, place).await,
-        Command::Memory(Memory::Delete { id, place }) => memory::delete(app, id, place).await,
-        Command::Memory(Memory::List { limit, offset, place }) => {
-            memory::list(app, limit, offset, place).await
-        }
+        Command::Memory(command) => memory::run(app, command).await,
+        Command::Hook(arguments) => hook::hook(app, arguments).await,
+        Command::Mcp(arguments) => mcp::mcp(app, arguments).await,
+        Command::Curator(command) => curator::run(app, command).await,
         Command::Policy(command) => policy::run(app, command).await,
         Command::Approvals(command) => approvals::run(app, command).await,
         Command::Audit(command) => audit::run(app, command).await,
         Command::Backup(command) => backup::run(app, command).await,
         Command::Cred(command) => cred::run(app, command).await,
         Command::Key(command) => key::run(app, command).await,
+        Command::Run(arguments) => run::run(app, arguments).await,
         Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
         Command::Scan(arguments) => scan::scan(&arguments),
         Command::Web(Web::Check) => web::check(),

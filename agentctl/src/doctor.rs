@@ -190,7 +190,17 @@ async fn examine(app: &App, doctor: &Doctor) -> Vec<Row> {
     rows.extend(service::rows(&scene));
     rows.extend(reach::rows(&scene));
     rows.extend(programs::rows(&scene));
+    rows.extend(scene.host.as_ref().map(degraded));
     rows
+}
+
+/// What a running host says is amiss with it: a full disk, a locked vault, a damaged memory.
+fn degraded(host: &HostStatus) -> Row {
+    let (status, message) = match host.reason.as_str() {
+        "" => (Status::Pass, "it says that nothing is amiss"),
+        reason => (Status::Warn, reason),
+    };
+    Row::new("host.reason", "running host", status, message)
 }
 
 fn count(rows: &[Row], status: Status) -> usize {

@@ -7,6 +7,7 @@ use ipc_proto::audit::AuditError;
 use ipc_proto::bounded::TooLong;
 use ipc_proto::control::ControlError;
 use ipc_proto::credproxy::CredError;
+use ipc_proto::curator::CuratorError;
 use ipc_proto::gate::{PolicyError, RelayError};
 use ipc_proto::memory::MemoryError;
 use ipc_proto::model::ModelError;
@@ -62,7 +63,7 @@ pub(crate) enum Failure {
     Refused(io::ErrorKind),
     /// Control's own reason.
     #[error("{0}")]
-    Control(ControlError),
+    Control(#[from] ControlError),
     /// No user of that name: the same word of the router as for a caller that is nobody, but not the same case.
     #[error("no such user")]
     NoSuchUser,
@@ -231,6 +232,7 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Down(_) => "down",
         ControlError::Router(error) => router(error),
         ControlError::Memory(error) => memory(*error),
+        ControlError::Curator(error) => curator(*error),
         ControlError::Cred(error) => cred(*error),
         ControlError::Audit(AuditError::NotDurable) => "not_durable",
         ControlError::Audit(AuditError::Broken) => "broken",
@@ -247,6 +249,17 @@ const fn control(error: &ControlError) -> &'static str {
     }
 }
 
+const fn curator(error: CuratorError) -> &'static str {
+    match error {
+        CuratorError::NoJob => "no_job",
+        CuratorError::Busy => "queue_busy",
+        CuratorError::NotSo => "not_so",
+        CuratorError::NoModel => "no_model",
+        CuratorError::NotRecorded => "not_recorded",
+        CuratorError::Storage => "storage",
+    }
+}
+
 const fn relay(error: &RelayError) -> &'static str {
     match error {
         RelayError::NoKey => "no_key",
@@ -256,6 +269,8 @@ const fn relay(error: &RelayError) -> &'static str {
         RelayError::Busy { .. } => "busy",
         RelayError::Model(error) => model(*error),
         RelayError::Down(_) => "down",
+        RelayError::NoMemory => "no_memory_access",
+        RelayError::Memory(error) => memory(*error),
     }
 }
 
@@ -333,6 +348,10 @@ const fn memory(error: MemoryError) -> &'static str {
         MemoryError::ScannerDown => "scanner_down",
         MemoryError::NotRecorded => "not_recorded",
         MemoryError::Full => "full",
+        MemoryError::NeedsPerson => "needs_person",
+        MemoryError::NotCurrent(_) => "not_current",
+        MemoryError::OtherEmbedder => "other_embedder",
+        MemoryError::ReadOnly => "read_only",
         MemoryError::Storage => "storage",
     }
 }

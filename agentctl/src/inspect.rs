@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The processes that can be inspected.
-const NAMES: &str =
-    "audit, dialer, credproxy, scanner, memory, web, model, router, gate, gateway, control, runner";
+const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, curator, gateway, control, runner, \
+     runner@agent";
 
 /// What a process said last.
 #[derive(Default)]
@@ -130,7 +130,7 @@ mod tests {
         let calls = json!(edges(gate, true)).to_string();
         assert!(calls.contains("hold_back") && !calls.contains("append_nothing"));
         let callers: Vec<_> = peers(gate, false).map(Process::name).collect();
-        assert_eq!(callers, ["gateway", "control", "runner"]);
+        assert_eq!(callers, ["curator", "gateway", "control", "runner", "runner@agent"]);
     }
 
     #[test]

@@ -20,9 +20,6 @@ use zeroize::Zeroizing;
 const BYTES: usize = 32;
 /// The most that a key may spend in a day, US dollars.
 const MOST_USD: u64 = 1_000_000;
-/// The longest that a key may be valid, seconds: a hundred years.
-const LONGEST_S: u64 = 36_500 * 86_400;
-
 /// The commands of `key`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Key {
@@ -57,7 +54,7 @@ pub(crate) struct Create {
     #[arg(long, value_name = "USD", value_parser = dollars)]
     day_usd: Option<u64>,
     /// How long it is valid: a number and s, m, h, d or w, such as 30d
-    #[arg(long, value_name = "SPAN", value_parser = seconds)]
+    #[arg(long, value_name = "SPAN", value_parser = text::seconds)]
     expires: Option<u64>,
 }
 
@@ -122,7 +119,7 @@ async fn list(app: &App) -> Outcome {
             if key.used_ms == 0 { "never".to_owned() } else { text::utc(key.used_ms) },
             some(key.scope.agents.iter().map(|it| it.as_str()).collect()),
             some(key.scope.models.iter().map(|it| it.as_str()).collect()),
-            key.scope.day_micros.map_or_else(|| "no bound".to_owned(), usd),
+            key.scope.day_micros.map_or_else(|| "no bound".to_owned(), text::usd),
         ]
     })?)
 }
@@ -150,14 +147,6 @@ fn state(key: &KeyInfo, now_ms: u64) -> &'static str {
     }
 }
 
-/// Millionths of a dollar as dollars.
-pub(crate) fn usd(micros: u64) -> String {
-    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
-    let part = format!("{part:06}");
-    let part = part.trim_end_matches('0');
-    if part.is_empty() { format!("{whole} USD") } else { format!("{whole}.{part} USD") }
-}
-
 /// Dollars as millionths of a dollar, exactly.
 fn dollars(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no sum of 0.000001 to {MOST_USD} dollars");
@@ -168,27 +157,6 @@ fn dollars(text: &str) -> Result<u64, String> {
     }
     let micros = format!("{whole}{part:0<6}").parse().map_err(|_| wrong())?;
     if (1..=MOST_USD * 1_000_000).contains(&micros) { Ok(micros) } else { Err(wrong()) }
-}
-
-/// A span of time as seconds.
-///
-/// # Errors
-/// It is none, or is too long.
-pub(crate) fn seconds(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no span of time; a number and s, m, h, d or w, at most 36500d");
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
-    let unit = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 7 * 86_400,
-        _ => return Err(wrong()),
-    };
-    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
-    let number: u64 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
-    let seconds = number.checked_mul(unit).filter(|seconds| (1..=LONGEST_S).contains(seconds));
-    seconds.ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -216,40 +184,6 @@ mod tests {
         for text in ["", "0", "-1", "1.", ".5", "1.0000001", "1e3", "1000000.000001", "12345678", "1,5", "ａ"]
         {
             assert!(dollars(text).is_err(), "{text}");
-        }
-        assert_eq!(
-            (usd(1_500_000), usd(2_000_000), usd(1)),
-            ("1.5 USD".into(), "2 USD".into(), "0.000001 USD".into())
-        );
-    }
-
-    #[test]
-    fn spans_of_time_are_a_number_and_a_unit() {
-        for (text, expected) in [
-            ("30d", 2_592_000),
-            ("90s", 90),
-            ("5m", 300),
-            ("2h", 7200),
-            ("1w", 604_800),
-            ("36500d", LONGEST_S),
-        ] {
-            assert_eq!(seconds(text), Ok(expected), "{text}");
-        }
-        for text in [
-            "",
-            "d",
-            "30",
-            "0d",
-            "+3d",
-            "-1d",
-            "3.5d",
-            "30 d",
-            "30y",
-            "36501d",
-            "99999999999999999999d",
-            "3é",
-        ] {
-            assert!(seconds(text).is_err(), "{text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `agentctl model`: which models there are, how one does, what was used of them and what may still be spent.
 
 use crate::app::{App, Outcome};
-use crate::key::{seconds, usd};
-use crate::{text, view};
+use crate::text::{self, seconds, usd};
+use crate::view;
 use ipc_proto::control::method;
 use ipc_proto::model::{GroupBy, ModelInfo, ModelName, UsageRow};
 use serde_json::{Value, json};

@@ -137,6 +137,7 @@ const fn access(access: Access) -> &'static str {
 pub(crate) const fn network(network: Network) -> &'static str {
     match network {
         Network::None => "none",
+        Network::Loopback => "loopback",
         Network::Client => "client",
     }
 }

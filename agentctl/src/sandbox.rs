@@ -16,7 +16,7 @@ use std::process::ExitCode;
 /// It ran out of time.
 const TIMED_OUT: u8 = 124;
 /// Cordon refused it.
-const REFUSED: u8 = 125;
+pub(crate) const REFUSED: u8 = 125;
 /// The person stopped it.
 const CANCELLED: u8 = 130;
 /// Its jail went over its memory or its processes: 128 and SIGKILL.
@@ -100,7 +100,7 @@ pub(crate) async fn forget(app: &App, session: &SessionName, own_folder: bool) {
     }
 }
 
-const fn status(end: &End) -> u8 {
+pub(crate) const fn status(end: &End) -> u8 {
     match end {
         End::Exited { status } => *status,
         End::Answered => 0,

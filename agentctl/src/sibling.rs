@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
@@ -26,6 +27,17 @@ pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCod
     let status = status.map_err(|error| Failure::Program { name, why: error.to_string() })?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
+}
+
+/// Runs `name` with these arguments to its end; what it prints goes into the file, and its complaints to this process's.
+///
+/// # Errors
+/// It is not installed, or cannot be run, or did not end well.
+pub(crate) fn into(name: &'static str, arguments: &[&OsStr], file: File) -> Result<(), Failure> {
+    let failed = |why| Failure::Program { name, why };
+    let status = command(name)?.args(arguments).stdin(Stdio::null()).stdout(file).status();
+    let status = status.map_err(|error| failed(error.to_string()))?;
+    if status.success() { Ok(()) } else { Err(failed(format!("it ended with {status}"))) }
 }
 
 /// Runs `name` with these arguments on this input, to its end.

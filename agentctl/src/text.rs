@@ -1,10 +1,12 @@
-//! How text of others, times and sizes are written for a person.
+//! How text of others, times, sizes and sums are written for a person, and how a span of time is read.
 //!
 //! Whatever a model, a file or a process wrote could steer the terminal; every piece of it passes [`shown`] or
 //! [`line`] before it is printed.
 
 /// A day, in ms.
 const DAY: u64 = 86_400_000;
+/// The longest span of time that is read, seconds: a hundred years.
+const LONGEST_S: u64 = 36_500 * 86_400;
 
 /// Text that may be printed: characters that steer a terminal or turn the direction of reading are escaped;
 /// line breaks and tabs stay.
@@ -100,6 +102,35 @@ pub(crate) fn micros(us: u64) -> String {
     if us < 10_000 { format!("{us}us") } else { format!("{}ms", us / 1000) }
 }
 
+/// Millionths of a dollar as dollars.
+pub(crate) fn usd(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    let part = format!("{part:06}");
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { format!("{whole} USD") } else { format!("{whole}.{part} USD") }
+}
+
+/// A span of time as seconds.
+///
+/// # Errors
+/// It is none, or is too long.
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no span of time; a number and s, m, h, d or w, at most 36500d");
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return Err(wrong()),
+    };
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = number.parse().ok().filter(|_| plain).ok_or_else(wrong)?;
+    let seconds = number.checked_mul(unit).filter(|seconds| (1..=LONGEST_S).contains(seconds));
+    seconds.ok_or_else(wrong)
+}
+
 /// Bytes as lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -164,6 +195,45 @@ mod tests {
         assert_eq!(span(90_000_000), "1d 1h");
         assert_eq!(mib(1536), "1.5");
         assert_eq!(begin("one\n two   three", 7), "one two…");
+    }
+
+    #[test]
+    fn sums_are_written_to_the_last_digit_that_counts() {
+        for (micros, written) in
+            [(1_500_000, "1.5 USD"), (2_000_000, "2 USD"), (1, "0.000001 USD"), (0, "0 USD")]
+        {
+            assert_eq!(usd(micros), written);
+        }
+    }
+
+    #[test]
+    fn spans_of_time_are_a_number_and_a_unit() {
+        for (text, expected) in [
+            ("30d", 2_592_000),
+            ("90s", 90),
+            ("5m", 300),
+            ("2h", 7200),
+            ("1w", 604_800),
+            ("36500d", LONGEST_S),
+        ] {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "d",
+            "30",
+            "0d",
+            "+3d",
+            "-1d",
+            "3.5d",
+            "30 d",
+            "30y",
+            "36501d",
+            "99999999999999999999d",
+            "3é",
+        ] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
     }
 
     proptest::proptest! {

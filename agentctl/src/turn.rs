@@ -121,7 +121,7 @@ pub(crate) async fn play(
     }
 }
 
-async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure> {
+pub(crate) async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure> {
     app.link.ask(&method::follow, async |c, cx| c.follow(cx, turn, from, CREDIT).await).await
 }
 
@@ -139,7 +139,7 @@ async fn waiting(app: &App, session: &str) -> String {
 }
 
 /// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.
-async fn cancel(app: &App, turn: TurnId) {
+pub(crate) async fn cancel(app: &App, turn: TurnId) {
     let _ = app.link.ask(&method::cancel, async |c, cx| c.cancel(cx, turn).await).await;
 }
 

@@ -9,7 +9,7 @@ use ipc_proto::audit::{Record, Report};
 use ipc_proto::control::ProcessStatus;
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::label::Label;
-use ipc_proto::memory::{Area, Found, Hit, Row};
+use ipc_proto::memory::{Area, Found, Hit, Kind, Row, State};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
     AgentInfo, CallInfo, Effect, Finished, Labelled, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
@@ -179,7 +179,37 @@ pub(crate) fn memory(row: &Row) -> Value {
         "label": row.entry.label,
         "session": row.entry.session.map(|id| id.to_string()),
         "created_ms": row.created_ms,
+        "kind": kind(&row.entry.detail.kind),
+        "of_kind": row.entry.detail.kind,
+        "source": row.entry.detail.source,
+        "importance": row.entry.detail.importance,
+        "project": row.entry.detail.project,
+        "expires_ms": row.entry.detail.expires_ms,
+        "tokens": row.tokens,
+        "state": state(row.state),
+        "revises": row.revises.map(|id| id.to_string()),
+        "reason": row.reason,
     })
+}
+
+/// What kind of memory it is, with the type of an observation and the category of a fact in its place.
+pub(crate) fn kind(kind: &Kind) -> String {
+    match kind {
+        Kind::Observation(seen) => word(seen.r#type),
+        Kind::Semantic(fact) => word(fact.category),
+        kind => word(kind.name()),
+    }
+}
+
+/// What became of a memory.
+fn state(state: State) -> Value {
+    match state {
+        State::Current => json!({ "is": "current" }),
+        State::Superseded { by, at_ms } => {
+            json!({ "is": "superseded", "by": by.to_string(), "at_ms": at_ms })
+        }
+        State::Removed { at_ms } => json!({ "is": "removed", "at_ms": at_ms }),
+    }
 }
 
 /// A memory that was found.

@@ -68,6 +68,8 @@ pub enum Action {
     MemoryWritten,
     /// A memory row was deleted.
     MemoryDeleted,
+    /// What is remembered was put before a model with a turn's message; `hash` is of the text as it was given.
+    MemoryGiven,
     /// A user was added.
     UserAdded,
     /// A user was removed.
@@ -210,7 +212,7 @@ impl Action {
             | Self::KeyRevoked
             | Self::ApiRefused
             | Self::Alert => Category::Auth,
-            Self::MemoryWritten | Self::MemoryDeleted => Category::Memory,
+            Self::MemoryWritten | Self::MemoryDeleted | Self::MemoryGiven => Category::Memory,
             Self::OperatorCommand
             | Self::StateFrozen
             | Self::PolicyChanged

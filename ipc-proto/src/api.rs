@@ -2,7 +2,8 @@
 //!
 //! A key is 32 random bytes that its owner's `agentctl` makes and shows once. Gateway hashes what a client presents;
 //! router keeps the hash of that hash. So neither the record, nor router's disk, nor a message between processes ever
-//! holds a key, and a gateway that was taken over can act for those alone who speak to it.
+//! holds a key, and a gateway that was taken over has those keys alone that are presented to it. Who comes by its Unix
+//! socket is its own word: it can say any uid that the host knows.
 
 use crate::ids::{KeyId, UserId};
 use crate::model::ModelName;

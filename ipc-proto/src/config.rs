@@ -88,11 +88,29 @@ pub enum KeySource {
 pub struct Scanner {}
 
 /// `[memory]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Most rows one owner may have.
     pub max_rows: u32,
+    /// Most episodic rows of one owner; the oldest go.
+    pub max_episodic: u32,
+    /// Most semantic rows of one owner.
+    pub max_semantic: u32,
+    /// Days that an episodic row is kept which does not say how long.
+    pub episodic_days: u32,
+    /// Days that observations, and rows that no longer hold, are kept; 0 is for ever.
+    pub retention_days: u32,
+    /// MiB that the database may take.
+    pub max_mib: u32,
+    /// Tools whose outputs are not taken down.
+    pub ignored_tools: Vec<String>,
+    /// Characters of an output below which it is not taken down.
+    pub min_output_length: u32,
+    /// What is cut out of every text before it is kept, as regular expressions.
+    pub sensitive_patterns: Vec<String>,
+    /// The model whose vectors of the rows are kept.
+    pub embedder: Option<String>,
 }
 
 /// `[web]`.
@@ -203,6 +221,10 @@ pub struct Agent {
     pub tools: Vec<String>,
     /// `paranoid`, `standard` or `power-user`.
     pub profile: String,
+    /// Whether each of its turns is given what is remembered.
+    pub memory: bool,
+    /// Most tokens of that.
+    pub memory_tokens: u32,
     /// Its limits.
     pub limits: AgentLimits,
 }
@@ -219,6 +241,10 @@ pub struct AgentLimits {
     pub seconds: u32,
     /// CPU time of everything in a turn's jail together, seconds.
     pub cpu_seconds: u32,
+    /// Wall clock of a program that a person runs with it, seconds.
+    pub run_seconds: u32,
+    /// CPU time of everything in such a program's jail together, seconds.
+    pub run_cpu_seconds: u32,
     /// Tokens of one answer.
     pub output_tokens: u32,
     /// Model calls of one session an hour.
@@ -302,6 +328,38 @@ pub enum Autonomy {
     Full,
 }
 
+/// `[curator]`, and what of `[memory]` curator works by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curator {
+    /// Observations are made of what was captured.
+    pub compression_enabled: bool,
+    /// The model that is asked; none: only what works without one is done.
+    pub model: Option<String>,
+    /// Most tokens of one answer.
+    pub max_tokens_per_compression: u32,
+    /// Most jobs that are taken from memory at once.
+    pub batch_size: u16,
+    /// How often memory is asked for work, ms.
+    pub batch_interval_ms: u32,
+    /// Sessions that ended are summed up.
+    pub summaries: bool,
+    /// Observations are compared with those like them.
+    pub resolve_conflicts: bool,
+    /// Less likeness than this, in thousandths, is none.
+    pub conflict_low: u16,
+    /// So much, in thousandths, is the same thing said again.
+    pub conflict_high: u16,
+    /// Names of things, and how they hang together, are taken from what is compressed.
+    pub extract_entities: bool,
+    /// Most tokens of a day (UTC); 0 for no bound.
+    pub tokens_per_day: u32,
+    /// Times that a job is tried.
+    pub attempts: u32,
+    /// `[memory] embedder`, where it is a model's.
+    pub embedder: Option<String>,
+}
+
 /// `[gateway]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -326,4 +384,6 @@ pub struct Control {
     pub state_dir: String,
     /// The uid that the host belongs to: root and this uid see the host's state while the router is away.
     pub owner_uid: u32,
+    /// `[memory] embedder`: the model that makes a vector of what is looked for.
+    pub embedder: Option<String>,
 }

@@ -13,14 +13,15 @@ use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{
     Binding, CredError, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
+use crate::curator::{self, CuratorError};
 use crate::gate::{POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
-use crate::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
+use crate::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
-use crate::memory::{Area, Found, Hit, MemoryError, Question, Row};
+use crate::memory::{self, Area, MemoryError, Said};
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    RouterError, SessionInfo, SessionName, SessionView, Stopped, Task, UserInfo, WorkspaceInfo,
+    RouterError, SessionInfo, SessionName, SessionView, Stopped, Task, Typed, UserInfo, WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
@@ -74,6 +75,9 @@ pub enum ControlError {
     /// Memory's reason.
     #[error("{0}")]
     Memory(MemoryError),
+    /// Curator's reason.
+    #[error("{0}")]
+    Curator(CuratorError),
     /// Credproxy's reason.
     #[error("{0}")]
     Cred(CredError),
@@ -158,6 +162,9 @@ service! {
         /// Cancels a turn.
         [idempotent, 4, 15]
         async fn cancel(turn: TurnId) -> Answer<()>;
+        /// Types for the program of a turn, as [`crate::router::Router::type_in`].
+        [idempotent, 32, 15]
+        async fn type_in(turn: TurnId, number: u64, typed: Typed) -> Answer<bool>;
         /// Sessions; of everyone for the owner.
         [idempotent, 1024, 15]
         async fn sessions() -> Answer<List<SessionInfo, 256>>;
@@ -214,24 +221,12 @@ service! {
         /// Forgets a workspace.
         [idempotent, 4, 15]
         async fn remove_workspace(id: WorkspaceId) -> Answer<()>;
-        /// Remembers for the caller.
-        [idempotent, 128, 20]
-        async fn memory_add(id: MemoryId, area: Area, content: Text<100000>, tags: List<Name, 16>) -> Answer<MemoryId>;
-        /// Finds among the caller's memories.
-        [idempotent, 10240, 15]
-        async fn memory_search(area: Area, words: Text<2048>, limit: u16) -> Answer<List<Hit, 100>>;
-        /// Finds among the caller's memories, and says of each why.
-        [idempotent, 10752, 15]
-        async fn memory_find(area: Area, question: Question) -> Answer<List<Found, 100>>;
-        /// One of the caller's memories.
-        [idempotent, 128, 15]
-        async fn memory_show(area: Area, id: MemoryId) -> Answer<Row>;
-        /// The caller's memories, newest first.
-        [idempotent, 10240, 15]
-        async fn memory_list(area: Area, limit: u16, offset: u32) -> Answer<List<Row, 100>>;
-        /// Forgets one of the caller's memories.
-        [idempotent, 4, 15]
-        async fn memory_delete(area: Area, id: MemoryId) -> Answer<()>;
+        /// Asks or changes the caller's own memory. What was not typed by a person, as its source says, is marked so.
+        [idempotent, 20480, 20]
+        async fn memory(area: Area, ask: memory::Ask) -> Answer<Said>;
+        /// Asks or changes the queue of background work.
+        [idempotent, 512, 20]
+        async fn curator(ask: curator::Ask) -> Answer<curator::Said>;
         /// Entries of the record from `from` on; waits up to `wait_ms` (20,000 at most).
         [idempotent, 256, 35]
         async fn audit_tail(from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>>;
@@ -263,7 +258,7 @@ service! {
         [idempotent, 4, 20]
         async fn audit_witness(head: TreeHead) -> Answer<()>;
         /// Stores a secret that was sealed to credproxy's public key.
-        [idempotent, 32, 15]
+        [idempotent, 32, 135]
         async fn cred_set(name: Name, binding: Binding, lease: Lease, sealed: Blob<SECRET_BOUND>) -> Answer<()>;
         /// Every secret, without its value.
         [idempotent, 2048, 15]
@@ -350,17 +345,16 @@ pub fn least_role(method: &str) -> Option<UserRole> {
     Some(match method {
         "whoami" | "submit" | "follow" | "cancel" | "recall" | "stop" => Guest,
         "approvals" | "approval" | "answer" | "grants" | "revoke" | "call" => User,
-        "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages" | "trace"
-        | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace" | "memory_add"
-        | "memory_search" | "memory_find" | "memory_show" | "memory_list" | "memory_delete"
-        | "key_create" | "key_list" | "key_revoke" => User,
+        "type_in" | "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages"
+        | "trace" | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace"
+        | "memory" | "key_create" | "key_list" | "key_revoke" => User,
         "freeze" | "thaw" | "drift" | "probe" | "probed" | "restart" | "hold" | "release" | "shutdown"
         | "logs" | "events" | "users" | "add_user" | "remove_user" | "audit_tail" | "audit_verify"
         | "audit_prove" | "audit_consistency" | "audit_checkpoint" | "audit_stats" | "audit_query"
         | "audit_digest" | "audit_rotate_key" | "audit_witness" | "cred_set" | "cred_list"
         | "cred_remove" | "cred_bind" | "cred_revoke" | "cred_vault" | "cred_unlock" | "cred_passphrase"
         | "cred_rotate" | "cred_export" | "cred_test" | "policies" | "set_policy" | "remove_policy"
-        | "model_test" | "model_usage" | "model_budgets" => Owner,
+        | "curator" | "model_test" | "model_usage" | "model_budgets" => Owner,
         _ => return None,
     })
 }

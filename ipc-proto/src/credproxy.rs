@@ -347,8 +347,9 @@ service! {
         /// Lets a reply go; the upstream connection is closed.
         [idempotent, 4, 5]
         async fn close(reply: Reply) -> ();
-        /// Stores a value sealed, behind its [`binding()`], to credproxy's public key.
-        [idempotent, 32, 10]
+        /// Stores a value sealed, behind its [`binding()`], to credproxy's public key. A fresh login's code is exchanged
+        /// meanwhile, which its server may take its time for.
+        [idempotent, 32, 130]
         async fn set(name: Name, binding: Binding, lease: Lease, sealed: Blob<SECRET_BOUND>) -> Result<(), CredError>;
         /// Every secret, without its value.
         [idempotent, 2048, 10]

@@ -1,6 +1,9 @@
 //! What the gate tells operators, and the owner's policies. What it does for runners is in `runner_gate`.
 
 use crate::api::Caller;
+use crate::ids::UserId;
+use crate::label::Label;
+use crate::memory::{self, MemoryError, Said};
 use crate::model::{
     BudgetInfo, Embedded, Embedding, GroupBy, ModelError, ModelInfo, ModelName, Piece, Request, StreamId,
     UsageRow,
@@ -92,6 +95,23 @@ pub enum RelayError {
     /// A process that every effect needs is not there: nothing leaves.
     #[error("{0} is not there; nothing leaves without it")]
     Down(Name),
+    /// The key is one of some agents' alone, or memory is asked for what no client of the API may have done.
+    #[error(
+        "this key does not reach that of memory: one that may use every agent reads and writes, and only the person's own command does more"
+    )]
+    NoMemory,
+    /// Memory refused.
+    #[error("{0}")]
+    Memory(MemoryError),
+}
+
+/// An answer that was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// By which the rest is pulled.
+    pub stream: StreamId,
+    /// What came of it at once, scanned; nothing is pulled after its end.
+    pub pieces: List<Piece, 64>,
 }
 
 /// How a model answered when it was tried.
@@ -127,7 +147,7 @@ service! {
         // runner's model call does.
         /// Begins an answer; `request.payer` is filled in here, whatever it says.
         [once, 8192, 30]
-        async fn relay(caller: Caller, request: Request) -> Result<StreamId, RelayError>;
+        async fn relay(caller: Caller, request: Request) -> Result<Begun, RelayError>;
         /// The next pieces, scanned; waits up to 20 s for the first, and may come back empty.
         [once, 1024, 30]
         async fn relayed(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError>;
@@ -140,6 +160,19 @@ service! {
         /// An estimate of the tokens that a request would read.
         [idempotent, 8192, 30]
         async fn relay_count(caller: Caller, request: Request) -> Result<u32, RelayError>;
+
+        // Curator's: background work, for whom it is and with the label of what it reads. It meets what a client's does;
+        // what comes of it is pulled as clients do.
+        /// Begins an answer; `request.payer` is filled in here, whatever it says.
+        [once, 1024, 30]
+        async fn background(owner: UserId, label: Label, request: Request) -> Result<StreamId, RelayError>;
+        /// Vectors of these texts.
+        [once, 2304, 140]
+        async fn background_embed(owner: UserId, label: Label, request: Embedding) -> Result<Embedded, RelayError>;
+
+        /// Asks or changes the memory of the caller's user. What is written so is a stranger's, whatever it says of itself.
+        [idempotent, 20480, 25]
+        async fn memory(caller: Caller, ask: memory::Ask) -> Result<Said, RelayError>;
 
         // Control's.
         /// Has a model answer one short question, and says how it did.

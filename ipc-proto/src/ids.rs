@@ -91,4 +91,6 @@ id! {
     ApprovalId,
     /// A key of the API.
     KeyId,
+    /// A piece of background work.
+    JobId,
 }

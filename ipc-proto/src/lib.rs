@@ -13,6 +13,7 @@ pub mod config;
 pub mod content;
 pub mod control;
 pub mod credproxy;
+pub mod curator;
 pub mod dialer;
 pub mod fault;
 pub mod gate;

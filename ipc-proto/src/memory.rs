@@ -1,16 +1,41 @@
 //! Memory keeps what was learned. It never sees the network and never a secret. A scope is a typed parameter
 //! that comes from the authenticated edge and session: there is no unscoped read.
 
-use crate::ids::{MemoryId, SessionId, UserId};
-use crate::label::Label;
+mod asking;
+mod entry;
+mod work;
+
+pub use asking::{
+    Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, Manner, Muted, Over,
+    Question, Said, SessionRow, SessionStatus, Stats, Vector, Why,
+};
+pub use entry::{
+    Category, Detail, Entry, Fact, FilePath, Importance, Kind, KindName, Observation, ObservationType,
+    Project, Row, Source, SourceType, State, StateName, Summary,
+};
+pub use work::{Settled, Task, TaskName, Work};
+
+use crate::ids::{MemoryId, UserId};
 use crate::service::service;
-use crate::{List, Name, Text};
+use crate::{List, Name};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one row's content.
 pub const CONTENT_BOUND: usize = 100_000;
+/// Bytes that are kept of what an observation was made from (open-mem cuts there as well).
+pub const RAW_BOUND: usize = 50_000;
+/// Bytes of a block; with four to a token more than the 64,000 tokens that one may have.
+pub const BLOCK_BOUND: usize = 256 * 1024;
 /// Hits or rows in one answer.
 pub const HITS: usize = 100;
+/// Ids in one question.
+pub const MOST_IDS: usize = 50;
+/// Facts, files or decisions of one row.
+pub const LISTED: usize = 64;
+/// Bytes of a project's name.
+pub const PROJECT: usize = 512;
+/// Tokens of a block that does not say (open-mem's `maxContextTokens`).
+pub const BLOCK_TOKENS: u32 = 4000;
 
 /// Whose memory, and which part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,109 +58,6 @@ pub enum Area {
     Global,
 }
 
-/// A row to write.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Chosen by the caller, so that the same write twice is one row.
-    pub id: MemoryId,
-    /// What is remembered.
-    pub content: Text<CONTENT_BOUND>,
-    /// Words to find it by.
-    pub tags: List<Name, 16>,
-    /// What is known of where it came from.
-    pub label: Label,
-    /// The session it came from.
-    pub session: Option<SessionId>,
-}
-
-/// A row as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
-    /// What was written.
-    pub entry: Entry,
-    /// Which part of memory it is in.
-    pub area: Area,
-    /// When, unix ms.
-    pub created_ms: u64,
-}
-
-/// A row that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hit {
-    /// The row.
-    pub row: Row,
-    /// The words around the match, with `[` `]` about it.
-    pub snippet: Text<512>,
-    /// Higher is better, in thousandths.
-    pub score: i32,
-}
-
-/// By what rows are ranked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Manner {
-    /// By words: their stems and their kin, the turns around, who said it and when.
-    #[default]
-    Words,
-    /// By likeness of the whole text.
-    Meaning,
-    /// Both, by reciprocal rank.
-    Fused,
-    /// Both, by weighted scores.
-    Weighted,
-    /// By the full-text index alone, any of the words: what the others are measured against.
-    Plain,
-}
-
-/// What is looked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// Any text at all.
-    pub words: Text<2048>,
-    /// Tags that a row must have, all of them.
-    pub tags: List<Name, 16>,
-    /// Only rows of this time or later, unix ms.
-    pub since_ms: Option<u64>,
-    /// Only rows of before this time, unix ms.
-    pub until_ms: Option<u64>,
-    /// By what rows are ranked.
-    pub manner: Manner,
-    /// Whether a row that repeats a better one is put behind those that say something else.
-    pub varied: bool,
-    /// At most so many rows.
-    pub limit: u16,
-}
-
-/// Why a row is where it is among what was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Why {
-    /// Its place by words, from 1; none if no word led to it.
-    pub by_words: Option<u32>,
-    /// Its place by meaning, from 1; none if that was not asked for.
-    pub by_meaning: Option<u32>,
-    /// What its own words are worth, in thousandths.
-    pub own: i32,
-    /// What the turns around it lend it, in thousandths.
-    pub around: i32,
-    /// Likeness of meaning, in thousandths.
-    pub likeness: i32,
-    /// A tag of it, such as who said it, is in the question.
-    pub named: bool,
-    /// It is about the time that the question names.
-    pub dated: bool,
-    /// It holds what the question asks for: a time, a number or a name.
-    pub answers: bool,
-}
-
-/// A row that was found, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// The row.
-    pub hit: Hit,
-    /// Why.
-    pub why: Why,
-}
-
 /// Why memory refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum MemoryError {
@@ -155,6 +77,21 @@ pub enum MemoryError {
     /// The owner has as many rows as one may have.
     #[error("this owner's memory is full; delete something first")]
     Full,
+    /// What others wrote becomes no fact, preference or instruction by itself, and takes the place of nothing of the
+    /// person's own.
+    #[error(
+        "what others wrote becomes no fact, preference or instruction, nor takes the place of what the person said, without their own word"
+    )]
+    NeedsPerson,
+    /// The row was revised or removed meanwhile: what is to be changed is another one now.
+    #[error("this row is not the current one any more")]
+    NotCurrent(MemoryId),
+    /// The vector is of another embedder, or of another length, than those that are kept.
+    #[error("the vector is not of the embedder whose vectors are kept")]
+    OtherEmbedder,
+    /// The database is damaged: it can be read and nothing is written.
+    #[error("the memory database is damaged and only read; its log says how to mend it")]
+    ReadOnly,
     /// The database failed or the disk is full.
     #[error("the memory database cannot be read or written")]
     Storage,
@@ -163,25 +100,20 @@ pub enum MemoryError {
 service! {
     /// The memory store.
     pub trait Memory {
-        /// Stores a row; private parts are dropped and the rest is scanned, with secrets cut out.
-        [idempotent, 128, 15]
-        async fn write(scope: Scope, entry: Entry) -> Result<MemoryId, MemoryError>;
-        /// Rows that have every tag and fit the words best, best first. Any text at all is a valid query; without a
-        /// word in it, the newest with the tags.
-        [idempotent, 10240, 10]
-        async fn query(scope: Scope, words: Text<2048>, tags: List<Name, 16>, limit: u16)
-            -> Result<List<Hit, HITS>, MemoryError>;
-        /// One row.
-        [idempotent, 128, 10]
-        async fn read(scope: Scope, id: MemoryId) -> Result<Row, MemoryError>;
-        /// Rows, newest first.
-        [idempotent, 10240, 10]
-        async fn list(scope: Scope, limit: u16, offset: u32) -> Result<List<Row, HITS>, MemoryError>;
-        /// Forgets a row; one that was forgotten before is forgotten.
-        [idempotent, 4, 10]
-        async fn delete(scope: Scope, id: MemoryId) -> Result<(), MemoryError>;
-        /// Rows that answer a question best, best first, each with the reason.
-        [idempotent, 10752, 10]
-        async fn find(scope: Scope, question: Question) -> Result<List<Found, HITS>, MemoryError>;
+        /// A question or a change, for one scope. Ids come from the caller, so that asking twice changes nothing more.
+        [idempotent, 20480, 15]
+        async fn ask(scope: Scope, ask: Ask) -> Result<Said, MemoryError>;
+
+        /// That its database can be written; [`MemoryError::ReadOnly`] if it is damaged.
+        [idempotent, 4, 2]
+        async fn sound() -> Result<(), MemoryError>;
+
+        // Curator's.
+        /// Work of these kinds that waits, the oldest first; each is held back from others for as long as its lease.
+        [idempotent, 4096, 10]
+        async fn waiting(tasks: List<TaskName, 4>, limit: u16, lease_ms: u32) -> Result<List<Work, 16>, MemoryError>;
+        /// What came of it.
+        [idempotent, 512, 15]
+        async fn settle(scope: Scope, settled: Settled) -> Result<(), MemoryError>;
     }
 }

@@ -5,7 +5,7 @@ use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
 use crate::content::{Content, TEXT_BOUND};
-use crate::ids::{ApprovalId, CallId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::{Class, Label, Trust};
 use crate::model::{Message, Usage};
 use crate::service::service;
@@ -42,6 +42,74 @@ pub enum Task {
         /// Its path beneath the workspace.
         path: Text<1024>,
     },
+    /// Run a program that asks models by itself; the person gave it.
+    Run(Run),
+}
+
+/// A program that asks models by itself, as a person wants it run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Program and arguments.
+    pub argv: List<Text<8192>, 64>,
+    /// What it needs besides.
+    pub profile: Profile,
+    /// The terminal that it is to have of its own; streams without one.
+    pub terminal: Option<Terminal>,
+}
+
+/// What a program needs besides the addresses of the model API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Nothing.
+    Plain,
+    /// `codex`.
+    Codex,
+    /// `claude`.
+    ClaudeCode,
+    /// `opencode`.
+    Opencode,
+}
+
+/// What a program is told of its terminal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    /// Its kind, as `TERM` says it.
+    pub kind: Text<64>,
+    /// Its size.
+    pub size: Size,
+}
+
+/// The size of a terminal, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// Lines.
+    pub rows: u16,
+    /// Characters in one.
+    pub columns: u16,
+}
+
+/// Bytes that a person types at once.
+pub const TYPED_CHUNK: usize = 16 * 1024;
+
+/// What a person does at the other end of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Typed {
+    /// They type, or something is piped in.
+    Bytes(Blob<TYPED_CHUNK>),
+    /// Their terminal has another size.
+    Size(Size),
+    /// Nothing more comes.
+    End,
+}
+
+/// What was typed for a program, from one number on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The number of the first piece.
+    pub from: u64,
+    /// The pieces.
+    pub typed: List<Typed, 64>,
 }
 
 /// A message on its way in.
@@ -90,6 +158,15 @@ pub struct Labelled {
     pub label: Label,
 }
 
+/// A key of the API that pays for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PayingKey {
+    /// The key.
+    pub id: KeyId,
+    /// What it may spend in a day, millionths of a US dollar.
+    pub day_micros: Option<u64>,
+}
+
 /// A turn, as the gate takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
@@ -121,6 +198,8 @@ pub struct Turn {
     pub grants: List<Grant, { approval::GRANTS }>,
     /// 1 for the first attempt.
     pub attempt: u32,
+    /// The key of the API that its message came with.
+    pub key: Option<PayingKey>,
 }
 
 /// One thing that happened in a turn, kept durably before it takes effect or is shown.
@@ -153,6 +232,13 @@ pub enum Step {
     Result {
         /// The result as the model may see it.
         result: ToolResult,
+        /// Its label.
+        label: Label,
+    },
+    /// What memory gave for this turn, before its message: what is remembered, quoted. Once a turn.
+    Recalled {
+        /// The text as the model is given it.
+        text: Text<OUTPUT_BOUND>,
         /// Its label.
         label: Label,
     },
@@ -352,11 +438,17 @@ impl Limit {
     /// What happened, in a sentence without a stop.
     #[must_use]
     pub fn sentence(self) -> String {
-        let row = manifest::row(manifest::Process::Runner).map(|row| row.limits);
+        self.sentence_of(manifest::Process::Runner)
+    }
+
+    /// The same of a jail of this row.
+    #[must_use]
+    pub fn sentence_of(self, runner: manifest::Process) -> String {
+        let row = manifest::row(runner).map(|row| row.limits);
         let (memory, processes) = row.map_or((0, 0), |row| (row.memory_mib, row.processes));
         match self {
             Self::Memory => format!("the jail was ended: it used more than its {memory} MiB of memory"),
-            Self::Cpu => "the jail was ended: it used up its CPU time, half of the turn's wall clock".into(),
+            Self::Cpu => "the jail was ended: it used up its CPU time".into(),
             Self::Processes => format!("the jail was ended: more than its {processes} processes ran in it"),
         }
     }
@@ -821,6 +913,11 @@ service! {
         [idempotent, 4, 30]
         async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
 
+        /// What a person typed for the program of this turn from number `from` on; waits up to 20 s for the first. What is
+        /// before is let go.
+        [idempotent, 1100, 30]
+        async fn typed(turn: TurnId, from: u64) -> Result<Input, RouterError>;
+
         // Gateway's: what a client of the API may do is known from what it presented, never from what gateway says.
         /// Who presented this. Gate asks it as well.
         [idempotent, 32, 10]
@@ -833,9 +930,6 @@ service! {
         /// Events of a turn of this client, as `follow` gives them.
         [idempotent, 2560, 30]
         async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
-        /// Cancels a turn of this client.
-        [idempotent, 4, 10]
-        async fn api_cancel(caller: Caller, turn: TurnId) -> Result<(), RouterError>;
         /// Named events after `after` of this client's own sessions; of the whole host for an owner who is known by uid.
         [idempotent, 256, 30]
         async fn api_events(caller: Caller, after: u64, wait_ms: u32) -> Result<List<NamedEvent, 256>, RouterError>;
@@ -887,6 +981,10 @@ service! {
         /// Cancels a turn.
         [idempotent, 4, 10]
         async fn cancel(user: Option<UserId>, turn: TurnId) -> Result<(), RouterError>;
+        /// Types for the program of a turn; `number` counts what is typed from 0, and the same twice is typed once. False
+        /// if so much waits already that it is to be typed again later.
+        [idempotent, 32, 10]
+        async fn type_in(user: Option<UserId>, turn: TurnId, number: u64, typed: Typed) -> Result<bool, RouterError>;
         /// Sessions, last used first; of one user or of all.
         [idempotent, 1024, 10]
         async fn sessions(user: Option<UserId>) -> Result<List<SessionInfo, 256>, RouterError>;

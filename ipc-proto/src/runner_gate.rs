@@ -1,9 +1,10 @@
 //! The only interface a runner may call, served by the gate. A runner is a pure client: it asks for its work,
 //! and whose work it is is known from the descriptor it asks over.
 
+use crate::gate::RelayError;
 use crate::ids::CallId;
-use crate::model::{Finish, Message, ModelError};
-use crate::router::{Released, Task};
+use crate::model::{Finish, Message, ModelError, ModelName, Piece, Request, StreamId};
+use crate::router::{Input, Released, Task};
 use crate::service::service;
 use crate::tool::{TOOLS, ToolList, ToolResult};
 use crate::{Blob, List, Name, Text};
@@ -118,6 +119,26 @@ service! {
         /// Passes on output of a command that a person runs, in order.
         [once, 64, 30]
         async fn output(error: bool, bytes: Blob<32768>) -> Result<(), GateError>;
+        // Of a runner whose program asks models by itself.
+        /// The models that the program may ask by name, its agent's own first.
+        [idempotent, 64, 10]
+        async fn run_models() -> Result<List<ModelName, 256>, RelayError>;
+        /// Begins an answer of a model. It meets scanner, policy, budget and record as a client's of the API does;
+        /// `request.payer` is filled in by the gate, whatever it says.
+        [once, 8192, 30]
+        async fn run_ask(request: Request) -> Result<StreamId, RelayError>;
+        /// The next pieces of it, scanned; waits up to 20 s for the first, and may come back empty.
+        [once, 1024, 30]
+        async fn run_pull(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError>;
+        /// Ends an answer that nobody waits for.
+        [idempotent, 4, 10]
+        async fn run_end(stream: StreamId) -> ();
+        /// An estimate of the tokens that a request would read.
+        [idempotent, 8192, 30]
+        async fn run_count(request: Request) -> Result<u32, RelayError>;
+        /// What the person typed, from number `from` on; waits up to 20 s for the first.
+        [idempotent, 1100, 30]
+        async fn run_input(from: u64) -> Result<Input, GateError>;
         /// Ends the turn.
         [idempotent, 4, 60]
         async fn finish(ending: Ending) -> Result<(), GateError>;

@@ -94,13 +94,13 @@ impl Cgroups {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(path),
             Err(error) => return Err(error),
         }
-        self.set(&path).inspect_err(|_| drop(fs::remove_dir(&path)))?;
+        self.set(&path, self.limits).inspect_err(|_| drop(fs::remove_dir(&path)))?;
         Ok(path)
     }
 
-    fn set(&self, path: &Path) -> io::Result<()> {
-        let memory = (u64::from(self.limits.memory_mib) << 20).to_string();
-        let processes = self.limits.processes.to_string();
+    fn set(&self, path: &Path, limits: Limits) -> io::Result<()> {
+        let memory = (u64::from(limits.memory_mib) << 20).to_string();
+        let processes = limits.processes.to_string();
         let mut wanted =
             vec![("memory.max", memory), ("memory.oom.group", "1".into()), ("pids.max", processes)];
         if self.cpu {
@@ -120,9 +120,12 @@ impl Cgroups {
         Ok(())
     }
 
-    /// Moves a runner that has not yet begun its work into its slot's group.
-    pub(crate) fn take(&self, slot: u16, pid: i32) -> io::Result<Group> {
+    /// Moves a runner that has not yet begun its work into its slot's group, which holds its row's limits from then on.
+    pub(crate) fn take(&self, slot: u16, pid: i32, limits: Limits) -> io::Result<Group> {
         let path = self.slot(slot)?;
+        if fs::read_to_string(path.join("pids.max"))?.trim() != limits.processes.to_string() {
+            self.set(&path, limits)?;
+        }
         let group = Group { ended_before: ended(&path), cpu_before: cpu(&path).unwrap_or_default(), path };
         fs::write(group.path.join("cgroup.procs"), pid.to_string())?;
         Ok(group)
@@ -287,7 +290,7 @@ mod tests {
         let mut command = Command::new("/bin/bash");
         command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let group = cgroups.take(0, child.id().try_into().unwrap()).unwrap();
+        let group = cgroups.take(0, child.id().try_into().unwrap(), cgroups.limits).unwrap();
         drop(child.stdin.take());
         (group, child)
     }

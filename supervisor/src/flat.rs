@@ -4,6 +4,7 @@ use crate::host::Host;
 use crate::places;
 use crate::warm::{self, Warm, WarmFault};
 use confine::{Home, Ids, RunnerJail};
+use manifest::Process as Name;
 use nix::sys::stat::fstat;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,9 +21,10 @@ pub(crate) fn launch(
     let ids = owner(host, directory).map_err(WarmFault::Workspace)?;
     let tmp = temporary(host, turn, ids).map_err(WarmFault::Workspace)?;
     let (theirs, gate) = warm::socket()?;
-    let (notices, ear) = warm::notices(host)?;
+    let row = warm::row(Name::Runner)?;
+    let (notices, ear) = warm::notices(host, row)?;
     let jail = RunnerJail {
-        row: warm::row()?,
+        row,
         program: &host.runner_program,
         null: &host.null,
         gate: &theirs,
@@ -31,7 +33,7 @@ pub(crate) fn launch(
         home: Home::Flat { workspace: directory, tmp: &tmp, ids },
     };
     let child = confine::launch_runner(&jail)?;
-    Ok((Warm::held(host, child, slot, gate, ear)?, tmp))
+    Ok((Warm::held(host, child, slot, gate, ear, row)?, tmp))
 }
 
 /// Without namespaces nothing is mapped: as root, the runner runs as the directory's owner, who is never root.

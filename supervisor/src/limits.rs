@@ -16,8 +16,6 @@ pub(crate) struct Holding {
     cgroups: Option<Cgroups>,
     /// CPUs that agentd may use, for runners to be spread over.
     cpus: Vec<usize>,
-    /// The limits of the runner's row.
-    pub(crate) row: Limits,
 }
 
 /// What holds one runner's.
@@ -40,7 +38,7 @@ impl Holding {
         }
         let allowed = sched_getaffinity(Pid::from_raw(0))?;
         let cpus = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect();
-        Ok(Self { cgroups: cgroups.ok(), cpus, row })
+        Ok(Self { cgroups: cgroups.ok(), cpus })
     }
 
     /// For control.
@@ -49,8 +47,8 @@ impl Holding {
     }
 
     /// Puts a runner that has not begun its work under them: what it starts later begins there.
-    pub(crate) fn take(&self, slot: u16, pid: i32) -> io::Result<Held> {
-        let group = self.cgroups.as_ref().map(|cgroups| cgroups.take(slot, pid)).transpose()?;
+    pub(crate) fn take(&self, slot: u16, pid: i32, limits: Limits) -> io::Result<Held> {
+        let group = self.cgroups.as_ref().map(|cgroups| cgroups.take(slot, pid, limits)).transpose()?;
         if !self.cgroups.as_ref().is_some_and(|cgroups| cgroups.cpu) {
             self.one_cpu(slot, pid)?;
         }

@@ -83,8 +83,12 @@ pub(crate) fn begin(host: &mut Host) {
     if !was_ready || !matches!(host.proof.state, State::NotBegun) {
         return;
     }
-    let rows: Vec<Name> =
-        host.processes.iter().map(|process| process.row.process).chain([Name::Runner]).collect();
+    let rows: Vec<Name> = host
+        .processes
+        .iter()
+        .map(|process| process.row.process)
+        .chain([Name::Runner, Name::AgentRunner])
+        .collect();
     let mut left = 0;
     for row in rows {
         let acts = refused(host, row);

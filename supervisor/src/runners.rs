@@ -9,8 +9,8 @@ use crate::warm::{self, Pool, Warm};
 use crate::workspaces::Attached;
 use crate::{flat, places};
 use confine::Child;
-use manifest::Process as Name;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
+use manifest::{Network, Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;
@@ -30,6 +30,8 @@ const MOST_CPU: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(crate) struct Runner {
     pub(crate) turn: [u8; 16],
+    /// Of which row it is.
+    pub(crate) row: &'static Row,
     pub(crate) child: Child,
     slot: u16,
     deadline: Instant,
@@ -156,15 +158,27 @@ type Refusal = (Ended, i32);
 fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
     let [.., wall, flags] = [frame.words[4], frame.words[5]];
     let turn = frame.id(0);
+    let row = manifest::row(frame.peer).filter(|row| row.process.is_runner());
+    let row = row.ok_or((Ended::NotLaunched, nix::libc::EINVAL))?;
+    let loopback = row.network == Network::Loopback;
+    if loopback && host.mode == Mode::Flat {
+        return Err((Ended::NoLoopback, 0));
+    }
     if !host.process(Name::Gate).is_some_and(crate::process::Process::is_running) {
         return Err((Ended::NotLaunched, nix::libc::EAGAIN));
     }
-    let wall = Duration::from_millis(wall.min(host.configuration.settings.wall_ms.into()));
+    // A person's own program is given its time by router; an agent's turn never more than is configured for any.
+    let longest =
+        if loopback { LONGEST } else { Duration::from_millis(host.configuration.settings.wall_ms.into()) };
+    let wall = Duration::from_millis(wall).min(longest);
     let cpu = Duration::from_millis(frame.words[6]).clamp(LEAST_CPU, MOST_CPU);
     let directory = directory(host, frame.id(1), flags & LAUNCH_ATTACHED != 0)?;
     let launched = match host.mode {
         Mode::Flat => {
             flat::launch(host, turn, &directory.directory, cpu.as_secs()).map(|(it, tmp)| (it, Some(tmp)))
+        }
+        Mode::System | Mode::User if loopback => {
+            warm::with_loopback(host, &directory, cpu.as_secs()).map(|it| (it, None))
         }
         Mode::System | Mode::User => warm::bound(host, &directory, cpu.as_secs()).map(|it| (it, None)),
     };
@@ -172,11 +186,22 @@ fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
         crate::exit::say(&format!("agentd: runner not launched: {fault}"));
         (Ended::NotLaunched, fault.errno())
     })?;
-    let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, Name::Runner) }.with(&id_words(turn));
+    let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, row.process) }.with(&id_words(turn));
     if !host.process(Name::Gate).is_some_and(|to| to.tell(edge, &[gate.as_fd()])) {
         let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
     }
-    Ok(Runner { turn, child, slot, deadline: Instant::now() + wall + GRACE, cpu, held, over: None, ear, tmp })
+    Ok(Runner {
+        turn,
+        row,
+        child,
+        slot,
+        deadline: Instant::now() + wall + GRACE,
+        cpu,
+        held,
+        over: None,
+        ear,
+        tmp,
+    })
 }
 
 /// The workspace's directory: attached by its owner, or a folder of the host that is made when first needed.
@@ -219,7 +244,7 @@ pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
     };
     let runner = host.runners.live.swap_remove(at);
     if ended == Ended::Killed && code == nix::libc::SIGSYS {
-        violations::killed_untold(host, Name::Runner, runner.turn, pid);
+        violations::killed_untold(host, runner.row.process, runner.turn, pid);
     }
     let stated = runner.held.end();
     if let Some(tmp) = &runner.tmp {

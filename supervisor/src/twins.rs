@@ -8,8 +8,8 @@ use crate::host::Host;
 use crate::limits::Held;
 use crate::{places, proof, warm};
 use confine::{ActorJail, Cell, Child, Home, Ids, RunnerJail, passing};
-use manifest::Process as Name;
 use manifest::command::{Ended, Frame, HostState, Kind, Mode, ProcessState};
+use manifest::{Network, Process as Name};
 use nix::libc::{EAGAIN, EIO, ENOENT};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
@@ -113,8 +113,8 @@ impl Twins {
         if self.live.len() >= MOST {
             return None;
         }
-        let runner = self.live.iter().any(|twin| twin.wanted.row == Name::Runner);
-        let at = self.wanted.iter().position(|wanted| !(runner && wanted.row == Name::Runner))?;
+        let runner = self.live.iter().any(|twin| twin.wanted.row.is_runner());
+        let at = self.wanted.iter().position(|wanted| !(runner && wanted.row.is_runner()))?;
         self.wanted.remove(at)
     }
 }
@@ -124,7 +124,8 @@ pub(crate) fn asked(host: &mut Host, frame: &Frame) {
     let [act, token, ..] = frame.words;
     let wanted =
         Wanted { row: frame.peer, acts: u16::try_from(act).into_iter().collect(), token: Some(token) };
-    let known = frame.peer == Name::Runner || host.process(frame.peer).is_some();
+    let jailed = frame.peer == Name::Runner || (frame.peer.is_runner() && host.mode != Mode::Flat);
+    let known = jailed || host.process(frame.peer).is_some();
     if !known || wanted.acts.is_empty() {
         tell(host, &wanted, Ended::NotLaunched, ENOENT);
     } else if host.twins.wanted.len() >= WAITING {
@@ -155,7 +156,7 @@ pub(crate) fn go_on(host: &mut Host) {
 pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) -> bool {
     let Some(at) = host.twins.live.iter().position(|twin| twin.child.pid == pid) else { return false };
     let Twin { wanted, timed_out, of, .. } = host.twins.live.swap_remove(at);
-    if wanted.row == Name::Runner {
+    if wanted.row.is_runner() {
         crate::orphans::look_out(host);
     }
     // A jail that the kernel ended for its memory says so by the signal as well.
@@ -183,12 +184,13 @@ fn tell(host: &Host, wanted: &Wanted, ended: Ended, code: i32) {
 }
 
 fn launch(host: &mut Host, wanted: &Wanted) -> io::Result<(Child, Launched)> {
-    let (child, of) = if wanted.row == Name::Runner { runner(host)? } else { actor(host, wanted.row)? };
+    let (child, of) =
+        if wanted.row.is_runner() { runner(host, wanted.row)? } else { actor(host, wanted.row)? };
     // One that is only starting may not have made itself undumpable yet, and would prove nothing.
     let ready = |name| host.process(name).filter(|process| process.state == ProcessState::Ready);
     let pid = |name| ready(name).and_then(|process| process.life.as_ref()).map_or(0, |life| life.child.pid);
     // A runner has nobody of its own name that would outlast the act; the gate is whom it speaks to.
-    let peer = pid(if wanted.row == Name::Runner { Name::Gate } else { wanted.row });
+    let peer = pid(if wanted.row.is_runner() { Name::Gate } else { wanted.row });
     let agentd = u64::from(std::process::id());
     let head = [host.mode as u64, agentd, u64::from(peer.unsigned_abs())];
     let acts = wanted.acts.iter().map(|act| u64::from(*act) + 1);
@@ -220,9 +222,9 @@ fn actor(host: &Host, name: Name) -> io::Result<(Child, Launched)> {
 }
 
 /// The same as for a runner, in a cell and with ids that no slot has.
-fn runner(host: &mut Host) -> io::Result<(Child, Launched)> {
+fn runner(host: &mut Host, name: Name) -> io::Result<(Child, Launched)> {
     let (workspace, path) = workspace(host)?;
-    let launched = runner_in(host, &workspace, &path);
+    let launched = runner_in(host, name, &workspace, &path);
     if launched.is_err() {
         drop(std::fs::remove_dir_all(&path));
     }
@@ -230,23 +232,33 @@ fn runner(host: &mut Host) -> io::Result<(Child, Launched)> {
     Ok((child, Launched { end, held: Some(held), folders: vec![path] }))
 }
 
-fn runner_in(host: &mut Host, workspace: &OwnedFd, path: &Path) -> io::Result<(Child, OwnedFd, Held)> {
+fn runner_in(
+    host: &mut Host,
+    name: Name,
+    workspace: &OwnedFd,
+    path: &Path,
+) -> io::Result<(Child, OwnedFd, Held)> {
+    let row = warm::row(name).map_err(io::Error::other)?;
     let tmp = path.join("tmp");
     let (theirs, end) = warm::socket().map_err(io::Error::other)?;
     let ids = host.runner_ids;
-    if host.mode == Mode::Flat {
-        made(&tmp, ids)?;
-    } else if host.twins.cell.is_none() {
-        host.twins.cell = Some(cell(host)?);
-    }
+    let mut cell = match (host.mode, row.network) {
+        (Mode::Flat, _) => {
+            made(&tmp, ids)?;
+            None
+        }
+        // As its runner's, which is nobody's before and after.
+        (_, Network::Loopback) => Some(cell(host, Cell::with_loopback)?),
+        _ => Some(host.twins.cell.take().map_or_else(|| cell(host, Cell::make), Ok)?),
+    };
     // Held by a runner until it is sealed, so by its twin as well; nobody listens.
     let (notices, _unheard) = passing::frame_pair()?;
-    let home = match (&host.twins.cell, host.runners.pool.template()) {
+    let home = match (&cell, host.runners.pool.template()) {
         (Some(cell), Some(template)) => Home::Apart { template, cell },
         _ => Home::Flat { workspace, tmp: &tmp, ids },
     };
     let jail = RunnerJail {
-        row: warm::row().map_err(io::Error::other)?,
+        row,
         program: &host.twins.program,
         null: &host.null,
         gate: &theirs,
@@ -254,24 +266,30 @@ fn runner_in(host: &mut Host, workspace: &OwnedFd, path: &Path) -> io::Result<(C
         cpu_seconds: LONGEST.as_secs(),
         home,
     };
-    let child = confine::launch_runner(&jail).map_err(|fault| fault.cause)?;
-    let bound = host.limits.take(host.configuration.settings.runner_slots, child.pid).and_then(|held| {
-        attach(host, &child, workspace)?;
-        Ok(held)
-    });
-    match bound {
-        Ok(held) => Ok((child, end, held)),
-        Err(error) => {
-            let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
-            let _ = nix::sys::wait::waitpid(Pid::from_raw(child.pid), None);
-            Err(error)
+    let launched = confine::launch_runner(&jail).map_err(|fault| fault.cause).and_then(|child| {
+        let slots = host.configuration.settings.runner_slots;
+        let bound = host.limits.take(slots, child.pid, row.limits).and_then(|held| {
+            attach(host, cell.as_mut(), &child, workspace)?;
+            Ok(held)
+        });
+        match bound {
+            Ok(held) => Ok((child, held)),
+            Err(error) => {
+                let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
+                let _ = nix::sys::wait::waitpid(Pid::from_raw(child.pid), None);
+                Err(error)
+            }
         }
+    });
+    if row.network == Network::None {
+        host.twins.cell = cell;
     }
+    launched.map(|(child, held)| (child, end, held))
 }
 
 /// Its workspace is put there late, as a runner's is.
-fn attach(host: &mut Host, child: &Child, workspace: &OwnedFd) -> io::Result<()> {
-    let (Some(cell), Some(template)) = (&mut host.twins.cell, host.runners.pool.template()) else {
+fn attach(host: &Host, cell: Option<&mut Cell>, child: &Child, workspace: &OwnedFd) -> io::Result<()> {
+    let (Some(cell), Some(template)) = (cell, host.runners.pool.template()) else {
         return Ok(());
     };
     let stat = fstat(workspace.as_fd())?;
@@ -280,9 +298,9 @@ fn attach(host: &mut Host, child: &Child, workspace: &OwnedFd) -> io::Result<()>
 }
 
 /// The id below the slots' is nobody's: no process has one so high.
-fn cell(host: &Host) -> io::Result<Cell> {
+fn cell(host: &Host, make: fn(Mode, Option<Ids>) -> io::Result<Cell>) -> io::Result<Cell> {
     let below = host.configuration.settings.slot_base.saturating_sub(1);
-    Cell::make(host.mode, (host.mode == Mode::System).then_some(Ids { uid: below, gid: below }))
+    make(host.mode, (host.mode == Mode::System).then_some(Ids { uid: below, gid: below }))
 }
 
 /// An empty folder, of whoever workspaces belong to.

@@ -32,6 +32,8 @@ const USED_UP: u64 = u64::MAX - 1;
 #[derive(Debug)]
 pub(crate) struct Ear {
     hears: Hears,
+    /// Of which runner's row, if of any.
+    row: Option<&'static Row>,
     heard: u32,
 }
 
@@ -47,12 +49,12 @@ enum Hears {
 impl Ear {
     /// At a process that hands its listener over on its control descriptor.
     pub(crate) const fn of_actor() -> Self {
-        Self { hears: Hears::Before(None), heard: 0 }
+        Self { hears: Hears::Before(None), row: None, heard: 0 }
     }
 
     /// At a runner that hands it over on the other end of this socket.
-    pub(crate) const fn of_runner(socket: OwnedFd) -> Self {
-        Self { hears: Hears::Before(Some(socket)), heard: 0 }
+    pub(crate) const fn of_runner(socket: OwnedFd, row: &'static Row) -> Self {
+        Self { hears: Hears::Before(Some(socket)), row: Some(row), heard: 0 }
     }
 
     /// What is waited for.
@@ -247,8 +249,8 @@ pub(crate) fn of_actor(host: &mut Host, name: Name) {
 
 /// Hears the jail whose runner is this process.
 pub(crate) fn of_runner(host: &mut Host, pid: i32) {
-    let Some(row) = manifest::row(Name::Runner) else { return };
     let Some((turn, ear)) = host.runners.ear(pid) else { return };
+    let Some(row) = ear.row else { return };
     let Some(notice) = ear.next() else { return };
     #[cfg(debug_assertions)]
     if crate::recording::noted(host, row, &notice, 0) {
@@ -276,7 +278,7 @@ pub(crate) fn of_runner(host: &mut Host, pid: i32) {
         add(host, row, turn, notice.thread, &notice, errno);
     } else if heard == TOLD + 1 || heard == ANSWERED {
         host.violations.add(&Tried {
-            who: Name::Runner,
+            who: row.process,
             turn,
             pid: notice.thread,
             number: USED_UP,

@@ -105,8 +105,9 @@ impl Warm {
         slot: u16,
         gate: OwnedFd,
         ear: Ear,
+        row: &Row,
     ) -> Result<Self, WarmFault> {
-        match host.limits.take(slot, child.pid) {
+        match host.limits.take(slot, child.pid, row.limits) {
             Ok(held) => Ok(Self { child, slot, gate, held, ear, began: Instant::now() }),
             Err(cause) => {
                 end(&child);
@@ -126,20 +127,20 @@ pub(crate) fn socket() -> Result<(OwnedFd, OwnedFd), WarmFault> {
 }
 
 /// The socket over which a runner hands its listener to agentd: its end, and agentd's ear.
-pub(crate) fn notices(host: &Host) -> Result<(OwnedFd, Ear), WarmFault> {
+pub(crate) fn notices(host: &Host, row: &'static Row) -> Result<(OwnedFd, Ear), WarmFault> {
     let (theirs, ours) = passing::frame_pair().map_err(WarmFault::Socket)?;
     passing::set_nonblocking(ours.as_fd()).map_err(WarmFault::Socket)?;
     passing::refuse_descriptors(theirs.as_fd());
     if host.records() {
-        let start = Frame::new(Kind::Start, Name::Runner).with(&[host.mode as u64, 0, 1]);
+        let start = Frame::new(Kind::Start, row.process).with(&[host.mode as u64, 0, 1]);
         passing::send_plain(ours.as_fd(), &start.encode()).map_err(WarmFault::Socket)?;
     }
-    Ok((theirs, Ear::of_runner(ours)))
+    Ok((theirs, Ear::of_runner(ours, row)))
 }
 
-/// The row of every runner.
-pub(crate) fn row() -> Result<&'static Row, WarmFault> {
-    manifest::row(Name::Runner).ok_or_else(|| WarmFault::Cell(io::ErrorKind::NotFound.into()))
+/// The row of runners of this kind.
+pub(crate) fn row(kind: Name) -> Result<&'static Row, WarmFault> {
+    manifest::row(kind).ok_or_else(|| WarmFault::Cell(io::ErrorKind::NotFound.into()))
 }
 
 impl Pool {
@@ -200,11 +201,45 @@ pub(crate) fn bound(host: &mut Host, directory: &Attached, cpu_seconds: u64) -> 
     }
 }
 
-/// Launches a runner without a turn.
-fn start(host: &mut Host) -> Result<Warm, WarmFault> {
+/// A runner with a loopback of its own, for a turn with this workspace. It is launched when it is asked for, in
+/// namespaces that nobody had before it and nobody gets after it: sockets may be left in them.
+pub(crate) fn with_loopback(
+    host: &mut Host,
+    directory: &Attached,
+    cpu_seconds: u64,
+) -> Result<Warm, WarmFault> {
+    // Those that wait for a turn of an agent's may have every slot that is not taken.
+    if matches!(place(host), Err(WarmFault::Full))
+        && let Some(waits) = host.runners.pool.waiting.pop()
+    {
+        discard(waits);
+    }
+    let (slot, own) = place(host)?;
+    let mut cell = Cell::with_loopback(host.mode, own).map_err(WarmFault::Cell)?;
+    host.runners.pool.renew(&host.stage)?;
+    let runner = launched(host, row(Name::AgentRunner)?, slot, &cell)?;
+    let bound =
+        template(host).and_then(|template| attach(template, &mut cell, &runner, directory, cpu_seconds));
+    match bound {
+        Ok(()) => Ok(runner),
+        Err(fault) => {
+            discard(runner);
+            Err(fault)
+        }
+    }
+}
+
+/// A slot that no runner has, and its ids on the host.
+fn place(host: &Host) -> Result<(u16, Option<Ids>), WarmFault> {
     let settings = host.configuration.settings;
     let slot = host.runners.free_slot(settings.runner_slots).ok_or(WarmFault::Full)?;
     let own = settings.slot(slot).filter(|_| host.mode == Mode::System).map(|id| Ids { uid: id, gid: id });
+    Ok((slot, own))
+}
+
+/// Launches a runner without a turn.
+fn start(host: &mut Host) -> Result<Warm, WarmFault> {
+    let (slot, own) = place(host)?;
     let (mode, usual) = (host.mode, host.runner_ids.filter(|_| own.is_some()));
     let make = || {
         let mut cell = Cell::make(mode, own)?;
@@ -215,41 +250,57 @@ fn start(host: &mut Host) -> Result<Warm, WarmFault> {
     };
     host.runners.pool.cell(slot, make).map_err(WarmFault::Cell)?;
     host.runners.pool.renew(&host.stage)?;
-    let (theirs, gate) = socket()?;
-    let (notices, ear) = notices(host)?;
-    let child = launch(host, slot, &theirs, &notices)?;
-    Warm::held(host, child, slot, gate, ear)
+    let cell = host.runners.pool.cells.get(usize::from(slot)).and_then(Option::as_ref);
+    launched(host, row(Name::Runner)?, slot, cell.ok_or_else(none)?)
 }
 
-fn launch(host: &Host, slot: u16, gate: &OwnedFd, notices: &OwnedFd) -> Result<Child, WarmFault> {
-    let none = || WarmFault::Cell(io::ErrorKind::NotFound.into());
-    let pool = &host.runners.pool;
-    let cell = pool.cells.get(usize::from(slot)).and_then(Option::as_ref).ok_or_else(none)?;
-    let template = pool.template.as_ref().ok_or_else(none)?;
+/// Launches a runner of this row in these namespaces.
+fn launched(host: &Host, row: &'static Row, slot: u16, cell: &Cell) -> Result<Warm, WarmFault> {
+    let (theirs, gate) = socket()?;
+    let (notices, ear) = notices(host, row)?;
     let jail = RunnerJail {
-        row: row()?,
+        row,
         program: &host.runner_program,
         null: &host.null,
-        gate,
-        notices,
+        gate: &theirs,
+        notices: &notices,
         cpu_seconds: CPU_SECONDS,
-        home: Home::Apart { template, cell },
+        home: Home::Apart { template: template(host)?, cell },
     };
-    Ok(confine::launch_runner(&jail)?)
+    let child = confine::launch_runner(&jail)?;
+    Warm::held(host, child, slot, gate, ear, row)
+}
+
+fn none() -> WarmFault {
+    WarmFault::Cell(io::ErrorKind::NotFound.into())
+}
+
+fn template(host: &Host) -> Result<&Template, WarmFault> {
+    host.runners.pool.template.as_ref().ok_or_else(none)
 }
 
 /// Gives a runner the workspace of its turn.
 fn bind(host: &mut Host, runner: &Warm, attached: &Attached, cpu_seconds: u64) -> Result<(), WarmFault> {
-    let Attached { directory, there } = attached;
     let pool = &mut host.runners.pool;
+    let cell = pool.cells.get_mut(usize::from(runner.slot)).and_then(Option::as_mut);
+    let cell = cell.ok_or(WarmFault::Workspace(io::ErrorKind::NotFound.into()))?;
+    let template = pool.template.as_ref().ok_or(WarmFault::Attach(io::ErrorKind::NotFound.into()))?;
+    attach(template, cell, runner, attached, cpu_seconds)
+}
+
+fn attach(
+    template: &Template,
+    cell: &mut Cell,
+    runner: &Warm,
+    attached: &Attached,
+    cpu_seconds: u64,
+) -> Result<(), WarmFault> {
+    let Attached { directory, there } = attached;
     let stat = fstat(directory.as_fd()).map_err(|errno| WarmFault::Workspace(errno.into()))?;
     let owner = Ids { uid: stat.st_uid, gid: stat.st_gid };
-    let cell =
-        pool.cell(runner.slot, || Err(io::ErrorKind::NotFound.into())).map_err(WarmFault::Workspace)?;
     let tree = cell
         .workspace(directory.as_fd(), there.as_ref().map(AsFd::as_fd), owner)
         .map_err(WarmFault::Workspace)?;
-    let template = pool.template.as_ref().ok_or(WarmFault::Attach(io::ErrorKind::NotFound.into()))?;
     template.attach(&runner.child, tree.as_fd()).map_err(WarmFault::Attach)?;
     confine::limit_cpu(&runner.child, cpu_seconds).map_err(WarmFault::Limits)
 }

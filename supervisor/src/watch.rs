@@ -6,7 +6,7 @@
 
 use crate::host::Host;
 use crate::runners::{self, Runner};
-use crate::{limits::Holding, usage};
+use crate::usage;
 use manifest::command::{Ended, Mode};
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub(crate) fn look(host: &mut Host) {
     while looked < live && (looked == 0 || began.elapsed() < AT_ONCE) {
         let at = (host.watch.next + looked) % live;
         if let Some(runner) = host.runners.live.get_mut(at) {
-            judge(runner, &host.limits, host.mode);
+            judge(runner, host.mode);
         }
         looked += 1;
     }
@@ -61,14 +61,15 @@ pub(crate) fn look(host: &mut Host) {
     host.watch.due = Instant::now() + rest.max(spent * REST);
 }
 
-fn judge(runner: &mut Runner, limits: &Holding, mode: Mode) {
+fn judge(runner: &mut Runner, mode: Mode) {
     if runner.over.is_some() {
         return;
     }
-    let bound = u64::from(limits.row.memory_mib) << 20;
+    let limits = runner.row.limits;
+    let bound = u64::from(limits.memory_mib) << 20;
     let (used, memory_held) = match &runner.held.group {
         Some(group) => (usage::Usage { cpu: group.cpu().unwrap_or_default(), ..Default::default() }, true),
-        None => (usage::of(runner.child.pid, limits.row.processes, bound), false),
+        None => (usage::of(runner.child.pid, limits.processes, bound), false),
     };
     runner.held.over =
         if !memory_held && used.memory > bound { runner.held.over.saturating_add(1) } else { 0 };
@@ -76,7 +77,7 @@ fn judge(runner: &mut Runner, limits: &Holding, mode: Mode) {
         Some(Ended::Memory)
     } else if used.cpu > runner.cpu + CPU_GRACE {
         Some(Ended::Cpu)
-    } else if mode == Mode::Flat && used.processes > limits.row.processes {
+    } else if mode == Mode::Flat && used.processes > limits.processes {
         Some(Ended::Processes)
     } else {
         None

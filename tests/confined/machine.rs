@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// How long a machine may be up. Generous: machines are shared, and no test asserts a time.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What is in the image beside what a Debian cannot do without.
-const PACKAGES: &str = "systemd,systemd-sysv,dbus";
+const PACKAGES: &str = "systemd,systemd-sysv,libpam-systemd,dbus";
 /// What a machine's script begins with: its rows, and waiting.
 const PRELUDE: &str = "exec >>/log 2>&1\nset -x\n\
     row() { printf '%s\\t%s\\n' \"$1\" \"$2\" >>/rows; }\n\
@@ -36,6 +36,9 @@ const UNIT: &str = "[Unit]\nAfter=multi-user.target\n[Service]\nType=oneshot\nEx
 pub(crate) enum Kernel {
     /// This one's, in a container.
     Own,
+    /// The same, and nothing of `/proc` is hidden: who is not root can mount one of their own only where they see all of
+    /// it (`mount_too_revealing` in the kernel), as on a machine that is no container.
+    OwnBare,
     /// Debian's user-mode Linux, without landlock.
     UserMode,
 }
@@ -100,7 +103,7 @@ impl Machine {
     /// Boots it, waits until the script has turned it off, and gives what it found.
     pub(crate) fn boot(self, kernel: Kernel, script: &str) -> Found {
         let off = match kernel {
-            Kernel::Own => OFF,
+            Kernel::Own | Kernel::OwnBare => OFF,
             Kernel::UserMode => OFF_USER_MODE,
         };
         self.file("script", &format!("{PRELUDE}{off}{script}"));
@@ -111,6 +114,14 @@ impl Machine {
         let console = self.root.path().with_extension("console");
         let mut command = match kernel {
             Kernel::Own => container(self.root.path()),
+            Kernel::OwnBare => {
+                // What it would set is the machine's own.
+                symlink("/dev/null", self.root.path().join("etc/systemd/system/systemd-sysctl.service"))
+                    .unwrap();
+                let mut container = container(self.root.path());
+                container.env("SYSTEMD_NSPAWN_API_VFS_WRITABLE", "yes");
+                container
+            }
             Kernel::UserMode => user_mode(self.root.path()),
         };
         let file = fs::File::create(&console).unwrap();
@@ -123,7 +134,7 @@ impl Machine {
             std::thread::sleep(Duration::from_millis(50));
         }
         end(&mut child);
-        if matches!(kernel, Kernel::Own) {
+        if !matches!(kernel, Kernel::UserMode) {
             sweep();
         }
         drop(fs::remove_file(self.root.path().with_extension("registers.so")));

@@ -12,6 +12,8 @@ mod namespaces_off;
 mod old_kernel;
 #[cfg(test)]
 mod systemd;
+#[cfg(test)]
+mod user_unit;
 
 use std::collections::BTreeSet;
 use tests::Host;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use tests::{Host, programs};
+use tests::{Host, Setup, Upstream, programs};
 
 /// Runs `agentctl memory eval` where there is no host, with these lines to read.
 #[expect(clippy::disallowed_methods, reason = "a test runs the command as a person would")]
@@ -53,4 +53,41 @@ fn a_host_finds_what_was_remembered_by_a_question_with_other_words_and_says_why(
     assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found}");
     let fused = host.json(&["memory", "search", "fery", "--by", "fused", "--tag", "harbour"]);
     assert_eq!(fused["hits"][0]["content"], "the ferry leaves at noon", "{fused}");
+}
+
+#[test]
+fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedder_that_made_them() {
+    let config = "[memory]\nembedder = \"offline/hash-384\"\n[curator]\nbatch_interval_ms = 200\n";
+    let host = Setup::default().config(config).start();
+    for text in ["the ferry leaves at noon", "Ida bought a cello"] {
+        let _ = host.json(&["memory", "add", text]);
+    }
+    host.wait_for("every row has a vector", || host.json(&["memory", "stats"])["embedded"] == 2);
+    for by in ["meaning", "fused", "weighted"] {
+        let found = host.json(&["memory", "search", "the ferry leaves", "--by", by, "--explain"]);
+        assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
+        assert_eq!(found["hits"][0]["why"]["by_meaning"], 1, "{found}");
+    }
+    assert_eq!(host.json(&["memory", "reindex"])["embedded"], 0);
+    host.wait_for("every row has one again", || host.json(&["memory", "stats"])["embedded"] == 2);
+}
+
+#[test]
+fn an_embedder_that_fails_is_reported_and_nothing_takes_its_place() {
+    let upstream = Upstream::answering("application/json", |_| {
+        "HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}".to_owned()
+    });
+    let at = format!("127.0.0.1:{}", upstream.port);
+    let host = Setup::default()
+        .config(&format!(
+            "[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\
+             [provider.corp.models.vectors]\nembeds = true\n[memory]\nembedder = \"corp/vectors\"\n"
+        ))
+        .start();
+    let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
+    let failed = host.ask(&["memory", "search", "ferry", "--by", "fused"]);
+    assert_eq!(failed["ok"], false, "{failed}");
+    let found = host.json(&["memory", "search", "ferry"]);
+    assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
+    assert_eq!(host.json(&["memory", "stats"])["embedder"], "corp/vectors");
 }

@@ -3,14 +3,18 @@
 
 mod approvals;
 mod backup;
+mod curator;
 mod events;
 mod finding;
 mod gateway;
 mod keys;
+mod mcp;
+mod memory;
 mod models;
 mod operations;
 mod providers;
 mod queue;
+mod running;
 mod sandbox;
 mod services;
 mod spending;

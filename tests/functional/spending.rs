@@ -51,6 +51,27 @@ fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_
 }
 
 #[test]
+fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() {
+    let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+    let port = tests::free_port();
+    let more = format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n");
+    let host = Setup::default().config(&config(&upstream, &more)).start();
+    let key = |words: &[&str]| tests::text(&host.json(&[&["key", "create"], words].concat()), "key");
+    let (poor, rich) = (key(&["poor", "--day-usd", "0.000005"]), key(&["rich"]));
+    let ask = |key: &str, model: &str| {
+        let body = serde_json::json!({"model": model, "messages": [{"role": "user", "content": "hello"}]});
+        tests::post_over_tcp(port, "/v1/chat/completions", key, &body.to_string())
+    };
+    assert_eq!(ask(&poor, "agent/default").0, 200);
+    host.wait_for("it is settled", || usage(&host, "key").iter().any(|row| row["cost_micros"] == 8));
+    for model in ["agent/default", "corp/small"] {
+        let (status, body) = ask(&poor, model);
+        assert!(status == 429 && body.contains("insufficient_quota"), "{model}: {status} {body}");
+        assert_eq!(ask(&rich, model).0, 200, "{model}");
+    }
+}
+
+#[test]
 fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let budget = "[budget]\nday_usd = 0\nat_limit = \"cheaper\"\ncheaper_model = \"offline/reader\"\n";

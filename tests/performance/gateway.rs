@@ -164,7 +164,7 @@ fn burst(asked: &Asked, midway: &mut dyn FnMut() -> io::Result<()>) -> io::Resul
         let told = midway();
         thread::sleep(BURST / 2);
         over.store(true, Ordering::Relaxed);
-        clients.into_iter().try_for_each(|client| client.join().unwrap_or(Ok(())))?;
+        clients.into_iter().try_for_each(joined)?;
         told
     })?;
     #[expect(clippy::cast_precision_loss, reason = "a rate is no exact number")]
@@ -172,29 +172,45 @@ fn burst(asked: &Asked, midway: &mut dyn FnMut() -> io::Result<()>) -> io::Resul
     Ok(answers / began.elapsed().as_secs_f64())
 }
 
+/// What a thread came to.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("a client ended by a panic")))
+}
+
+/// How late the latest word of one stream came, us. A stream that is not all words of the slow model is an error.
+fn latest(at: SocketAddr, key: &str) -> io::Result<u64> {
+    let (mut late, mut words, mut rest) = (0, 0, String::new());
+    let mut wrong = None;
+    Client::connect(at, key)?.follow("near/slow", |part| {
+        rest.push_str(part);
+        while let Some((before, after)) = rest.split_once('>') {
+            match before.rsplit_once('<').and_then(|(_, sent)| sent.parse::<u64>().ok()) {
+                Some(sent) => late = late.max(provider::now().saturating_sub(sent)),
+                None => wrong = Some(before.to_owned()),
+            }
+            words += 1;
+            rest = after.to_owned();
+        }
+    })?;
+    match wrong {
+        Some(word) => Err(io::Error::other(format!("{word:?} does not say when it was sent"))),
+        None if words != provider::PACES => {
+            Err(io::Error::other(format!("{words} words came of {}", provider::PACES)))
+        }
+        None => Ok(late),
+    }
+}
+
 /// Streams of a minute: how late each word of them comes, and how much more all processes weigh at their end.
 fn paced(host: &Host, at: SocketAddr, key: &str) -> io::Result<Vec<Figure>> {
     let (mut worst, mut grown) = <(Samples, Samples)>::default();
     let longest = thread::scope(|scope| -> io::Result<Vec<u64>> {
-        let follow = || -> io::Result<u64> {
-            let (mut late, mut rest) = (0, String::new());
-            Client::connect(at, key)?.follow("near/slow", |part| {
-                rest.push_str(part);
-                while let Some((before, after)) = rest.split_once('>') {
-                    let sent = before.rsplit_once('<').and_then(|(_, sent)| sent.parse::<u64>().ok());
-                    late = late.max(provider::now().saturating_sub(sent.unwrap_or(u64::MAX)));
-                    rest = after.to_owned();
-                }
-            })?;
-            Ok(late)
-        };
-        let streams: Vec<_> = (0..STREAMS).map(|_| scope.spawn(follow)).collect();
+        let streams: Vec<_> = (0..STREAMS).map(|_| scope.spawn(|| latest(at, key))).collect();
         thread::sleep(provider::PACE * provider::PACES / 6);
         let before = idle::weight_of(host.agentd())?;
         thread::sleep(provider::PACE * provider::PACES / 2);
         grown.add(idle::weight_of(host.agentd())? - before);
-        let join = |stream: thread::ScopedJoinHandle<'_, io::Result<u64>>| stream.join().unwrap_or(Ok(0));
-        streams.into_iter().map(join).collect()
+        streams.into_iter().map(joined).collect()
     })?;
     for late in longest {
         worst.add_millis(Duration::from_micros(late));

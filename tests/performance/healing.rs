@@ -3,13 +3,14 @@
 
 use crate::figure::Figure;
 use crate::floors;
-use crate::person::{self, Person};
+use crate::person::{self, Person, note};
 use crate::provider::{self, Provider};
 use crate::spread::Samples;
+use ipc_proto::Text;
 use ipc_proto::control::{ControlClient, method};
+use ipc_proto::curator;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::Area;
-use ipc_proto::{List, Text};
+use ipc_proto::memory::{Area, Ask};
 use manifest::Process;
 use std::io;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// How long one may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What is killed, and what is asked for then.
-const VICTIMS: [(Process, &str); 11] = [
+const VICTIMS: [(Process, &str); 12] = [
     (Process::Audit, "control reads the record"),
     (Process::Dialer, "a turn whose model is dialled for"),
     (Process::Credproxy, "control lists secrets"),
@@ -36,6 +37,7 @@ const VICTIMS: [(Process, &str); 11] = [
     (Process::Model, "gate asks for the models"),
     (Process::Router, "control lists sessions"),
     (Process::Gate, "control asks for the models"),
+    (Process::Curator, "control lists background work"),
     (Process::Gateway, "a client asks whether it serves"),
     (Process::Control, "a new connection asks who it is"),
 ];
@@ -128,19 +130,26 @@ async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()>
         Process::Scanner => {
             let add = async |control: &ControlClient, context| {
                 let text = Text::clip("the tide table hangs beside the door");
-                control.memory_add(context, MemoryId::random(), Area::User, text, List::default()).await
+                control.memory(context, Area::User, note(text)).await
             };
-            person.ask(&method::memory_add, add).await.map(drop)
+            person.ask(&method::memory, add).await.map(drop)
         }
         Process::Memory => {
-            let list =
-                async |control: &ControlClient, context| control.memory_list(context, Area::User, 1, 0).await;
-            person.ask(&method::memory_list, list).await.map(drop)
+            let stats = async |control: &ControlClient, context| {
+                control.memory(context, Area::User, Ask::Stats).await
+            };
+            person.ask(&method::memory, stats).await.map(drop)
         }
         Process::Model | Process::Gate => {
             let models = person.ask(&method::models, async |c, cx| c.models(cx).await).await?;
             // Gate answers with none while model is away.
             if models.is_empty() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(()) }
+        }
+        Process::Curator => {
+            let list = async |control: &ControlClient, context| {
+                control.curator(context, curator::Ask::List { state: None }).await
+            };
+            person.ask(&method::curator, list).await.map(drop)
         }
         Process::Router => person.ask(&method::sessions, async |c, cx| c.sessions(cx).await).await.map(drop),
         Process::Control => person.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await.map(drop),
@@ -154,6 +163,6 @@ async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()>
             let answer = person.say("dialled", Some(provider::AGENT), "good morning").await?;
             if answer.contains(provider::WORD) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
         }
-        Process::Agentd | Process::Gateway | Process::Runner => Ok(()),
+        Process::Agentd | Process::Gateway | Process::Runner | Process::AgentRunner => Ok(()),
     }
 }

@@ -6,9 +6,10 @@ use crate::floors;
 use crate::jailed::{Jailed, Jails};
 use crate::rivals;
 use crate::spread::Samples;
+use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
-use ipc_proto::model::Message;
-use ipc_proto::router::Task;
+use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
+use ipc_proto::router::{Input, Task};
 use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -272,6 +273,28 @@ impl RunnerGate for OneFile {
     }
 
     async fn output(self, _: Context, _: bool, _: Blob<32_768>) -> Result<(), GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn run_models(self, _: Context) -> Result<List<ModelName, 256>, RelayError> {
+        Err(RelayError::NotInScope)
+    }
+
+    async fn run_ask(self, _: Context, _: Request) -> Result<StreamId, RelayError> {
+        Err(RelayError::NotInScope)
+    }
+
+    async fn run_pull(self, _: Context, _: StreamId, _: u16) -> Result<List<Piece, 64>, RelayError> {
+        Err(RelayError::NotInScope)
+    }
+
+    async fn run_end(self, _: Context, _: StreamId) {}
+
+    async fn run_count(self, _: Context, _: Request) -> Result<u32, RelayError> {
+        Err(RelayError::NotInScope)
+    }
+
+    async fn run_input(self, _: Context, _: u64) -> Result<Input, GateError> {
         Err(NOTHING_ELSE)
     }
 

@@ -7,7 +7,6 @@ use crate::person::{self, Person};
 use crate::spread::Samples;
 use ipc_proto::Text;
 use ipc_proto::control::method;
-use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::Area;
 use std::fs;
 use std::io;
@@ -80,10 +79,9 @@ async fn remember(person: &Person) -> io::Result<()> {
         (0..FACTS).map(|at| format!("note {at}: the committee of street {at} meets in room {}", at % 7));
     for fact in facts.chain(["the harbour office opens at 07:40 on Tuesdays".to_owned()]) {
         let add = async |control: &ipc_proto::control::ControlClient, context| {
-            let id = MemoryId::random();
-            control.memory_add(context, id, Area::User, Text::clip(&fact), ipc_proto::List::default()).await
+            control.memory(context, Area::User, crate::person::note(Text::clip(&fact))).await
         };
-        person.ask(&method::memory_add, add).await?;
+        person.ask(&method::memory, add).await?;
     }
     Ok(())
 }

@@ -160,3 +160,40 @@ fn a_death_as_a_grant_is_taken_back_leaves_it_taken_back() {
     host.deny(&host.question());
     assert_eq!(turn.ended()["calls"][0]["verdict"], "refused");
 }
+
+#[test]
+fn a_death_after_memory_gave_gives_the_model_the_same_and_asks_memory_no_more() {
+    for point in ["gate:gate.recall.kept", "router:router.step.committed"] {
+        let (name, _) = point.split_once(':').unwrap();
+        let config = "[agent.default]\nmemory = true\n";
+        let host = Setup::default().config(config).arguments(&["--fault", point]).start();
+        let _ = host.json(&["memory", "add", "the tide turns at noon"]);
+        let ended = host.json(&["chat", "--session", "s", "-m", "echo: high water"]);
+        assert!(died_once(&host, name), "{point} was never reached: {ended}");
+        assert_eq!((&ended["reply"], &ended["end"]), (&"high water".into(), &"answered".into()), "{point}");
+        assert_eq!(host.recorded("memory_given").len(), 1, "{point}");
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
+    }
+}
+
+/// Every step of taking one memory of an export in.
+const RESTORING: &[&str] = &["memory:memory.restore.recorded", "memory:memory.restore.put"];
+
+#[test]
+fn a_death_at_any_step_of_an_import_leaves_every_memory_there_once() {
+    let from = Host::start();
+    for text in ["the ferry leaves at noon", "the light is red"] {
+        let _ = from.json(&["memory", "add", text]);
+    }
+    let file = from.dir().join("export.jsonl");
+    let file = file.to_str().unwrap();
+    let _ = from.json(&["memory", "export", file]);
+    for point in RESTORING {
+        let host = Setup::default().arguments(&["--fault", point]).start();
+        let taken = host.json(&["memory", "import", file, "--mine"]);
+        assert!(died_once(&host, "memory"), "{point} was never reached: {taken}");
+        assert_eq!(rows(&host), 2, "{point}: {taken}");
+        assert_eq!(host.json(&["memory", "import", file, "--mine"])["taken"], 0, "{point}");
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod chaos_short;
 mod clock;
+mod curating;
 mod disk;
 mod exhaustion;
 mod fail_closed;
@@ -10,5 +11,6 @@ mod fault_points;
 mod halting;
 mod kill_each;
 mod poison;
+mod remembering;
 mod vault;
 mod warm;

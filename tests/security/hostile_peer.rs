@@ -97,6 +97,11 @@ fn a_hostile_web_costs_itself_its_edges_and_nobody_else_anything() {
 }
 
 #[test]
+fn a_hostile_curator_costs_itself_its_edges_and_nobody_else_anything() {
+    law(Process::Curator);
+}
+
+#[test]
 fn a_hostile_gateway_costs_itself_its_edges_and_nobody_else_anything() {
     law(Process::Gateway);
 }

@@ -41,6 +41,16 @@ fs.promises.readFile(\"x\"); let s = 0; for (let i = 0; i < 3e6; i++) s += i; co
 ' 2>/dev/null
 perl -e 'print 1' 2>/dev/null; exit 0";
 
+/// What a person's own program does besides: it asks for the models, and serves something to itself.
+const CLIENT: &str = "
+echo x > f.txt
+/usr/bin/python3 -c '
+import os, select, socket, urllib.request
+select.poll().poll(0); os.waitid(os.P_PID, os.fork() or os._exit(0), os.WEXITED)
+urllib.request.urlopen(os.environ[\"OPENAI_BASE_URL\"] + \"/models\").read()
+served = socket.create_server((\"127.0.0.1\", 0)); socket.create_connection(served.getsockname()); served.accept()
+'";
+
 fn call(tool: &str, args: &Value) -> Value {
     json!({ "call": { "tool": tool, "args": args } })
 }
@@ -123,6 +133,8 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     assert_eq!(attached.status.code(), Some(0), "{attached:?}");
     let ran = host.ctl(&["sandbox", "run", "--session", "s", "--", "bash", "-c", SCRIPT]);
     assert!(ran.status.code().is_some(), "{ran:?}");
+    let ran = host.ctl(&["run", "--", "bash", "-c", &format!("{CLIENT}{SCRIPT}")]);
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     host.kill_and_wait("model");
     assert_eq!(host.stop(), Some(0));
     let seen: BTreeSet<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();

@@ -2,6 +2,7 @@
 //! layer that was left out is found, and then no runner is served.
 
 use manifest::acts::{ACTS, Act};
+use manifest::{Network, Row};
 use serde_json::Value;
 use std::fs;
 use tests::{Host, Setup, is_root};
@@ -35,7 +36,9 @@ fn proven(mode: &str, attesting: bool) {
     assert_eq!(surprises(&document["rows"]), Vec::<String>::new(), "{mode}\n{}", host.log());
     let tried = document["summary"]["tried"].as_u64().unwrap();
     assert!(document["ok"] == true && tried > 1000, "{}", document["summary"]);
-    for row in manifest::TABLE {
+    // Where there is no network namespace, nobody has the jail of a row that needs one.
+    let there = |row: &&Row| mode != "flat" || row.network != Network::Loopback;
+    for row in manifest::TABLE.iter().filter(there) {
         let of_row = |it: &&Value| it["profile"] == row.process.name();
         let all: Vec<&Value> = document["rows"].as_array().unwrap().iter().filter(of_row).collect();
         assert!(all.len() > 90, "{} tried {} acts", row.process.name(), all.len());
@@ -44,7 +47,7 @@ fn proven(mode: &str, attesting: bool) {
     let runs = host.recorded("host_probed");
     assert_eq!((runs.len(), host.recorded("probe_surprise").len()), (1, 0), "{runs:?}");
     let one = host.json(&["redteam", "--act", "shadow"]);
-    assert_eq!(one["summary"]["tried"], manifest::TABLE.len(), "{mode}: {one}");
+    assert_eq!(one["summary"]["tried"], manifest::TABLE.iter().filter(there).count(), "{mode}: {one}");
     // It was tried beside everything else, and nothing of it is left.
     assert_eq!(host.chat("s", "echo: still here"), "still here");
     assert!(fs::read_dir(host.state().join("twin")).map_or(0, Iterator::count) == 0);

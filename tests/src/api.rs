@@ -39,11 +39,27 @@ pub fn get_over_tcp(port: u16, path: &str, key: Option<&str>) -> (u16, String) {
     get(connect(port), path, &format!("127.0.0.1:{port}"), key)
 }
 
+/// Sends a document over TCP with a key; gives status and body.
+#[must_use]
+pub fn post_over_tcp(port: u16, path: &str, key: &str, document: &str) -> (u16, String) {
+    let length = document.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    exchange(connect(port), &(head + document))
+}
+
 /// Asks for a page; gives status and body.
-fn get(mut stream: impl Read + Write, path: &str, host: &str, key: Option<&str>) -> (u16, String) {
+fn get(stream: impl Read + Write, path: &str, host: &str, key: Option<&str>) -> (u16, String) {
     let key = key.map_or_else(String::new, |key| format!("Authorization: Bearer {key}\r\n"));
     let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{key}Connection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).expect("the request goes out");
+    exchange(stream, &head)
+}
+
+/// Sends a request and takes what comes back until the end: status and body.
+fn exchange(mut stream: impl Read + Write, request: &str) -> (u16, String) {
+    stream.write_all(request.as_bytes()).expect("the request goes out");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");

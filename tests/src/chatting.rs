@@ -120,3 +120,14 @@ impl Host {
 pub fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("no {name}: {value}")).to_owned()
 }
+
+/// Tells a host what a hook of Claude Code does.
+///
+/// # Panics
+/// The command does not run.
+pub fn hook(host: &Host, told: &Value) {
+    let mut command = host.command(&["hook", "claude-code"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it runs");
+    drop(child.stdin.take().expect("its input").write_all(told.to_string().as_bytes()));
+    assert!(child.wait().expect("its end").success(), "{}", host.log());
+}

@@ -13,8 +13,8 @@ mod api;
 mod chatting;
 mod upstream;
 
-pub use api::{connect, free_port, get_over_tcp};
-pub use chatting::{Chatting, text};
+pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
+pub use chatting::{Chatting, hook, text};
 pub use upstream::Upstream;
 
 use serde_json::Value;
@@ -241,15 +241,25 @@ impl Host {
         self.runners_that(|pid, line| !line.starts_with("runner\0flat") && !has_work(pid))
     }
 
+    /// The pids of the first processes of jails in which a person's own program runs.
+    #[must_use]
+    pub fn programs_in_jails(&self) -> Vec<i32> {
+        self.children_named("runner@agent\0", |_, _| true)
+    }
+
     /// Those among agentd's own children.
     fn runners_that(&self, are: impl Fn(i32, &str) -> bool) -> Vec<i32> {
+        self.children_named("runner\0", are)
+    }
+
+    fn children_named(&self, name: &str, are: impl Fn(i32, &str) -> bool) -> Vec<i32> {
         let agentd = self.agentd();
         let children =
             fs::read_to_string(format!("/proc/{agentd}/task/{agentd}/children")).unwrap_or_default();
         let pids = children.split_whitespace().filter_map(|pid| pid.parse().ok());
         let line = |pid: i32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         pids.map(|pid| (pid, line(pid)))
-            .filter(|(pid, line)| line.starts_with("runner\0") && are(*pid, line))
+            .filter(|(pid, line)| line.starts_with(name) && are(*pid, line))
             .map(|(pid, _)| pid)
             .collect()
     }

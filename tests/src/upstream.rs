@@ -20,8 +20,8 @@ impl Upstream {
         Self::answering("text/plain", move |_| page.clone())
     }
 
-    /// A server that answers a request, head and body, with a text of this type. A request is kept before it is
-    /// answered.
+    /// A server that answers a request, head and body, with a text of this type, or with a whole reply where the text is
+    /// one. A request is kept before it is answered.
     #[must_use]
     pub fn answering(mime: &'static str, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
@@ -72,6 +72,9 @@ fn request(stream: &TcpStream) -> String {
 }
 
 fn reply(mime: &str, body: &str) -> String {
+    if body.starts_with("HTTP/1.1 ") {
+        return body.to_owned();
+    }
     let length = body.len();
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: {mime}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"

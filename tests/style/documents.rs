@@ -10,6 +10,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/guarantees.md",
     "docs/jail.md",
     "docs/probes.md",
+    "docs/running.md",
     "docs/systemd.md",
     "docs/threat-model.md",
 ];

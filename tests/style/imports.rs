@@ -15,6 +15,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("bus", &[]),
     ("ipc-proto", &["bus", "manifest"]),
     ("address", &["ipc-proto"]),
+    ("memory-tools", &["ipc-proto"]),
     ("provenance", &["address", "ipc-proto"]),
     ("policy", &["address", "ipc-proto", "provenance", "toolset"]),
     ("wire", &["ipc-proto", "manifest"]),
@@ -35,11 +36,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("dialect", &["ipc-proto"]),
     ("model", &["dialect", "ipc-proto", "kit", "manifest", "migration"]),
     ("router", STORING),
+    ("curator", STORING),
     ("gate", &["address", "ipc-proto", "kit", "manifest", "policy", "provenance", "toolset"]),
-    ("gateway", ACTOR),
+    ("vendors", &["ipc-proto"]),
+    ("gateway", &["ipc-proto", "kit", "manifest", "memory-tools", "vendors"]),
     ("control", CONTROL),
-    ("runner", &["confine", "ipc-proto", "manifest", "toolset", "wire"]),
-    ("agentctl", &["ipc-proto", "manifest", "wire"]),
+    ("runner", &["confine", "ipc-proto", "manifest", "toolset", "vendors", "wire"]),
+    ("agentctl", &["ipc-proto", "manifest", "memory-tools", "wire"]),
 ];
 const ACTOR: &[&str] = &["ipc-proto", "kit", "manifest"];
 const STORING: &[&str] = &["ipc-proto", "kit", "manifest", "migration"];
@@ -71,14 +74,21 @@ const NEVER_IN_AGENTD: &[&str] = &[
 
 /// Packages that few may link, and who.
 const ONLY: &[(&[&str], &[&str])] = &[
-    (&["hyper", "hyper-util", "http"], &["credproxy", "upstream", "web", "gateway"]),
-    (&["axum"], &["gateway"]),
+    // The runner serves HTTP on its jail's own loopback; it has nobody to be a client of.
+    (&["hyper", "hyper-util"], &["credproxy", "upstream", "web", "gateway", "vendors", "runner"]),
+    // The MCP server has names of HTTP in its types, and no client.
+    (
+        &["http"],
+        &["credproxy", "upstream", "web", "gateway", "vendors", "runner", "memory-tools", "agentctl"],
+    ),
+    (&["rmcp"], &["memory-tools", "gateway", "agentctl"]),
+    (&["axum"], &["gateway", "vendors", "runner"]),
     (
         &["rustls", "tokio-rustls", "webpki-roots", "reqwest", "ureq", "native-tls"],
         &["credproxy", "upstream", "web"],
     ),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
-    // Scheduler and curator are still to come.
+    // Scheduler is still to come.
     (&["rusqlite", "libsqlite3-sys"], &["migration", "memory", "router", "model", "scheduler", "curator"]),
     (&["crypto_box", "chacha20poly1305"], &["credproxy", "agentctl"]),
     (
@@ -99,6 +109,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
             "model",
             "router",
             "gate",
+            "curator",
             "gateway",
             "control",
         ],

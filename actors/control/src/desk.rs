@@ -13,6 +13,7 @@ use board::Board;
 use ipc_proto::audit::{Action, AuditClient, Event, Result3};
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::credproxy::CredproxyClient;
+use ipc_proto::curator::CuratorClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::router::RouterClient;
@@ -45,6 +46,7 @@ pub(crate) struct Desk {
     pub(crate) memory: Link<MemoryClient>,
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
+    pub(crate) curator: Link<CuratorClient>,
     refusals: RefCell<Refusals>,
     violations: Violations,
     /// Until when every other process stands still, for a copy of the state.
@@ -63,6 +65,7 @@ impl Desk {
             memory: host.link(),
             router: host.link(),
             gate: host.link(),
+            curator: host.link(),
             refusals: RefCell::default(),
             violations: Violations::default(),
             still_until: Cell::default(),

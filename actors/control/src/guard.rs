@@ -95,12 +95,12 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Follow Cancel Sessions
+    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Follow Cancel TypeIn Sessions
     Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
-    Models Workspaces RemoveWorkspace MemoryAdd MemorySearch MemoryShow MemoryList MemoryDelete AuditTail
+    Models Workspaces RemoveWorkspace Memory Curator AuditTail
     AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
     AuditWitness CredSet CredList CredRemove Approvals Approval Answer Grants Revoke Call Policies SetPolicy
-    RemovePolicy KeyCreate KeyList KeyRevoke MemoryFind ModelTest ModelUsage ModelBudgets CredBind CredRevoke
+    RemovePolicy KeyCreate KeyList KeyRevoke ModelTest ModelUsage ModelBudgets CredBind CredRevoke
     CredVault CredUnlock CredPassphrase CredRotate CredExport CredTest
 }
 
@@ -111,6 +111,7 @@ mod tests {
     use ipc_proto::content::Content;
     use ipc_proto::control::{Ask, METHODS};
     use ipc_proto::ids::WorkspaceId;
+    use ipc_proto::router::{Profile, Run};
 
     fn reached(role: UserRole) -> Vec<&'static str> {
         METHODS.iter().map(|it| it.name).filter(|it| reaches(role, least_role(it))).collect()
@@ -152,6 +153,7 @@ mod tests {
             "users",
             "add_user",
             "remove_user",
+            "curator",
             "audit_tail",
             "audit_verify",
             "audit_prove",
@@ -207,6 +209,7 @@ mod tests {
     #[test]
     fn a_guest_may_talk_but_not_run_commands_or_use_a_workspace() {
         let path = || Text::clip("a");
+        let run = Run { argv: Default::default(), profile: Profile::Plain, terminal: None };
         let workspace = Some(WorkspaceId::from_bytes([1; 16]));
         for (request, expected) in [
             (submit(Task::Chat, None), UserRole::Guest),
@@ -214,6 +217,7 @@ mod tests {
             (submit(Task::Command { argv: Default::default() }, None), UserRole::User),
             (submit(Task::Put { path: path(), bytes: Default::default() }, None), UserRole::User),
             (submit(Task::Get { path: path() }, None), UserRole::User),
+            (submit(Task::Run(run), None), UserRole::User),
         ] {
             assert_eq!(least(&request), Some(expected));
         }

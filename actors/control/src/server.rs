@@ -2,9 +2,10 @@
 
 mod approvals;
 mod creds;
+mod curating;
 mod freeze;
 mod keys;
-mod memory;
+mod memories;
 mod models;
 mod operations;
 mod people;
@@ -24,13 +25,14 @@ use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk, Probed};
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
+use ipc_proto::curator;
 use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
-use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{Area, Found, Hit, Question, Row};
+use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    SessionInfo, SessionName, SessionView, Stopped, UserInfo, WorkspaceInfo,
+    SessionInfo, SessionName, SessionView, Stopped, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
@@ -42,7 +44,7 @@ impl Control for Caller {
     }
 
     async fn status(self, _: Context) -> Answer<HostStatus> {
-        Ok(self.host_status())
+        Ok(self.host_status().await)
     }
 
     async fn restart(self, _: Context, name: Name) -> Answer<()> {
@@ -99,6 +101,10 @@ impl Control for Caller {
 
     async fn cancel(self, _: Context, turn: TurnId) -> Answer<()> {
         self.cancel_turn(turn).await
+    }
+
+    async fn type_in(self, _: Context, turn: TurnId, number: u64, typed: Typed) -> Answer<bool> {
+        self.type_into(turn, number, typed).await
     }
 
     async fn sessions(self, _: Context) -> Answer<List<SessionInfo, 256>> {
@@ -180,41 +186,12 @@ impl Control for Caller {
         self.forget_workspace(id).await
     }
 
-    async fn memory_add(
-        self,
-        _: Context,
-        id: MemoryId,
-        area: Area,
-        content: Text<100_000>,
-        tags: List<Name, 16>,
-    ) -> Answer<MemoryId> {
-        self.remember(id, area, content, tags).await
+    async fn memory(self, _: Context, area: Area, ask: memory::Ask) -> Answer<Said> {
+        self.ask_memory(area, ask).await
     }
 
-    async fn memory_search(
-        self,
-        _: Context,
-        area: Area,
-        words: Text<2048>,
-        limit: u16,
-    ) -> Answer<List<Hit, 100>> {
-        self.search_memory(area, words, limit).await
-    }
-
-    async fn memory_find(self, _: Context, area: Area, question: Question) -> Answer<List<Found, 100>> {
-        self.find_memory(area, question).await
-    }
-
-    async fn memory_show(self, _: Context, area: Area, id: MemoryId) -> Answer<Row> {
-        self.show_memory(area, id).await
-    }
-
-    async fn memory_list(self, _: Context, area: Area, limit: u16, offset: u32) -> Answer<List<Row, 100>> {
-        self.list_memories(area, limit, offset).await
-    }
-
-    async fn memory_delete(self, _: Context, area: Area, id: MemoryId) -> Answer<()> {
-        self.forget(area, id).await
+    async fn curator(self, _: Context, ask: curator::Ask) -> Answer<curator::Said> {
+        self.ask_curator(ask).await
     }
 
     async fn audit_tail(self, _: Context, from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>> {

@@ -15,8 +15,9 @@ use http_body_util::Full;
 use ipc_proto::credproxy::{At, CredError, PLACEHOLDER, Request, Verb};
 use std::ops::Range;
 
-/// What stands for the mark while a body is looked at: as long, and no less a plain text.
-const PROBE: &str = "__cordon_probed__";
+/// What stands for the mark while a body is looked at: as long, and no less a plain text. A body may hold one of these
+/// by itself, wherever it likes, but no field of it is first the one and then the other.
+const PROBES: [&str; 2] = ["__cordon_probed__", "__cordon_proved__"];
 
 /// A request to be filled in and sent.
 #[derive(Clone)]
@@ -140,21 +141,28 @@ fn pair(pairs: &str, name: &str) -> Option<()> {
 }
 
 /// How the body is written, if the mark is the whole value of the field of this name. The field is looked for with
-/// another text in the place of this one mark, so that no escaped second mark can stand for it.
+/// other texts in the place of this one mark, so that neither an escaped second mark nor a text of the body can stand for
+/// it.
 fn field(headers: &HeaderMap, body: &[u8], mark: &Range<usize>, name: &str) -> Option<Escape> {
     let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?.trim().to_ascii_lowercase();
     match kind.as_str() {
         "application/json" => {
-            let mut probed = body.to_vec();
-            probed.get_mut(mark.clone())?.copy_from_slice(PROBE.as_bytes());
-            let object: serde_json::Value = serde_json::from_slice(&probed).ok()?;
-            (object.get(name)?.as_str()? == PROBE).then_some(Escape::Json)
+            let changes = |probe: &&str| changes_with(body, mark, name, probe).unwrap_or(false);
+            PROBES.iter().all(changes).then_some(Escape::Json)
         }
         "application/x-www-form-urlencoded" => {
             pair(std::str::from_utf8(body).ok()?, name).map(|()| Escape::Form)
         }
         _ => None,
     }
+}
+
+/// Whether the field of this name is the probe once that stands in the place of the mark.
+fn changes_with(body: &[u8], mark: &Range<usize>, name: &str, probe: &str) -> Option<bool> {
+    let mut probed = body.to_vec();
+    probed.get_mut(mark.clone())?.copy_from_slice(probe.as_bytes());
+    let object: serde_json::Value = serde_json::from_slice(&probed).ok()?;
+    Some(object.get(name)?.as_str()? == probe)
 }
 
 #[cfg(test)]
@@ -272,6 +280,9 @@ mod tests {
             ("/x".to_owned(), JSON, json(r#"{"a":"MARK","b":"MARK"}"#), Some(named("a"))),
             // The one that is written out is somewhere else than the one that is meant.
             ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon\u005fsecret__"}"#), Some(named("a"))),
+            // What stands for the mark while the field is looked for makes no field the one that is meant.
+            ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon_probed__"}"#), Some(named("a"))),
+            ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon_proved__"}"#), Some(named("a"))),
             ("/x".to_owned(), JSON, json(r#"{"a":"MARK"#), Some(named("a"))),
             ("/x".to_owned(), "text/plain", json(r#"{"a":"MARK"}"#), Some(named("a"))),
             ("/x".to_owned(), FORM, format!("b={mark}"), Some(named("a"))),

@@ -47,8 +47,8 @@ pub(crate) enum Ask {
     Unseal(Name, Binding, Lease, Blob<SECRET_BOUND>, Answer<Fresh>),
     /// Stores it.
     Put(Fresh, Answer<()>),
-    /// Puts another value in the place of one, which stays what it is otherwise.
-    Renew(Name, Secret, Answer<()>),
+    /// Puts another value, the second, in the place of the first, which stays what it is otherwise.
+    Renew(Name, Secret, Secret, Answer<()>),
     /// Whether this is no wider than what holds.
     Narrower(Name, Binding, Lease, Answer<Narrower>),
     /// Binds one to less.
@@ -159,7 +159,9 @@ impl Actor for Keeper {
                 answer(reply, kept.unseal(&name, &bound, lease, &sealed));
             }
             Ask::Put(fresh, reply) => answer(reply, kept.change(|vault| vault.put(&fresh, kit::now_ms()))),
-            Ask::Renew(name, value, reply) => answer(reply, kept.change(|vault| vault.renew(&name, &value))),
+            Ask::Renew(name, before, value, reply) => {
+                answer(reply, kept.change(|vault| vault.renew(&name, &before, &value)));
+            }
             Ask::Narrower(name, bound, lease, reply) => {
                 answer(reply, kept.vault().and_then(|vault| vault.narrower(&name, &bound, lease)));
             }

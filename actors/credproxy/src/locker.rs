@@ -52,8 +52,12 @@ impl Locker {
         if marked { Key::from_slice(&*bytes) } else { None }
     }
 
-    /// Puts a key there. The mark comes last: a death before it leaves no key.
+    /// Puts a key there. The mark comes last: a death before it leaves no key. One that is there already is not touched, so
+    /// that no death leaves none.
     pub(crate) fn put(&mut self, slot: Slot, key: &Key) {
+        if self.get(slot).is_some_and(|there| there.bytes() == key.bytes()) {
+            return;
+        }
         self.clear(slot);
         match (&mut self.page, self.own.get_mut(slot as usize)) {
             (Some(page), _) => {

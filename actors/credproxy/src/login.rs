@@ -18,6 +18,10 @@ use ipc_proto::audit::{Action, Result3};
 use ipc_proto::credproxy::{CredError, Grant, Header, LOGIN, Login, REPLY_BOUND};
 use ipc_proto::{List, Text};
 use serde::Deserialize;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
@@ -69,6 +73,19 @@ fn holds(login: &Login, now_ms: u64) -> bool {
     }
 }
 
+/// Whose turn it is: each login is renewed by one request at a time, and one whose server is slow holds up no other.
+#[derive(Default)]
+pub(crate) struct Turns(RefCell<HashMap<Name, Rc<Mutex<()>>>>);
+
+impl Turns {
+    fn of(&self, name: &Name) -> Rc<Mutex<()>> {
+        let mut turns = self.0.borrow_mut();
+        // What nobody has or waits for is there again when it is asked for.
+        turns.retain(|_, turn| Rc::strong_count(turn) > 1);
+        Rc::clone(turns.entry(name.clone()).or_default())
+    }
+}
+
 /// What a token server says, as far as it is looked at.
 #[derive(Deserialize)]
 struct Given {
@@ -90,7 +107,8 @@ impl<O: Outside> Proxy<O> {
         if refused.is_none() && holds(&login, kit::now_ms()) {
             return bearer(&login).ok_or(CredError::Login);
         }
-        let _turn = self.logins.lock().await;
+        let turn = self.logins.of(name);
+        let _turn = turn.lock().await;
         let now = self.ask(|reply| Ask::Reveal(name.clone(), wanted.clone(), reply)).await?;
         let login = read(now.reveal()).ok_or(CredError::Login)?;
         let known = bearer(&login).ok_or(CredError::Login)?;
@@ -102,7 +120,7 @@ impl<O: Outside> Proxy<O> {
         self.outside.record(event).await?;
         let login = self.granted(name, login).await?;
         let value = written(&login)?;
-        self.ask(|reply| Ask::Renew(name.clone(), value, reply)).await?;
+        self.ask(|reply| Ask::Renew(name.clone(), now, value, reply)).await?;
         bearer(&login).ok_or(CredError::Login)
     }
 
@@ -211,6 +229,19 @@ mod tests {
                 until_ms,
             },
         }
+    }
+
+    #[tokio::test]
+    async fn a_login_is_renewed_by_one_at_a_time_and_holds_up_no_other() {
+        let (turns, one, other) = (Turns::default(), Name::clip("one"), Name::clip("other"));
+        let turn = turns.of(&one);
+        let held = turn.lock().await;
+        assert!(turns.of(&one).try_lock().is_err());
+        assert!(turns.of(&other).try_lock().is_ok());
+        drop(held);
+        drop(turn);
+        assert!(turns.of(&one).try_lock().is_ok());
+        assert_eq!(turns.0.borrow().len(), 1, "those that nobody has are forgotten");
     }
 
     #[test]

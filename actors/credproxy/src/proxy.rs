@@ -30,7 +30,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
 /// Replies at once, of all callers.
 pub(crate) const AT_ONCE: usize = 256;
@@ -72,8 +72,8 @@ pub(crate) struct Proxy<O> {
     pub(crate) shares: Shares,
     /// Connections that wait for the next request.
     pub(crate) pool: Pool,
-    /// Logins are renewed one after the other.
-    pub(crate) logins: Mutex<()>,
+    /// Who renews which login.
+    pub(crate) logins: login::Turns,
     /// Room for replies.
     pub(crate) slots: Arc<Semaphore>,
     /// What upstreams may take.
@@ -91,7 +91,7 @@ pub(crate) fn shares(config: &config::Credproxy) -> Shares {
 
 impl<O: Outside> Proxy<O> {
     /// Whether this caller may have this request sent: each has its own secrets of the configuration and no other's.
-    /// Only model sends what needs none, to a server of its own; web sends such by itself.
+    /// What needs none is sent for model, to a server of its own, and for the gate, to a service; web sends such by itself.
     pub(crate) async fn admit(&self, caller: Process, request: &Request) -> Result<(), CredError> {
         let secret = request.secret.as_ref().map(|placement| &placement.secret);
         let own = |secret: &Name| self.shares.get(&caller).is_some_and(|own| own.contains(secret.as_str()));

@@ -2,6 +2,7 @@
 
 use crate::keeper::{Keeper, Start, Views};
 use crate::locker::Locker;
+use crate::login::Turns;
 use crate::pool::Pool;
 use crate::proxy::{AT_ONCE, Outside, Proxy, Shares, shares};
 use crate::replies::Replies;
@@ -26,7 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tarpc::context::Context;
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
 /// The process.
 pub(crate) struct Credproxy {
@@ -81,7 +82,7 @@ impl kit::Actor for Credproxy {
         };
         let (pool, slots) = (Pool::default(), Arc::new(Semaphore::new(AT_ONCE)));
         let limits = Limits::USUAL;
-        let logins = Mutex::default();
+        let logins = Turns::default();
         let proxy = Proxy { outside, keeper, needles, tls, plain_http, shares, pool, logins, slots, limits };
         Self { proxy: Rc::new(proxy), fingerprints }
     }

@@ -117,13 +117,22 @@ impl Vault {
             spent: 0,
         };
         let wrapping = self.wrapping()?;
+        // Another may have taken the last place since this one was found good.
+        if self.index.secrets.len() >= SECRETS && !self.has(&fresh.name) {
+            return Err(VaultFault::Full);
+        }
         self.change(|index| index.put(&fresh.name, entry, &fresh.value, &wrapping))
     }
 
-    /// Puts another value in the place of a secret's, which stays what it is otherwise.
-    pub(crate) fn renew(&mut self, name: &str, value: &Secret) -> Result<(), VaultFault> {
-        let entry = self.index.secrets.get(name).ok_or(VaultFault::List)?.but_its_value();
+    /// Puts another value in the place of a secret's, which stays what it is otherwise. One that was set anew since its
+    /// value was `before` is for something else, and stays whole.
+    pub(crate) fn renew(&mut self, name: &str, before: &Secret, value: &Secret) -> Result<(), VaultFault> {
+        let entry = self.index.secrets.get(name).ok_or(VaultFault::Replaced)?;
         let wrapping = self.wrapping()?;
+        if entry.open(name, &wrapping)?.reveal() != before.reveal() {
+            return Err(VaultFault::Replaced);
+        }
+        let entry = entry.but_its_value();
         self.change(|index| index.put(name, entry, value, &wrapping))
     }
 
@@ -131,19 +140,23 @@ impl Vault {
     pub(crate) fn narrower(&self, name: &str, bound: &Binding, lease: Lease) -> Result<Narrower, CredError> {
         let entry = self.index.secrets.get(name).ok_or(CredError::NoSecret)?;
         let binding = normal(bound)?;
-        if !narrowing::narrows((&entry.binding, entry.lease), (&binding, lease)) {
+        if !narrowing::narrows((&entry.binding, entry.left()), (&binding, lease)) {
             return Err(CredError::Widens);
         }
         Ok(Narrower { name: name.to_owned(), binding, lease })
     }
 
-    /// Binds a secret to less.
+    /// Binds a secret to less than it is bound to by now: since this was looked at it may have been set anew, or used.
     pub(crate) fn narrow(&mut self, narrower: Narrower) -> Result<(), VaultFault> {
         let Narrower { name, binding, lease } = narrower;
         let wrapping = self.wrapping()?;
         let entry = self.index.secrets.get(&name).ok_or(VaultFault::List)?;
+        if !narrowing::narrows((&entry.binding, entry.left()), (&binding, lease)) {
+            return Err(VaultFault::Widens);
+        }
         let value = entry.open(&name, &wrapping)?;
-        let entry = EntryBut { binding, lease, ..entry.but_its_value() };
+        // The lease says what is left, as a listing does.
+        let entry = EntryBut { binding, lease, spent: 0, ..entry.but_its_value() };
         self.change(|index| index.put(&name, entry, &value, &wrapping))
     }
 

@@ -3,13 +3,14 @@
 
 use crate::answer::Given;
 use crate::asking::{self, Settling};
-use crate::context::TurnContext;
+use crate::context::{Pending, TurnContext};
 use crate::heart::Heart;
 use crate::host::{Replaced, Shared, down, is_replaced};
 use crate::plan::{self, Planning};
+use crate::running::Asker;
 use crate::tell::Teller;
 use crate::thinking::{Reply, Thinking};
-use crate::{answer, decide, effects, replay, showing, taking, thinking};
+use crate::{answer, decide, effects, recalling, replay, showing, taking, thinking};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::Message as ModelMessage;
 use ipc_proto::router::{CallVerdict, End, Released, Step, Task, TurnEvent};
@@ -30,6 +31,8 @@ pub(crate) enum Message {
     Result(ToolResult, Port<ToolResult>),
     Progress(CallId, Text<256>, Port<()>),
     Output(bool, Blob<32768>, Port<()>),
+    /// Who asks models, where that is the program of a person's own.
+    Asker(Port<Asker>),
     Finish(Ending, Port<()>),
 }
 
@@ -94,6 +97,7 @@ impl Actor for Connection {
             Message::Result(result, reply) => drop(reply.send(state.result(result).await)),
             Message::Progress(call, line, reply) => drop(reply.send(state.progress(call, line).await)),
             Message::Output(error, bytes, reply) => drop(reply.send(state.output(error, bytes).await)),
+            Message::Asker(reply) => drop(reply.send(state.asker())),
             Message::Finish(ending, reply) => drop(reply.send(state.finish(ending).await)),
         }
         Ok(())
@@ -129,6 +133,7 @@ impl State {
         for released in &replayed.unknown {
             answer::take(&shared, &mut context, released, Given::plain(replay::unknown(released))).await?;
         }
+        recalling::recall(&shared, &mut context, &mut teller).await?;
         let replaced = self.replaced.clone();
         let (stage, has_thought, over) = (None, false, false);
         let mut active = Active { context, teller, replaced, stage, has_thought, over, _heart: heart };
@@ -186,7 +191,7 @@ impl State {
 
     async fn effect(&mut self, call: CallId) -> Result<ToolResult, GateError> {
         let (shared, active) = self.active()?;
-        let released = match pending(active, call)? {
+        let released = match active.context.pending(call)? {
             Pending::Open(released) => released,
             Pending::Done(result) => return Ok(result),
         };
@@ -205,7 +210,7 @@ impl State {
 
     async fn result(&mut self, result: ToolResult) -> Result<ToolResult, GateError> {
         let (shared, active) = self.active()?;
-        match pending(active, result.call)? {
+        match active.context.pending(result.call)? {
             Pending::Done(known) => Ok(known),
             Pending::Open(released) => take_result(shared, active, &released, Given::plain(result)).await,
         }
@@ -213,7 +218,7 @@ impl State {
 
     async fn progress(&mut self, call: CallId, line: Text<256>) -> Result<(), GateError> {
         let (shared, active) = self.active()?;
-        pending(active, call)?;
+        active.context.pending(call)?;
         active.teller.tell(shared, [TurnEvent::ToolProgress { call, line }]).await
     }
 
@@ -223,6 +228,12 @@ impl State {
             return Err(GateError::OutOfTurn);
         }
         active.teller.tell(shared, [TurnEvent::Output { error, bytes }]).await
+    }
+
+    fn asker(&mut self) -> Result<Asker, GateError> {
+        let (_, active) = self.active()?;
+        let runs = matches!(active.context.turn.task, Task::Run(_));
+        if runs { Ok(Asker::of(&active.context)) } else { Err(GateError::OutOfTurn) }
     }
 
     async fn finish(&mut self, ending: Ending) -> Result<(), GateError> {
@@ -351,21 +362,6 @@ async fn heard(shared: &Shared, active: &mut Active, reply: Reply) -> Result<Hea
     // What has passed by now was the model's.
     active.stage = Some(Stage::Settling(settling));
     Ok(Heard::Waiting)
-}
-
-enum Pending {
-    /// Released, and no result yet.
-    Open(Released),
-    /// Its result is in: asked again, it is given again.
-    Done(ToolResult),
-}
-
-fn pending(active: &Active, call: CallId) -> Result<Pending, GateError> {
-    match active.context.calls.get(&call) {
-        Some((_, Some(result))) => Ok(Pending::Done(result.clone())),
-        Some((released, None)) if released.verdict == CallVerdict::Run => Ok(Pending::Open(released.clone())),
-        _ => Err(GateError::OutOfTurn),
-    }
 }
 
 async fn take_result(

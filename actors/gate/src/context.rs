@@ -6,7 +6,8 @@ use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{Role, Usage};
-use ipc_proto::router::{Released, Turn};
+use ipc_proto::router::{CallVerdict, Released, Turn};
+use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
 use policy::{Catalogue, Session};
 use serde_json::Value;
@@ -40,6 +41,16 @@ pub(crate) struct TurnContext {
     pub(crate) usage: Usage,
     /// Texts of the conversation whose label is known.
     pub(crate) known: Known,
+    /// What memory gave for this turn, as the model is given it.
+    pub(crate) recalled: Option<String>,
+}
+
+/// A released call.
+pub(crate) enum Pending {
+    /// It has no result yet.
+    Open(Released),
+    /// Its result is in: asked again, it is given again.
+    Done(ToolResult),
 }
 
 /// Which texts were labelled already. Only their hashes are kept.
@@ -86,6 +97,7 @@ impl TurnContext {
             last_text: String::new(),
             usage: Usage::default(),
             known: Known::default(),
+            recalled: None,
         };
         context.read_history();
         context.grant(context.turn.grants.clone().iter());
@@ -124,6 +136,12 @@ impl TurnContext {
         }
     }
 
+    /// Takes up what memory gave for the turn: it counts as what `tool` gave back.
+    pub(crate) fn remember(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, text: &str) {
+        self.raise(catalogue, tool, label, text);
+        self.recalled = Some(text.to_owned());
+    }
+
     /// The label of what `tool` gives back: what it declares, the class that was found, and what was known before:
     /// `own` of a memory's row or a page, the workspace's of whatever a tool in the jail says.
     pub(crate) fn result_label(
@@ -149,6 +167,17 @@ impl TurnContext {
         self.known.add(output);
         if CHANGES.contains(&tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
+        }
+    }
+
+    /// A call of this turn that was released.
+    pub(crate) fn pending(&self, call: CallId) -> Result<Pending, GateError> {
+        match self.calls.get(&call) {
+            Some((_, Some(result))) => Ok(Pending::Done(result.clone())),
+            Some((released, None)) if released.verdict == CallVerdict::Run => {
+                Ok(Pending::Open(released.clone()))
+            }
+            _ => Err(GateError::OutOfTurn),
         }
     }
 

@@ -4,10 +4,13 @@
 
 use crate::host::Shared;
 use crate::policies::Change;
-use crate::relay::{self, Relays};
+use crate::relay::{self, Background, Relays};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::gate::{Gate, POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
+use ipc_proto::gate::{Begun, Gate, POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
+use ipc_proto::ids::UserId;
+use ipc_proto::label::Label;
+use ipc_proto::memory::{Ask, Said};
 use ipc_proto::model::{
     self, BudgetInfo, Embedded, Embedding, GroupBy, ModelInfo, ModelName, Piece, Request, StreamId, UsageRow,
 };
@@ -74,7 +77,7 @@ impl Gate for Operators {
         self.make(&mut policies, change, changed(&name, &format!("removed by {by}"))).await
     }
 
-    async fn relay(self, _: Context, caller: Caller, request: Request) -> Result<StreamId, RelayError> {
+    async fn relay(self, _: Context, caller: Caller, request: Request) -> Result<Begun, RelayError> {
         self.relays.begin(&self.shared, caller, request).await
     }
 
@@ -97,6 +100,30 @@ impl Gate for Operators {
 
     async fn relay_count(self, _: Context, caller: Caller, request: Request) -> Result<u32, RelayError> {
         relay::count(&self.shared, caller, request).await
+    }
+
+    async fn background(
+        self,
+        _: Context,
+        owner: UserId,
+        label: Label,
+        request: Request,
+    ) -> Result<StreamId, RelayError> {
+        self.relays.begin_background(&self.shared, Background { owner, label }, request).await
+    }
+
+    async fn background_embed(
+        self,
+        _: Context,
+        owner: UserId,
+        label: Label,
+        request: Embedding,
+    ) -> Result<Embedded, RelayError> {
+        relay::embed_background(&self.shared, Background { owner, label }, request).await
+    }
+
+    async fn memory(self, _: Context, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
+        relay::memory(&self.shared, caller, ask).await
     }
 
     async fn try_model(self, _: Context, model: ModelName, by: Name) -> Result<Tried, RelayError> {

@@ -6,22 +6,26 @@ mod admit;
 mod answer;
 mod around;
 mod clean;
+mod memory;
 mod rates;
 #[cfg(test)]
 mod testing;
 mod trying;
 
+pub(crate) use admit::Background;
+pub(crate) use around::relayed;
+pub(crate) use memory::memory;
 pub(crate) use rates::Rates;
 pub(crate) use trying::try_model;
 
 use crate::host::{Shared, down};
+use crate::running::Asker;
 use answer::Answer;
-use around::relayed;
 use ipc_proto::Fault;
 use ipc_proto::List;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::gate::RelayError;
+use ipc_proto::gate::{Begun, RelayError};
 use ipc_proto::model::{self, Embedded, Embedding, ModelError, Piece, Request, StreamId};
 use rates::Seat;
 use std::cell::RefCell;
@@ -29,9 +33,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Notify};
+use tokio::time::timeout;
 
 /// An answer that nobody pulled for so long is given up.
 const FORGOTTEN: Duration = Duration::from_secs(120);
+/// What comes of an answer within so long is given out as it begins: it saves its client a call.
+const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// One answer, and what it takes to end it.
 #[derive(Clone)]
@@ -55,15 +62,57 @@ struct Table {
 pub(crate) struct Relays(Rc<RefCell<Table>>);
 
 impl Relays {
-    /// Begins an answer.
+    /// Begins an answer, and gives what comes of it at once: of a short one, all.
     pub(crate) async fn begin(
         &self,
         shared: &Shared,
         caller: Caller,
         request: Request,
-    ) -> Result<StreamId, RelayError> {
+    ) -> Result<Begun, RelayError> {
         self.sweep(shared).await;
         let (decided, seat) = admit::answer(shared, caller, request).await?;
+        let answer = Answer::begin(shared, decided).await?;
+        let stream = self.add(answer, seat);
+        // In a task of its own: what is slower goes on, and is there for whoever pulls next.
+        let (relays, host) = (self.clone(), shared.clone());
+        let listening = tokio::task::spawn_local(async move { relays.listen(&host, stream).await });
+        if timeout(AT_ONCE, listening).await.is_err() {
+            return Ok(Begun { stream, pieces: List::default() });
+        }
+        Ok(Begun { stream, pieces: self.pull(shared, stream, u16::MAX).await? })
+    }
+
+    async fn listen(&self, shared: &Shared, stream: StreamId) {
+        let Some(entry) = self.touch(stream) else { return };
+        let heard = async { entry.answer.lock().await.listen(shared).await };
+        tokio::select! {
+            () = heard => {}
+            () = entry.ended.notified() => {}
+        }
+    }
+
+    /// Begins an answer for a program that a person runs.
+    pub(crate) async fn begin_run(
+        &self,
+        shared: &Shared,
+        asker: &Asker,
+        request: Request,
+    ) -> Result<StreamId, RelayError> {
+        self.sweep(shared).await;
+        let (decided, seat) = admit::run(shared, asker, request).await?;
+        let answer = Answer::begin(shared, decided).await?;
+        Ok(self.add(answer, seat))
+    }
+
+    /// Begins an answer for background work.
+    pub(crate) async fn begin_background(
+        &self,
+        shared: &Shared,
+        work: Background,
+        request: Request,
+    ) -> Result<StreamId, RelayError> {
+        self.sweep(shared).await;
+        let (decided, seat) = admit::background(shared, work, request).await?;
         let answer = Answer::begin(shared, decided).await?;
         Ok(self.add(answer, seat))
     }
@@ -150,8 +199,22 @@ pub(crate) async fn embed(
     caller: Caller,
     request: Embedding,
 ) -> Result<Embedded, RelayError> {
-    let begun = Instant::now();
     let (request, _seat) = admit::embedding(shared, caller, request).await?;
+    embedded(shared, request).await
+}
+
+/// Vectors of a text that is kept.
+pub(crate) async fn embed_background(
+    shared: &Shared,
+    work: Background,
+    request: Embedding,
+) -> Result<Embedded, RelayError> {
+    let (request, _seat) = admit::background_embedding(shared, work, request).await?;
+    embedded(shared, request).await
+}
+
+async fn embedded(shared: &Shared, request: Embedding) -> Result<Embedded, RelayError> {
+    let begun = Instant::now();
     let embedded = shared.model.call(&model::method::embed, |model, rpc| {
         let request = request.clone();
         async move { model.embed(rpc, request).await }
@@ -173,6 +236,16 @@ pub(crate) async fn embed(
 /// An estimate of the tokens that a client's request would read.
 pub(crate) async fn count(shared: &Shared, caller: Caller, request: Request) -> Result<u32, RelayError> {
     admit::count(shared, caller, &request.model).await?;
+    counted(shared, request).await
+}
+
+/// The same for a program that a person runs.
+pub(crate) async fn count_run(shared: &Shared, asker: &Asker, request: Request) -> Result<u32, RelayError> {
+    admit::count_run(shared, asker)?;
+    counted(shared, request).await
+}
+
+async fn counted(shared: &Shared, request: Request) -> Result<u32, RelayError> {
     let counted = shared.model.call(&model::method::count, |model, rpc| {
         let request = request.clone();
         async move { model.count(rpc, request).await }

@@ -3,6 +3,7 @@
 
 use crate::asking::Settling;
 use crate::context::TurnContext;
+use crate::recalling;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::Label;
 use ipc_proto::model::{Asked, Finish, Message, Role};
@@ -43,6 +44,9 @@ pub(crate) fn replay(catalogue: &Catalogue, context: &mut TurnContext) -> Replay
                 let calls =
                     calls.into_vec().into_iter().map(|released| settled(released, &decided)).collect();
                 reply(catalogue, context, &mut replayed, text.into_string(), calls, &results);
+            }
+            Step::Recalled { text, label } => {
+                context.remember(catalogue, recalling::AS, &label, &text);
             }
             Step::Plan { tools } => context.session.plan(tools.iter().map(|tool| tool.to_string())),
             Step::Decided { .. } | Step::Result { .. } => {}
@@ -94,14 +98,14 @@ fn reply(
 fn result_of(step: &Step) -> Option<(CallId, (ToolResult, Label))> {
     match step {
         Step::Result { result, label } => Some((result.call, (result.clone(), label.clone()))),
-        Step::Reply { .. } | Step::Plan { .. } | Step::Decided { .. } => None,
+        Step::Reply { .. } | Step::Plan { .. } | Step::Decided { .. } | Step::Recalled { .. } => None,
     }
 }
 
 fn decision_of(step: &Step) -> Option<(CallId, (CallVerdict, u64))> {
     match step {
         Step::Decided { call, verdict, record } => Some((*call, (verdict.clone(), *record))),
-        Step::Reply { .. } | Step::Plan { .. } | Step::Result { .. } => None,
+        Step::Reply { .. } | Step::Plan { .. } | Step::Result { .. } | Step::Recalled { .. } => None,
     }
 }
 
@@ -151,6 +155,7 @@ pub(crate) mod tests {
     use ipc_proto::config::{Agent, AgentLimits};
     use ipc_proto::content::Content;
     use ipc_proto::ids::{ApprovalId, SessionId, TurnId, UserId};
+    use ipc_proto::label::{Class, Trust};
     use ipc_proto::router::{Task, Turn, Why};
     use ipc_proto::tool::ToolCall;
     use policy::Session;
@@ -172,12 +177,15 @@ pub(crate) mod tests {
             workspace_label: Label::bottom(),
             grants: List::default(),
             attempt: 2,
+            key: None,
         };
         let limits = AgentLimits {
             tool_calls: 50,
             tool_failures: 3,
             seconds: 120,
             cpu_seconds: 60,
+            run_seconds: 3600,
+            run_cpu_seconds: 3600,
             output_tokens: 1,
             model_calls_per_hour: 9,
             same_call: 3,
@@ -187,6 +195,8 @@ pub(crate) mod tests {
             prompt: String::new(),
             tools: vec![],
             profile: String::new(),
+            memory: false,
+            memory_tokens: 4000,
             limits,
         };
         TurnContext {
@@ -202,6 +212,7 @@ pub(crate) mod tests {
             last_text: String::new(),
             usage: ipc_proto::model::Usage::default(),
             known: Known::default(),
+            recalled: None,
         }
     }
 
@@ -263,6 +274,16 @@ pub(crate) mod tests {
         replay(&shared_catalogue(), &mut context);
         assert_eq!(context.session.plan, Some(["bash".to_owned()].into()));
         assert_eq!(context.next_step, 1);
+    }
+
+    #[test]
+    fn what_memory_gave_is_given_again_and_counts_as_what_a_tool_gave_back() {
+        let label = Label::of(Trust::Untrusted, Class::Internal, "web");
+        let mut context = context(vec![Step::Recalled { text: Text::clip("a row"), label: label.clone() }]);
+        let replayed = replay(&shared_catalogue(), &mut context);
+        assert_eq!((context.recalled.as_deref(), context.next_step), (Some("a row"), 1));
+        assert!(label.within(&context.session.label) && context.session.taint.thousandths() > 0);
+        assert!(replayed.messages.is_empty() && !context.known.add("a row"), "it stands before the message");
     }
 
     #[test]

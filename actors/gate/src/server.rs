@@ -5,10 +5,12 @@ use crate::host::Shared;
 use crate::operators::{self, Operators};
 use crate::policies::Policies;
 use crate::relay::Relays;
+use crate::running::Program;
 use ipc_proto::config;
-use ipc_proto::gate::{self, Gate as _};
+use ipc_proto::gate::{self, Gate as _, RelayError};
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::Message as ModelMessage;
+use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
+use ipc_proto::router::{Input, Task};
 use ipc_proto::runner_gate::{self, Ending, GateError, Heard, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -72,11 +74,14 @@ impl kit::Actor for Gate {
 /// Serves one runner; when its socket ends, so does all that was under way for it.
 async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
     let replaced = shared.take_up(turn);
+    let program = Program::new(shared.clone(), turn);
     let Ok((connection, ended)) = Connection::spawn(None, Connection, (shared, turn, replaced)).await else {
         return;
     };
-    edge.serve(runner_gate::FRAME_BOUND, Runner { connection: connection.clone() }.serve()).await;
+    let runner = Runner { connection: connection.clone(), program: program.clone() };
+    edge.serve(runner_gate::FRAME_BOUND, runner.serve()).await;
     connection.stop(None);
+    program.end_all().await;
     drop(ended.await);
 }
 
@@ -91,6 +96,8 @@ async fn serve_peer(shared: Shared, edge: Edge) {
 #[derive(Clone)]
 struct Runner {
     connection: ActorRef<Message>,
+    /// What a person's own program asks besides; the table says which rows may.
+    program: Program,
 }
 
 impl Runner {
@@ -106,7 +113,11 @@ impl Runner {
 
 impl RunnerGate for Runner {
     async fn work(self, _: Context) -> Result<Work, GateError> {
-        self.ask(Message::Work).await
+        let work = self.ask(Message::Work).await?;
+        if matches!(work.task, Task::Run(_)) {
+            self.program.begin(self.ask(Message::Asker).await?);
+        }
+        Ok(work)
     }
 
     async fn think(
@@ -136,6 +147,35 @@ impl RunnerGate for Runner {
 
     async fn output(self, _: Context, error: bool, bytes: Blob<32_768>) -> Result<(), GateError> {
         self.ask(|reply| Message::Output(error, bytes, reply)).await
+    }
+
+    async fn run_models(self, _: Context) -> Result<List<ModelName, 256>, RelayError> {
+        self.program.models().await
+    }
+
+    async fn run_ask(self, _: Context, request: Request) -> Result<StreamId, RelayError> {
+        self.program.ask(request).await
+    }
+
+    async fn run_pull(
+        self,
+        _: Context,
+        stream: StreamId,
+        credit: u16,
+    ) -> Result<List<Piece, 64>, RelayError> {
+        self.program.pull(stream, credit).await
+    }
+
+    async fn run_end(self, _: Context, stream: StreamId) {
+        self.program.end(stream).await;
+    }
+
+    async fn run_count(self, _: Context, request: Request) -> Result<u32, RelayError> {
+        self.program.count(request).await
+    }
+
+    async fn run_input(self, _: Context, from: u64) -> Result<Input, GateError> {
+        self.program.input(from).await
     }
 
     async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {

@@ -24,7 +24,9 @@ pub(crate) async fn take(shared: &Shared, id: TurnId) -> Result<TurnContext, Gat
     let models = shared.models().await?;
     let window =
         models.iter().find(|model| model.name.as_str() == agent.model).map_or(0, |model| model.context);
-    let budget = window.saturating_sub(agent.limits.output_tokens).saturating_mul(BYTES_PER_TOKEN);
+    let remembered = if agent.memory { agent.memory_tokens } else { 0 };
+    let taken = agent.limits.output_tokens.saturating_add(remembered);
+    let budget = window.saturating_sub(taken).saturating_mul(BYTES_PER_TOKEN);
     if window > 0 && budget < HISTORY {
         turn = ask_turn(shared, id, budget).await?;
     }
@@ -55,6 +57,7 @@ pub(crate) async fn permit_command(shared: &Shared, context: &TurnContext) -> Re
         Task::Command { .. } => "sandbox run",
         Task::Put { .. } => "workspace put",
         Task::Get { .. } => "workspace get",
+        Task::Run(_) => "run",
     };
     let event = Event::new(Action::ToolDecided, Result3::Success).about(subject);
     let mut event = event.in_turn(context.turn.session, context.turn.id).because("a person's own command");
@@ -65,7 +68,11 @@ pub(crate) async fn permit_command(shared: &Shared, context: &TurnContext) -> Re
 /// The work. `again` calls of the last reply are given out once more, and counted by the runner then.
 pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Message>, again: u32) -> Work {
     let limits = &context.agent.limits;
+    let runs = matches!(context.turn.task, Task::Run(_));
+    let seconds = if runs { limits.run_seconds } else { limits.seconds };
     let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
+    // Before the message, and after what went before: whoever keeps the beginning of a conversation can go on doing so.
+    let recalled = context.recalled.as_deref().map(|text| Message::text(Role::User, text));
     let message = Message::text(Role::User, &context.turn.content.plain());
     let bound = |tool: &String| {
         let capability = shared.catalogue.get(tool)?;
@@ -74,11 +81,11 @@ pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Mess
     Work {
         task: context.turn.task.clone(),
         prompt: Text::clip(&format!("{}\n\n{}\n", context.agent.prompt, context.session.canary)),
-        messages: List::clip(history.chain([message]).chain(replayed)),
+        messages: List::clip(history.chain(recalled).chain([message]).chain(replayed)),
         tools: tools(shared, context),
         tool_calls: limits.tool_calls.saturating_sub(context.asked.saturating_sub(again)),
         tool_failures: limits.tool_failures,
-        wall_ms: limits.seconds.saturating_mul(1000),
+        wall_ms: seconds.saturating_mul(1000),
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
     }
 }

@@ -6,9 +6,12 @@ use ipc_proto::List;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{self, TurnEvent};
 use ipc_proto::runner_gate::GateError;
+use std::collections::VecDeque;
 
 /// Events of one turn that are kept for sending again; the oldest are let go, and a follower sees a gap.
 const KEPT: usize = 16_384;
+/// Bytes of output among them: no ring takes more.
+const BYTES: usize = 2 << 20;
 /// Events in one frame: each is at most 32 KiB of output.
 const FRAME: usize = 48;
 
@@ -18,7 +21,9 @@ pub(crate) struct Teller {
     turn: TurnId,
     /// The number of the first kept event.
     first: u64,
-    kept: Vec<TurnEvent>,
+    kept: VecDeque<TurnEvent>,
+    /// Bytes of output that are kept.
+    bytes: usize,
     /// The number that the ring needs next.
     needed: u64,
 }
@@ -26,7 +31,7 @@ pub(crate) struct Teller {
 impl Teller {
     /// Asks the ring where it is: an earlier attempt may have filled it.
     pub(crate) async fn begin(shared: &Shared, turn: TurnId) -> Result<Self, GateError> {
-        let mut teller = Self { turn, first: 0, kept: Vec::new(), needed: 0 };
+        let mut teller = Self { turn, first: 0, kept: VecDeque::new(), bytes: 0, needed: 0 };
         let needed = teller.send(shared, 0, &[]).await?;
         (teller.first, teller.needed) = (needed, needed);
         Ok(teller)
@@ -38,10 +43,16 @@ impl Teller {
         shared: &Shared,
         events: impl IntoIterator<Item = TurnEvent>,
     ) -> Result<(), GateError> {
-        self.kept.extend(events);
-        let over = self.kept.len().saturating_sub(KEPT);
-        self.kept.drain(..over);
-        self.first += over as u64;
+        for event in events {
+            self.bytes += output(&event);
+            self.kept.push_back(event);
+        }
+        while (self.kept.len() > KEPT || self.bytes > BYTES)
+            && let Some(event) = self.kept.pop_front()
+        {
+            self.bytes -= output(&event);
+            self.first += 1;
+        }
         loop {
             let from = self.needed.max(self.first);
             let skip = usize::try_from(from - self.first).unwrap_or(usize::MAX);
@@ -66,4 +77,9 @@ impl Teller {
         });
         sent.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
     }
+}
+
+/// Bytes of output in an event.
+fn output(event: &TurnEvent) -> usize {
+    if let TurnEvent::Output { bytes, .. } = event { bytes.len() } else { 0 }
 }

@@ -131,8 +131,8 @@ pub(crate) fn payer(context: &TurnContext) -> Payer {
         user: turn.user,
         session: Some(turn.session),
         agent: Some(turn.agent.clone()),
-        key: None,
-        key_day_micros: None,
+        key: turn.key.map(|key| key.id),
+        key_day_micros: turn.key.and_then(|key| key.day_micros),
     }
 }
 

@@ -6,10 +6,12 @@ use crate::desk::Desk;
 use crate::fault::{Fault, Kind};
 use crate::guard::Who;
 use crate::ids;
+use crate::listing;
 use crate::scope;
 use crate::seats::Seat;
 use crate::wish::Wish;
 use axum::http::HeaderMap;
+use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::api::Caller;
 use ipc_proto::content::{Content, Media, PARTS, Part, Place, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId};
@@ -29,6 +31,9 @@ const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
 /// Bytes of a client's key that are kept as they are: what router and this process put before them fits as well.
 const KEY: usize = 128;
+
+/// What the reason of a turn begins with that ended because a budget is used up: the word that all users know it by.
+const SPENT: &str = "LLM_BUDGET_EXCEEDED:";
 
 /// A turn that is followed.
 pub(crate) struct Turn {
@@ -56,7 +61,7 @@ pub(crate) async fn begin(
 ) -> Result<Turn, Fault> {
     let holder = &who.holder;
     let Some(name) = holder.agents.iter().find(|name| name.as_str() == agent) else {
-        let names: Vec<String> = holder.agents.iter().map(|name| format!("agent/{name}")).collect();
+        let names: Vec<String> = listing::agents(holder).collect();
         return Err(Fault::no_model(wish.request.model.as_str(), &names.join(", ")));
     };
     let conversation = conversation(headers, wish)?;
@@ -99,7 +104,7 @@ fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
     let own = match key {
         None => ids::fresh(""),
         Some(key) if key.len() <= KEY => key.to_owned(),
-        Some(key) => ids::hex(&ids::short_hash(key.as_bytes())),
+        Some(key) => HEX.encode(&ids::short_hash(key.as_bytes())),
     };
     match caller {
         Caller::Key(_) => Text::clip(&own),
@@ -226,6 +231,7 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
         End::TimedOut => Fault::new(Kind::Late, "The agent's turn ran out of time."),
         End::Cancelled => Fault::new(Kind::Conflict, "The agent's turn was cancelled.").coded("cancelled"),
         End::Recalled => Fault::new(Kind::Conflict, "The message was taken back.").coded("cancelled"),
+        End::Failed(reason) if reason.starts_with(SPENT) => Fault::new(Kind::Spent, reason.into_string()),
         End::Failed(reason) | End::Quarantined(reason) => Fault::new(Kind::Failed, reason.into_string()),
         End::OverLimit(limit) => Fault::new(Kind::Failed, limit.sentence()),
         End::Exited { status } => Fault::new(Kind::Failed, format!("It ended with status {status}.")),
@@ -237,7 +243,7 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
 mod tests {
     use super::*;
     use crate::wish::{Draft, Options, picture_at};
-    use ipc_proto::model::Usage;
+    use ipc_proto::model::{ModelError, Per, Usage};
 
     fn finished(end: End, text: &str) -> TurnEvent {
         TurnEvent::Done(Finished {
@@ -305,6 +311,10 @@ mod tests {
             (End::TimedOut, Kind::Late),
             (End::Cancelled, Kind::Conflict),
             (End::Failed(Text::clip("why")), Kind::Failed),
+            (
+                End::Failed(Text::clip(&ModelError::Budget { per: Per::Key, again_s: 9 }.to_string())),
+                Kind::Spent,
+            ),
         ] {
             let said = end(how);
             let [Said::Failed(fault)] = &said[..] else { panic!("{said:?}") };

@@ -35,7 +35,7 @@ pub(crate) struct Desk {
     pub(crate) kept: Kept,
     /// Who has asked how often.
     pub(crate) pace: Pace,
-    /// How many wait for router at once.
+    /// Places for what waits for long or takes much.
     pub(crate) seats: Seats,
     models: Mutex<Models>,
 }
@@ -59,6 +59,11 @@ impl Desk {
             seats: Seats::default(),
             models: Mutex::default(),
         }
+    }
+
+    /// Most bytes of a request's body.
+    pub(crate) fn max_body(&self) -> usize {
+        usize::try_from(self.config.max_body).unwrap_or(usize::MAX)
     }
 
     /// The models that there are.

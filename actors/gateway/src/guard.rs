@@ -1,8 +1,8 @@
 //! Who asks, and whether from where they do. On TCP a key must be presented, `Host` must be a name of this host's own, and
 //! a page's `Origin` must be allowed; on the Unix socket the kernel says who is there.
 //!
-//! What router said of a caller is remembered for a second. Router and gate look for themselves at whatever is done, so a
-//! key that was revoked does nothing in that second.
+//! What router said of a caller holds for a second, and is asked for anew after that. Router and gate look for themselves
+//! at whatever is done, so a key that was revoked does nothing in that second.
 
 use crate::desk::{Desk, lock};
 use crate::fault::{Fault, Kind};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const FRESH: Duration = Duration::from_secs(1);
 /// Callers that are remembered.
 const CALLERS: usize = 512;
-/// Keys that were refused to one address within a minute before the rest are refused unasked.
+/// Keys that were refused to one address within a minute before others that nobody knows are refused unasked.
 const FAILURES: u32 = 20;
 /// Addresses whose refusals are counted.
 const ADDRESSES: usize = 1024;
@@ -121,11 +121,15 @@ fn caller(via: Via, headers: &HeaderMap) -> Result<Caller, Fault> {
 impl Known {
     /// Who this caller is.
     async fn holder(&self, desk: &Desk, via: Via, caller: Caller) -> Result<Arc<Holder>, Fault> {
-        let fresh = lock(&self.holders).get(&caller).filter(|(when, _)| when.elapsed() < FRESH).cloned();
-        if let Some((_, holder)) = fresh {
-            return Ok(holder);
+        let known = lock(&self.holders).get(&caller).cloned();
+        if let Some((when, holder)) = &known
+            && when.elapsed() < FRESH
+        {
+            return Ok(Arc::clone(holder));
         }
+        // Whoever was known a moment ago is asked about all the same: others behind that address may guess at keys.
         if let Via::Tcp(address) = via
+            && known.is_none()
             && self.fails_too_often(address, Instant::now())
         {
             return Err(Fault::new(Kind::Often, "Too many wrong keys from this address.").after(60));

@@ -1,5 +1,6 @@
 //! Answers of models that an `Idempotency-Key` stands for: the same key with the same body is the same answer for ten
-//! minutes, and is not asked twice at once. Only whole answers are kept, in memory, and so many bytes of them.
+//! minutes, and is not asked twice at once. Only whole answers are kept, streams as they were sent, in memory, and so many
+//! bytes of them.
 
 use crate::desk::lock;
 use crate::fault::{Fault, Kind};
@@ -15,8 +16,10 @@ use std::time::{Duration, Instant};
 const LIFE: Duration = Duration::from_secs(600);
 /// Answers that are kept or on their way.
 const ANSWERS: usize = 256;
-/// Bytes of all that are kept.
+/// Bytes of all that are kept; and of all streams that are under way and may be, which are no answers yet.
 const BYTES: usize = 16 << 20;
+/// Bytes of a stream that is kept.
+const STREAM: usize = 2 << 20;
 /// Bytes of a key.
 const KEY: usize = 255;
 
@@ -24,13 +27,28 @@ type Place = (Caller, String);
 
 /// Answers that are kept.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Arc<Mutex<HashMap<Place, Entry>>>);
+pub(crate) struct Kept(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    entries: HashMap<Place, Entry>,
+    /// Bytes of streams that are under way.
+    taped: usize,
+}
 
 struct Entry {
     body: [u8; 32],
     since: Instant,
-    /// `None` while it is on its way.
-    answer: Option<Bytes>,
+    answer: Answer,
+}
+
+enum Answer {
+    /// It is on its way.
+    Coming,
+    /// This is it.
+    Whole(Bytes),
+    /// It was given, and was too long to be kept.
+    Gone,
 }
 
 /// What a key comes to.
@@ -45,6 +63,14 @@ pub(crate) enum Claim {
 pub(crate) struct Ours {
     kept: Kept,
     place: Option<Place>,
+}
+
+/// A stream as it is sent, kept once it is whole.
+pub(crate) struct Tape {
+    claim: Option<Ours>,
+    kept: Kept,
+    bytes: Vec<u8>,
+    too_long: bool,
 }
 
 /// The client's key, if it sent one.
@@ -62,25 +88,29 @@ impl Kept {
     /// Claims a key for a request with this body.
     ///
     /// # Errors
-    /// It stands for another request, or for one that is on its way.
+    /// It stands for another request, for one that is on its way, or for an answer that is not there any more.
     pub(crate) fn claim(&self, caller: Caller, key: &str, body: &[u8]) -> Result<Claim, Fault> {
         let place = (caller, key.to_owned());
         let body: [u8; 32] = Sha256::digest(body).into();
-        let mut entries = lock(&self.0);
-        entries.retain(|_, entry| entry.answer.is_none() || entry.since.elapsed() < LIFE);
+        let entries = &mut lock(&self.0).entries;
+        entries.retain(|_, entry| entry.is_coming() || entry.since.elapsed() < LIFE);
         match entries.get(&place) {
             Some(entry) if entry.body != body => {
                 let message = "This Idempotency-Key was used with another request.";
                 Err(Fault::bad("Idempotency-Key", message).coded("idempotency_key_reused"))
             }
-            Some(Entry { answer: None, .. }) => {
+            Some(Entry { answer: Answer::Coming, .. }) => {
                 let message = "A request with this Idempotency-Key is under way.";
                 Err(Fault::new(Kind::Conflict, message).coded("idempotency_key_in_use").after(1))
             }
-            Some(Entry { answer: Some(answer), .. }) => Ok(Claim::Answered(answer.clone())),
+            Some(Entry { answer: Answer::Gone, .. }) => {
+                let message = "The answer that this Idempotency-Key stands for was too long to be kept.";
+                Err(Fault::new(Kind::Conflict, message).coded("idempotency_answer_gone"))
+            }
+            Some(Entry { answer: Answer::Whole(answer), .. }) => Ok(Claim::Answered(answer.clone())),
             None => {
-                make_room(&mut entries);
-                entries.insert(place.clone(), Entry { body, since: Instant::now(), answer: None });
+                make_room(entries);
+                entries.insert(place.clone(), Entry { body, since: Instant::now(), answer: Answer::Coming });
                 Ok(Claim::Ours(Ours { kept: self.clone(), place: Some(place) }))
             }
         }
@@ -89,9 +119,8 @@ impl Kept {
 
 /// Forgets the oldest answers while there are too many.
 fn make_room(entries: &mut HashMap<Place, Entry>) {
-    let size = |entry: &Entry| entry.answer.as_ref().map_or(0, Bytes::len);
-    while entries.len() >= ANSWERS || entries.values().map(size).sum::<usize>() > BYTES {
-        let answered = entries.iter().filter(|(_, entry)| entry.answer.is_some());
+    while entries.len() >= ANSWERS || entries.values().map(Entry::size).sum::<usize>() > BYTES {
+        let answered = entries.iter().filter(|(_, entry)| !entry.is_coming());
         let oldest = answered.min_by_key(|(_, entry)| entry.since).map(|(place, _)| place.clone());
         match oldest {
             Some(oldest) => drop(entries.remove(&oldest)),
@@ -101,23 +130,70 @@ fn make_room(entries: &mut HashMap<Place, Entry>) {
     }
 }
 
+impl Entry {
+    const fn is_coming(&self) -> bool {
+        matches!(self.answer, Answer::Coming)
+    }
+
+    const fn size(&self) -> usize {
+        match &self.answer {
+            Answer::Whole(answer) => answer.len(),
+            Answer::Coming | Answer::Gone => 0,
+        }
+    }
+}
+
 impl Ours {
     /// Keeps the answer.
-    pub(crate) fn keep(mut self, answer: &Bytes) {
+    pub(crate) fn keep(self, answer: &Bytes) {
+        self.settle(Answer::Whole(answer.clone()));
+    }
+
+    fn settle(mut self, answer: Answer) {
         let Some(place) = self.place.take() else { return };
-        let mut entries = lock(&self.kept.0);
+        let entries = &mut lock(&self.kept.0).entries;
         if let Some(entry) = entries.get_mut(&place) {
-            entry.answer = Some(answer.clone());
-            entry.since = Instant::now();
+            (entry.answer, entry.since) = (answer, Instant::now());
         }
-        make_room(&mut entries);
+        make_room(entries);
+    }
+}
+
+impl Tape {
+    /// The stream that is sent by this right.
+    pub(crate) fn new(claim: Ours) -> Self {
+        Self { kept: claim.kept.clone(), claim: Some(claim), bytes: Vec::new(), too_long: false }
+    }
+
+    /// Takes a part that is sent; with the `last` one the answer is whole.
+    pub(crate) fn take(&mut self, part: &[u8], last: bool) {
+        if !self.too_long {
+            let mut state = lock(&self.kept.0);
+            self.too_long = self.bytes.len() + part.len() > STREAM || state.taped + part.len() > BYTES;
+            if self.too_long {
+                state.taped -= std::mem::take(&mut self.bytes).len();
+            } else {
+                state.taped += part.len();
+                self.bytes.extend_from_slice(part);
+            }
+        }
+        if let Some(claim) = self.claim.take_if(|_| last) {
+            let whole = Bytes::copy_from_slice(&self.bytes);
+            claim.settle(if self.too_long { Answer::Gone } else { Answer::Whole(whole) });
+        }
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        lock(&self.kept.0).taped -= self.bytes.len();
     }
 }
 
 impl Drop for Ours {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
-            lock(&self.kept.0).remove(&place);
+            lock(&self.kept.0).entries.remove(&place);
         }
     }
 }
@@ -162,19 +238,53 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_kept_as_it_was_sent_once_it_is_whole_and_one_that_is_not_can_be_asked_for_again() {
+        let kept = Kept::default();
+        let mut tape = Tape::new(ours(kept.claim(ME, "k", b"body")));
+        tape.take(b"one ", false);
+        drop(tape);
+        let mut tape = Tape::new(ours(kept.claim(ME, "k", b"body")));
+        tape.take(b"one ", false);
+        assert_eq!(refused(kept.claim(ME, "k", b"body")), "idempotency_key_in_use");
+        tape.take(b"two", true);
+        drop(tape);
+        let again = kept.claim(ME, "k", b"body");
+        assert!(matches!(again, Ok(Claim::Answered(answer)) if answer == "one two"));
+        assert_eq!(lock(&kept.0).taped, 0);
+    }
+
+    #[test]
+    fn a_stream_that_is_too_long_or_finds_no_room_is_given_once_and_said_to_be_gone() {
+        let kept = Kept::default();
+        let tape = |key: &str| Tape::new(ours(kept.claim(ME, key, b"")));
+        let mut long = tape("long");
+        long.take(&vec![b'a'; STREAM], false);
+        long.take(b"a", false);
+        assert_eq!(refused(kept.claim(ME, "long", b"")), "idempotency_key_in_use");
+        long.take(b"a", true);
+        assert_eq!(refused(kept.claim(ME, "long", b"")), "idempotency_answer_gone");
+        let mut beside: Vec<Tape> = (0..BYTES / STREAM).map(|number| tape(&number.to_string())).collect();
+        beside.iter_mut().for_each(|tape| tape.take(&vec![b'a'; STREAM], false));
+        let mut crowded = tape("crowded");
+        crowded.take(b"a", true);
+        assert_eq!(refused(kept.claim(ME, "crowded", b"")), "idempotency_answer_gone");
+        drop((long, beside, crowded));
+        assert_eq!(lock(&kept.0).taped, 0);
+    }
+
+    #[test]
     fn the_oldest_answers_are_forgotten_when_there_are_too_many() {
         let kept = Kept::default();
         for number in 0..ANSWERS + 10 {
             ours(kept.claim(ME, &number.to_string(), b"")).keep(&Bytes::from_static(b"a"));
         }
-        assert!(lock(&kept.0).len() <= ANSWERS);
+        assert!(lock(&kept.0).entries.len() <= ANSWERS);
         assert!(matches!(kept.claim(ME, &(ANSWERS + 9).to_string(), b""), Ok(Claim::Answered(_))));
         assert!(matches!(kept.claim(ME, "0", b""), Ok(Claim::Ours(_))));
         let large = Bytes::from(vec![b'a'; BYTES]);
         ours(kept.claim(ME, "x", b"")).keep(&large);
         ours(kept.claim(ME, "y", b"")).keep(&large);
-        let bytes: usize =
-            lock(&kept.0).values().filter_map(|entry| entry.answer.as_ref()).map(Bytes::len).sum();
+        let bytes: usize = lock(&kept.0).entries.values().map(Entry::size).sum();
         assert!(bytes <= BYTES, "{bytes}");
     }
 

@@ -1,15 +1,16 @@
 //! `/v1/models`: the agents and models that a key may name, in the form of whichever vendor's client asks.
 
+use crate::answer::{AGENT, document};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
 use crate::pace::utc;
-use crate::{answer, answer::document};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use ipc_proto::api::Holder;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub(crate) async fn models(
     Extension(who): Extension<Who>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let names = names(&desk, &who).await?;
+    let names = names(&desk, &who.holder).await?;
     let of = |name: &String| one(&headers, name);
     let data: Vec<Value> = names.iter().map(of).collect();
     let list = match is_second(&headers) {
@@ -41,7 +42,7 @@ pub(crate) async fn model(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let names = names(&desk, &who).await?;
+    let names = names(&desk, &who.holder).await?;
     if !names.contains(&id) {
         let shown: String = id.chars().take(128).collect();
         return Err(Fault::no_model(&shown, &names.join(", ")));
@@ -49,12 +50,19 @@ pub(crate) async fn model(
     Ok(document(Body::from(one(&headers, &id).to_string())))
 }
 
-/// Every name: agents first, since they are what most clients are set up for.
-async fn names(desk: &Desk, who: &Who) -> Result<Vec<String>, Fault> {
-    let agents = who.holder.agents.iter().map(|name| format!("{}{name}", answer::AGENT));
+/// Every name that a holder may use: agents first, since they are what most clients are set up for.
+///
+/// # Errors
+/// The gate is away.
+pub(crate) async fn names(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
     let models = desk.models().await?;
-    let models = models.iter().filter(|model| who.holder.may_use(&model.name));
-    Ok(agents.chain(models.map(|model| model.name.to_string())).collect())
+    let models = models.iter().filter(|model| holder.may_use(&model.name));
+    Ok(agents(holder).chain(models.map(|model| model.name.to_string())).collect())
+}
+
+/// The agents that a holder may speak to, as they are named in place of a model.
+pub(crate) fn agents(holder: &Holder) -> impl Iterator<Item = String> {
+    holder.agents.iter().map(|name| format!("{AGENT}{name}"))
 }
 
 /// Clients of the second vendor say which version of its API they speak.
@@ -66,8 +74,8 @@ fn one(headers: &HeaderMap, name: &str) -> Value {
     if is_second(headers) {
         return json!({"type": "model", "id": name, "display_name": name, "created_at": utc(MADE)});
     }
-    let owner = name.split_once('/').map_or("cordon", |(owner, _)| owner);
-    let owner = if owner == "agent" { "cordon" } else { owner };
+    let owner =
+        name.split_once('/').filter(|_| !name.starts_with(AGENT)).map_or("cordon", |(owner, _)| owner);
     json!({"id": name, "object": "model", "created": MADE, "owned_by": owner})
 }
 

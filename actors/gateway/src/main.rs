@@ -5,15 +5,13 @@
 mod agents;
 mod answer;
 mod anthropic;
-mod body;
 mod desk;
 mod door;
 mod events;
-mod fault;
 mod guard;
-mod ids;
 mod kept;
 mod listing;
+mod mcp;
 mod metrics;
 mod openai;
 mod pace;
@@ -22,9 +20,9 @@ mod relay;
 mod routes;
 mod scope;
 mod seats;
-mod wish;
 
 use std::process::ExitCode;
+use vendors::{body, fault, ids, wish};
 
 fn main() -> ExitCode {
     kit::run::<process::Gateway>()

@@ -1,6 +1,5 @@
 //! The API of the first vendor: chat completions, responses, embeddings.
 
 pub(crate) mod chat;
-mod choice;
 pub(crate) mod embeddings;
 pub(crate) mod responses;

@@ -1,5 +1,5 @@
-//! How often a client has asked within the minute, for the headers that tell it so. The gate holds it to the limit; what
-//! is counted here only says what the gate will do.
+//! How often a client has asked within the minute, for the headers that tell it so: about how it stands. The gate counts
+//! by itself, and has the last word.
 
 use crate::desk::lock;
 use crate::fault::Dialect;

@@ -6,14 +6,16 @@ use crate::anthropic;
 use crate::desk::Desk;
 use crate::fault::{Dialect, Fault, Kind};
 use crate::guard::{self, Via, Who};
-use crate::{events, ids, listing, openai};
+use crate::pace::Standing;
+use crate::seats::Seat;
+use crate::{events, ids, listing, mcp, openai};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router};
 use ipc_proto::router::{QueueInfo, method};
 use std::sync::Arc;
@@ -23,19 +25,24 @@ use std::time::Instant;
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 /// Headers that a page may send, and those that it may read.
 const SENT: &str = "authorization, x-api-key, content-type, idempotency-key, x-session-id, anthropic-version, \
-                    anthropic-beta, last-event-id, openai-organization, openai-project";
+                    anthropic-beta, last-event-id, openai-organization, openai-project, mcp-protocol-version, \
+                    mcp-method, mcp-name";
 const READ: &str = "x-request-id, request-id, retry-after, x-should-retry";
 /// Seconds for which a browser need not ask again.
 const AGE: &str = "600";
 
 /// Every route.
 pub(crate) fn all(desk: &Arc<Desk>) -> Router {
+    let paced = |route: MethodRouter<Arc<Desk>>| {
+        route.route_layer(middleware::from_fn_with_state(Arc::clone(desk), pace)).fallback(other_method)
+    };
     Router::new()
-        .route("/v1/chat/completions", post(openai::chat::complete).fallback(other_method))
-        .route("/v1/responses", post(openai::responses::respond).fallback(other_method))
-        .route("/v1/embeddings", post(openai::embeddings::embed).fallback(other_method))
-        .route("/v1/messages", post(anthropic::messages).fallback(other_method))
+        .route("/v1/chat/completions", paced(post(openai::chat::complete)))
+        .route("/v1/responses", paced(post(openai::responses::respond)))
+        .route("/v1/embeddings", paced(post(openai::embeddings::embed)))
+        .route("/v1/messages", paced(post(anthropic::messages)))
         .route("/v1/messages/count_tokens", post(anthropic::count).fallback(other_method))
+        .route("/mcp", paced(post(mcp::serve)))
         .route("/v1/models", get(listing::models).fallback(other_method))
         .route("/v1/models/{*id}", get(listing::model).fallback(other_method))
         .route("/v1/events", get(events::stream).fallback(other_method))
@@ -61,15 +68,18 @@ async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> R
         || origin.as_ref().is_some_and(|origin| is_configured(&desk, origin));
     let mut response = match admitted {
         Ok(Some(answer)) => answer,
-        Ok(None) => next.run(Request::from_parts(parts, body)).await,
+        Ok(None) => match room(&desk, &parts) {
+            Ok(_room) => next.run(Request::from_parts(parts, body)).await,
+            Err(fault) => fault.into_response(),
+        },
         Err(fault) => fault.into_response(),
     };
+    let standing = response.extensions_mut().remove::<Standing>();
     if let Some(fault) = response.extensions_mut().remove::<Fault>() {
-        let standing = response.extensions_mut().remove::<Standing>();
         response = fault.render(dialect, &id);
-        if let Some(Standing(standing)) = standing {
-            standing.say(dialect, response.headers_mut());
-        }
+    }
+    if let Some(standing) = standing {
+        standing.say(dialect, response.headers_mut());
     }
     sign(response.headers_mut(), dialect, &id, began);
     if let Some(origin) = origin.filter(|_| may_read) {
@@ -79,9 +89,19 @@ async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> R
     response
 }
 
-/// How the client stands, beside a fault.
-#[derive(Clone, Copy)]
-struct Standing(crate::pace::Standing);
+/// Counts a request against its client's pace. How the client stands is said further out, on an answer and on a fault
+/// alike.
+async fn pace(
+    State(desk): State<Arc<Desk>>,
+    Extension(who): Extension<Who>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let standing = desk.pace.count(who.caller, Instant::now());
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(standing);
+    response
+}
 
 /// Looks at where the request comes from and who asks, which the route is told. A browser that asks whether a page may
 /// ask is answered at once.
@@ -97,6 +117,17 @@ async fn admitted(desk: &Desk, parts: &mut Parts) -> Result<Option<Response>, Fa
     let who = guard::admit(desk, via, parts).await?;
     parts.extensions.insert(who);
     Ok(None)
+}
+
+/// Room for the body, for as long as it is answered. One that does not say how long it is may be as long as any.
+fn room(desk: &Desk, parts: &Parts) -> Result<Option<Seat>, Fault> {
+    if parts.method != Method::POST {
+        return Ok(None);
+    }
+    let said = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let said = said.filter(|_| !parts.headers.contains_key(header::TRANSFER_ENCODING));
+    let length = said.and_then(|length| length.parse::<usize>().ok()).unwrap_or(usize::MAX);
+    desk.seats.body(length.min(desk.max_body()))
 }
 
 /// A browser asks before a page may: it sends no key then, so only what is configured for all keys can be allowed.
@@ -151,12 +182,13 @@ fn dialect(parts: &Parts) -> Dialect {
 
 /// The route in the words of the counters, which a client cannot make more of.
 fn route(path: &str) -> &'static str {
-    const ROUTES: [&str; 10] = [
+    const ROUTES: [&str; 11] = [
         "/v1/chat/completions",
         "/v1/responses",
         "/v1/embeddings",
         "/v1/messages",
         "/v1/messages/count_tokens",
+        "/mcp",
         "/v1/models",
         "/v1/events",
         "/metrics",
@@ -217,22 +249,6 @@ async fn metrics(State(desk): State<Arc<Desk>>, Extension(who): Extension<Who>) 
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
-}
-
-/// Counts a request against its client's pace, and says on the response how it stands.
-pub(crate) fn paced(desk: &Desk, who: &Who, dialect: Dialect, answer: Result<Response, Fault>) -> Response {
-    let standing = desk.pace.count(who.caller, Instant::now());
-    match answer {
-        Ok(mut response) => {
-            standing.say(dialect, response.headers_mut());
-            response
-        }
-        Err(fault) => {
-            let mut response = fault.into_response();
-            response.extensions_mut().insert(Standing(standing));
-            response
-        }
-    }
 }
 
 #[cfg(test)]

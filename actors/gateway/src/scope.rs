@@ -4,17 +4,16 @@
 use crate::fault::Fault;
 use crate::ids;
 use axum::http::HeaderMap;
+use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::Text;
 use ipc_proto::api::Holder;
-use ipc_proto::ids::TurnId;
 use ipc_proto::router::SessionName;
+use vendors::openai::responses::{RESPONSE, unknown};
 
 /// What a client may say by header instead of a field.
 const HEADER: &str = "x-session-id";
 /// Bytes of a conversation's name that stand in a session's as they are; a longer one is hashed.
 const NAME: usize = 32;
-/// What stands before a response's id.
-const RESPONSE: &str = "resp_";
 /// Digits of a turn in it.
 const TURN: usize = 32;
 
@@ -26,7 +25,7 @@ pub(crate) fn conversation(headers: &HeaderMap, field: Option<&str>) -> Option<S
     if name.len() <= NAME && name.chars().all(plain) {
         return Some(name.to_owned());
     }
-    Some(ids::hex(&ids::short_hash(name.as_bytes())))
+    Some(HEX.encode(&ids::short_hash(name.as_bytes())))
 }
 
 /// The session: one for each key and agent, or for each key, agent and conversation. Names that leave no room for each
@@ -37,12 +36,7 @@ pub(crate) fn session(holder: &Holder, agent: &str, conversation: Option<&str>) 
         Some(name) => format!("{}:{agent}:{name}", holder.name),
     };
     Text::new(format!("api:{whole}"))
-        .unwrap_or_else(|_| Text::clip(&format!("api:{}", ids::hex(&ids::short_hash(whole.as_bytes())))))
-}
-
-/// The id of a response that this turn gave.
-pub(crate) fn response_id(turn: TurnId, conversation: Option<&str>) -> String {
-    format!("{RESPONSE}{}{}", ids::hex(&turn.bytes()), ids::hex(conversation.unwrap_or_default().as_bytes()))
+        .unwrap_or_else(|_| Text::clip(&format!("api:{}", HEX.encode(&ids::short_hash(whole.as_bytes())))))
 }
 
 /// The conversation that a response was of.
@@ -51,21 +45,16 @@ pub(crate) fn response_id(turn: TurnId, conversation: Option<&str>) -> String {
 /// It is no id of a response.
 pub(crate) fn conversation_of(response: &str) -> Result<Option<String>, Fault> {
     let digits = response.strip_prefix(RESPONSE).and_then(|digits| digits.get(TURN..));
-    let name = digits.filter(|digits| digits.len() <= 2 * NAME).and_then(ids::unhex);
+    let name = digits
+        .filter(|digits| digits.len() <= 2 * NAME)
+        .and_then(|digits| HEX.decode(digits.as_bytes()).ok());
     let name = name.and_then(|name| String::from_utf8(name).ok());
     match name {
         Some(name) if name.is_empty() => Ok(None),
         // Named anew, so that a made-up id says no more than a client may say itself.
         Some(name) => Ok(conversation(&HeaderMap::new(), Some(&name))),
-        None => Err(unknown_response(response)),
+        None => Err(unknown(response)),
     }
-}
-
-/// No such response.
-pub(crate) fn unknown_response(id: &str) -> Fault {
-    let shown: String = id.chars().take(80).collect();
-    Fault::bad("previous_response_id", format!("Previous response with id '{shown}' not found."))
-        .coded("previous_response_not_found")
 }
 
 #[cfg(test)]
@@ -74,7 +63,9 @@ mod tests {
     use axum::http::HeaderValue;
     use ipc_proto::Name;
     use ipc_proto::api::KeyScope;
+    use ipc_proto::ids::TurnId;
     use ipc_proto::ids::UserId;
+    use vendors::openai::responses::response_id;
 
     fn holder(name: &str) -> Holder {
         Holder {

@@ -1,5 +1,6 @@
-//! How many answers of agents and how many watchers there may be at once. Each waits in a call over the one edge to router,
-//! which serves 256 at once: what goes beyond would keep everybody's keys from being looked up.
+//! How many answers of agents, how many watchers and how much of bodies there may be at once. The first two wait in calls
+//! over the one edge to router, which serves 256 at once: what goes beyond would keep everybody's keys from being looked up.
+//! Bodies take memory, of which this process has so much and no more.
 
 use crate::fault::{Fault, Kind};
 use std::sync::Arc;
@@ -9,6 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const TURNS: usize = 160;
 /// Clients that watch the host's events.
 const WATCHERS: usize = 32;
+/// KiB of large bodies that are read or answered: what is understood of one, and what is handed on of it, takes about as
+/// much each, and all of that a part of the 256 MiB that the process may have.
+const BODIES: usize = 48 << 10;
+/// Bytes of a body that needs no room: one on every connection is little.
+const SMALL: usize = 64 << 10;
 /// Seconds after which to try again.
 const AGAIN: u32 = 5;
 
@@ -16,6 +22,7 @@ const AGAIN: u32 = 5;
 pub(crate) struct Seats {
     turns: Arc<Semaphore>,
     watchers: Arc<Semaphore>,
+    bodies: Arc<Semaphore>,
 }
 
 /// A place; free again when dropped.
@@ -23,7 +30,8 @@ pub(crate) type Seat = OwnedSemaphorePermit;
 
 impl Default for Seats {
     fn default() -> Self {
-        Self { turns: Arc::new(Semaphore::new(TURNS)), watchers: Arc::new(Semaphore::new(WATCHERS)) }
+        let places = |number| Arc::new(Semaphore::new(number));
+        Self { turns: places(TURNS), watchers: places(WATCHERS), bodies: places(BODIES) }
     }
 }
 
@@ -42,6 +50,19 @@ impl Seats {
     /// There is none free.
     pub(crate) fn watcher(&self) -> Result<Seat, Fault> {
         take(&self.watchers, "watchers")
+    }
+
+    /// Room for a body of so many bytes; a small one needs none.
+    ///
+    /// # Errors
+    /// There is none free.
+    pub(crate) fn body(&self, bytes: usize) -> Result<Option<Seat>, Fault> {
+        if bytes <= SMALL {
+            return Ok(None);
+        }
+        let kib = u32::try_from(bytes.div_ceil(1024).min(BODIES)).unwrap_or(u32::MAX);
+        let full = |_| Fault::new(Kind::Often, "Too many large bodies at once.").after(AGAIN);
+        Arc::clone(&self.bodies).try_acquire_many_owned(kib).map(Some).map_err(full)
     }
 }
 
@@ -64,5 +85,15 @@ mod tests {
         turns.pop();
         drop(watchers);
         assert!(seats.turn().is_ok() && seats.watcher().is_ok());
+    }
+
+    #[test]
+    fn large_bodies_have_a_bound_together_and_small_ones_need_no_room() {
+        let seats = Seats::default();
+        let all = seats.body(BODIES * 1024).unwrap();
+        assert_eq!(seats.body(SMALL + 1).unwrap_err().kind(), Kind::Often);
+        assert!(seats.body(SMALL).unwrap().is_none());
+        drop(all);
+        assert!(seats.body(usize::MAX).unwrap().is_some());
     }
 }

@@ -8,7 +8,6 @@ use crate::link::Links;
 use crate::supervisor::Supervisor;
 use confine::{Sealed, Watch};
 use ipc_proto::config::Section;
-use manifest::Process;
 use manifest::command::{FRAME, Failure, Frame, Kind, Mode, Role};
 use std::fs::File;
 use std::io::{self, Read};
@@ -200,7 +199,7 @@ fn take<A: Actor>(actor: &Rc<A>, host: &Host, frame: Frame, mut descriptors: Vec
     let edge = Edge {
         me: A::PROCESS,
         caller: frame.peer,
-        turn: (frame.peer == Process::Runner).then(|| frame.id(0)),
+        turn: frame.peer.is_runner().then(|| frame.id(0)),
         stream,
         channel: descriptors.next().map(DescriptorChannel::new),
         counters: Rc::clone(&host.counters),

@@ -1,6 +1,8 @@
 //! Which client speaks to which process: the typed end of each interface.
 
-use ipc_proto::{Fault, audit, credproxy, dialer, gate, memory, model, router, runner_gate, scanner, web};
+use ipc_proto::{
+    Fault, audit, credproxy, curator, dialer, gate, memory, model, router, runner_gate, scanner, web,
+};
 use manifest::Process;
 use std::future::Future;
 use tokio::net::UnixStream;
@@ -46,5 +48,6 @@ stub! {
     model::ModelClient, Model, model;
     router::RouterClient, Router, router;
     gate::GateClient, Gate, gate;
+    curator::CuratorClient, Curator, curator;
     runner_gate::RunnerGateClient, Gate, runner_gate;
 }

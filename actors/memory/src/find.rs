@@ -1,18 +1,16 @@
 //! Every way to read the store. It touches the open database and changes nothing; each statement names the scope's
 //! number, and each search runs on the index of that scope alone.
 
+use crate::filter::{self, Narrow};
 use crate::query::Query;
-use crate::row::{COLUMNS, decoded, listed};
+use crate::row::{COLUMNS, decoded, head};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError, one};
+use crate::store::{Store, StoreError, is_gone, one, placed};
+use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Found, HITS, Hit, Question, Row, Scope, Why};
-use ipc_proto::{Name, Text};
+use ipc_proto::memory::{Area, Filter, Found, HITS, Hit, Question, Row, Scope, StateName, Why};
 use rusqlite::{OptionalExtension, params};
-
-/// Rows that have every wanted tag, whatever the case of its ASCII letters.
-const TAGGED: &str = "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE NOT EXISTS
-    (SELECT 1 FROM json_each(e.tags) AS has WHERE has.value = wanted.value COLLATE NOCASE))";
+use std::collections::HashSet;
 
 /// Words of a snippet, as `finding` has them too.
 const AROUND: u8 = 24;
@@ -21,16 +19,42 @@ const AROUND: u8 = 24;
 pub(crate) type Placed = (i64, i32, Why);
 
 impl Store {
-    /// One row.
+    /// One row, whatever became of it.
     pub(crate) fn read(&self, scope: &Scope, id: MemoryId) -> Result<Option<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(None) };
         Ok(one(&self.db, number, &scope.area, id)?.map(|(_, row)| row))
     }
 
+    /// Rows by their ids, in the order of the ids; those that are not here are left out.
+    pub(crate) fn read_all(&self, scope: &Scope, ids: &[MemoryId]) -> Result<Vec<Row>, StoreError> {
+        let rows = ids.iter().map(|id| self.read(scope, *id).transpose());
+        rows.flatten().collect()
+    }
+
+    /// Whether a row of this id was deleted lately.
+    pub(crate) fn is_deleted(&self, scope: &Scope, id: MemoryId) -> Result<bool, StoreError> {
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(false) };
+        Ok(is_gone(&self.db, number, id)?)
+    }
+
+    /// What a row was made from; nothing if it was made from nothing.
+    pub(crate) fn raw(&self, scope: &Scope, id: MemoryId) -> Result<String, StoreError> {
+        let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
+        let (n, _) = one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?;
+        let raw = self.db.query_row("SELECT text FROM raw WHERE n = ?1", [n], |row| row.get(0)).optional()?;
+        Ok(raw.unwrap_or_default())
+    }
+
     /// Rows, newest first.
-    pub(crate) fn list(&self, scope: &Scope, limit: u16, offset: u32) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn list(
+        &self,
+        scope: &Scope,
+        filter: &Filter,
+        limit: u16,
+        offset: u32,
+    ) -> Result<Vec<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
-        self.newest(number, &scope.area, &[], limit, offset)
+        self.newest(&scope.area, Narrow::of(number, filter), limit, offset)
     }
 
     /// Rows that answer a question best, best first; if there are none, those with a word that begins like one of its
@@ -44,7 +68,10 @@ impl Store {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
         let words = Query::of(&question.words);
         if words.is_empty() {
-            return self.tagged(number, &scope.area, question);
+            return self.without_words(number, &scope.area, question);
+        }
+        if question.filter.state != StateName::Current {
+            return self.of_the_past(number, &scope.area, question, &words);
         }
         let placed = self.ranked(number, question, now_ms)?;
         if placed.is_empty()
@@ -57,31 +84,50 @@ impl Store {
         self.found(number, &scope.area, placed, |_, row| Ok(self.shown(&asked, row)))
     }
 
-    fn tagged(&self, number: Number, area: &Area, question: &Question) -> Result<Vec<Found>, StoreError> {
-        if question.tags.is_empty() {
+    fn without_words(
+        &self,
+        number: Number,
+        area: &Area,
+        question: &Question,
+    ) -> Result<Vec<Found>, StoreError> {
+        if !filter::asks(&question.filter) {
             return Ok(Vec::new());
         }
-        let mut rows = self.newest(number, area, &question.tags, question.limit, 0)?;
-        rows.retain(|row| {
-            question.since_ms.is_none_or(|since| row.created_ms >= since)
-                && question.until_ms.is_none_or(|until| row.created_ms < until)
-        });
-        let hit = |row: Row| Hit { snippet: Text::clip(&row.entry.content), row, score: 0 };
-        Ok(rows.into_iter().map(|row| Found { hit: hit(row), why: Why::default() }).collect())
+        let rows = self.newest(area, Narrow::of(number, &question.filter), question.limit, 0)?;
+        Ok(rows.into_iter().map(unranked).collect())
+    }
+
+    /// Rows that no longer hold are in no index: those with every one of the words are found, the newest first.
+    fn of_the_past(
+        &self,
+        number: Number,
+        area: &Area,
+        question: &Question,
+        words: &Query,
+    ) -> Result<Vec<Found>, StoreError> {
+        let mut narrow = Narrow::of(number, &question.filter);
+        for word in words.words() {
+            narrow.and("instr(lower(e.content || ' ' || e.tags), ?) > 0", word.clone());
+        }
+        Ok(self.newest(area, narrow, question.limit, 0)?.into_iter().map(unranked).collect())
     }
 
     fn newest(
         &self,
-        number: Number,
         area: &Area,
-        tags: &[Name],
+        mut narrow: Narrow,
         limit: u16,
         offset: u32,
     ) -> Result<Vec<Row>, StoreError> {
-        let mut rows = self.db.prepare(&format!(
-            "SELECT {COLUMNS} FROM entry AS e WHERE e.scope = ?1 AND {TAGGED} ORDER BY e.n DESC LIMIT ?3 OFFSET ?4"
-        ))?;
-        let mut rows = rows.query(params![number.get(), listed(tags), most(limit), offset])?;
+        let (limit, offset) = (narrow.parameter(most(limit)), narrow.parameter(i64::from(offset)));
+        self.rows(area, &narrow, &format!("ORDER BY e.n DESC LIMIT {limit} OFFSET {offset}"))
+    }
+
+    /// Rows that a condition lets through, in an order.
+    pub(crate) fn rows(&self, area: &Area, narrow: &Narrow, order: &str) -> Result<Vec<Row>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM kept AS e WHERE {} {order}", narrow.sql());
+        let mut rows = self.db.prepare(&sql)?;
+        let mut rows = rows.query(narrow.values())?;
         let mut found = Vec::new();
         while let Some(columns) = rows.next()? {
             found.push(decoded(columns, area)?);
@@ -89,11 +135,11 @@ impl Store {
         Ok(found)
     }
 
-    /// Places of the rows that have every tag.
-    pub(crate) fn with_tags(&self, number: Number, tags: &[Name]) -> Result<Vec<i64>, StoreError> {
-        let mut rows =
-            self.db.prepare(&format!("SELECT e.n FROM entry AS e WHERE e.scope = ?1 AND {TAGGED}"))?;
-        let rows = rows.query_map(params![number.get(), listed(tags)], |row| row.get(0))?;
+    /// Places of the rows that a filter lets through.
+    pub(crate) fn places(&self, number: Number, filter: &Filter) -> Result<HashSet<i64>, StoreError> {
+        let narrow = Narrow::of(number, filter);
+        let mut rows = self.db.prepare(&format!("SELECT e.n FROM kept AS e WHERE {}", narrow.sql()))?;
+        let rows = rows.query_map(narrow.values(), |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -105,23 +151,17 @@ impl Store {
         question: &Question,
     ) -> Result<Vec<Placed>, StoreError> {
         let words = number.words();
+        let mut narrow = Narrow::of(number, &question.filter);
+        let (expression, limit) =
+            (narrow.parameter(expression.to_owned()), narrow.parameter(most(question.limit)));
         // A lower rank of bm25 is a better one. Tags were chosen to find by: a word there counts twice.
         let mut best = self.db.prepare(&format!(
             "SELECT e.n, CAST(round(-1000 * bm25({words}, 1.0, 2.0)) AS INTEGER)
-             FROM {words} CROSS JOIN entry AS e ON e.n = {words}.rowid AND e.scope = ?1
-             WHERE {words} MATCH ?3 AND {TAGGED} AND e.created_ms >= ?4 AND e.created_ms < ?5
-             ORDER BY bm25({words}, 1.0, 2.0), e.n DESC LIMIT ?6"
+             FROM {words} CROSS JOIN kept AS e ON e.n = {words}.rowid
+             WHERE {words} MATCH {expression} AND {} ORDER BY bm25({words}, 1.0, 2.0), e.n DESC LIMIT {limit}",
+            narrow.sql()
         ))?;
-        let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
-        let given = params![
-            number.get(),
-            listed(&question.tags),
-            expression,
-            question.since_ms.map_or(0, ms),
-            question.until_ms.map_or(i64::MAX, ms),
-            most(question.limit),
-        ];
-        let places = best.query_map(given, |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
+        let places = best.query_map(narrow.values(), |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
         let placed = |(rank, place): (u32, rusqlite::Result<(i64, i64)>)| {
             place.map(|(n, score)| {
                 let score = i32::try_from(score).unwrap_or(i32::MAX);
@@ -136,15 +176,12 @@ impl Store {
         &self,
         number: Number,
         area: &Area,
-        placed: Vec<Placed>,
+        places: Vec<Placed>,
         snippet: impl Fn(i64, &Row) -> rusqlite::Result<Text<512>>,
     ) -> Result<Vec<Found>, StoreError> {
-        let mut whole =
-            self.db.prepare(&format!("SELECT {COLUMNS} FROM entry AS e WHERE e.scope = ?1 AND e.n = ?2"))?;
         let mut found = Vec::new();
-        for (n, score, why) in placed {
-            let read = whole.query_row(params![number.get(), n], |columns| Ok(decoded(columns, area)));
-            let Some(row) = read.optional()?.transpose()? else { continue };
+        for (n, score, why) in places {
+            let Some(row) = placed(&self.db, number, area, n)? else { continue };
             let snippet = snippet(n, &row)?;
             found.push(Found { hit: Hit { row, snippet, score }, why });
         }
@@ -154,7 +191,8 @@ impl Store {
     /// The words around those that were asked for; of a row that has none of them, how it begins.
     fn shown(&self, asked: &finding::Question, row: &Row) -> Text<512> {
         let library = self.library.borrow();
-        let around = finding::snippet(&row.entry.content, asked, library.lexicon());
+        let around = finding::snippet(&row.entry.content, asked, library.lexicon())
+            .or_else(|| finding::snippet(&head(&row.entry), asked, library.lexicon()));
         Text::clip(around.as_deref().unwrap_or(&row.entry.content))
     }
 
@@ -168,6 +206,12 @@ impl Store {
         let around = self.db.query_row(&shown, params![expression, n], |columns| columns.get::<_, String>(0));
         Ok(Text::clip(around.optional()?.as_deref().unwrap_or(&row.entry.content)))
     }
+}
+
+/// A row that stands where it does by its age alone.
+fn unranked(row: Row) -> Found {
+    let hit = Hit { snippet: Text::clip(&row.entry.content), row, score: 0 };
+    Found { hit, why: Why::default() }
 }
 
 /// At most so many rows fit an answer.

@@ -1,14 +1,21 @@
-//! What a write and a delete go through: judged, admitted, on the record, done. It asks the scanner, audit and the
-//! writer. Nothing may be stored that was not judged, and nothing may change that is not on the record first.
+//! What every change goes through: judged, admitted, on the record, done. It asks the scanner, audit and the writer.
+//! Nothing may be stored that was not judged, and no row may come or go by it that is not on the record first.
 
+mod forgetting;
+mod restoring;
+mod settling;
+
+use crate::capture::{self, Ignored};
+use crate::patterns::Patterns;
 use crate::screen::{self, Proposal, Refusal, Scanned};
-use crate::store::{Admission, Doomed};
-use crate::writer::{Ask, ask};
+use crate::sessions;
+use crate::store::Admission;
+use crate::writer::{Job, ask, change};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Entry, MemoryError, Scope};
-use ipc_proto::scanner::{self, Crossing, SCAN_BOUND, ScannerClient, Subject, Verdict};
+use ipc_proto::memory::{Capture, CaptureEvent, Entry, MemoryError, Muted, Scope};
+use ipc_proto::scanner::{self, Crossing, Judgement, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Link, Recorder};
 use ractor::ActorRef;
 use std::future::Future;
@@ -23,14 +30,28 @@ const AT_ONCE: usize = 64;
 pub(crate) struct Intake {
     scanner: Link<ScannerClient>,
     recorder: Recorder,
-    writer: ActorRef<Ask>,
+    writer: ActorRef<Job>,
+    rules: Arc<Rules>,
     places: Arc<Semaphore>,
+}
+
+/// What the owner wants never to be kept.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) patterns: Patterns,
+    pub(crate) ignored: Ignored,
 }
 
 impl Intake {
     /// A way to `writer`.
-    pub(crate) fn new(scanner: Link<ScannerClient>, recorder: Recorder, writer: ActorRef<Ask>) -> Self {
-        Self { scanner, recorder, writer, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(
+        scanner: Link<ScannerClient>,
+        recorder: Recorder,
+        writer: ActorRef<Job>,
+        rules: Rules,
+    ) -> Self {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        Self { scanner, recorder, writer, rules: Arc::new(rules), places }
     }
 
     /// Changes under way.
@@ -40,27 +61,150 @@ impl Intake {
 
     /// Has `entry` judged and stores what is left of it.
     pub(crate) async fn write(self, scope: Scope, entry: Entry) -> Result<MemoryId, MemoryError> {
-        let proposal = Proposal::of(entry).map_err(|refusal| refused(&scope, refusal))?;
-        let (content, tags) = self.verdicts(&proposal).await?;
-        let scanned = match proposal.judged(&content, tags.as_ref()) {
-            Ok(scanned) => Arc::new(scanned),
-            Err(refusal) => return self.refuse(&scope, proposal.entry(), refusal).await,
-        };
+        let proposal = Proposal::of(entry);
+        let scanned = self.scanned(&scope, proposal).await?;
         self.clone().lasting(self.store(scope, scanned)).await
     }
 
-    /// Forgets a row; one that was deleted before is forgotten already.
-    pub(crate) async fn delete(self, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
-        self.clone().lasting(self.forget(scope, id)).await
+    /// The same in the place of another row.
+    pub(crate) async fn revise(
+        self,
+        scope: Scope,
+        id: MemoryId,
+        entry: Entry,
+        reason: &str,
+    ) -> Result<MemoryId, MemoryError> {
+        let proposal = Proposal::of(entry).map(|proposal| proposal.instead_of(id, reason));
+        let scanned = self.scanned(&scope, proposal).await?;
+        self.clone().lasting(self.store(scope, scanned)).await
     }
 
-    async fn verdicts(&self, proposal: &Proposal) -> Result<(Verdict, Option<Verdict>), MemoryError> {
-        let content = self.verdict(proposal.content()).await?;
-        let tags = match proposal.tags() {
-            Some(tags) => Some(self.verdict(tags).await?),
+    /// Takes down what a client's hook saw; durable when this returns.
+    pub(crate) async fn capture(
+        self,
+        scope: Scope,
+        capture: Capture,
+    ) -> Result<Option<MemoryId>, MemoryError> {
+        let (id, session) = (capture::id(&scope, &capture), sessions::id(&scope, &capture));
+        let (of, about) = (scope.clone(), capture.clone());
+        let (muted, known, there) = ask(&self.writer, move |store, _| {
+            store.writable()?;
+            let named = (about.client.as_str(), about.session.as_str());
+            let muted = store.is_muted(&of, Some(&about.project), Some(named))?;
+            let there = match id {
+                Some(id) => store.read(&of, id)?.is_some() || store.is_deleted(&of, id)?,
+                None => false,
+            };
+            Ok((muted, store.knows(&of, session)?, there))
+        })
+        .await?;
+        if muted {
+            return Ok(None);
+        }
+        if there {
+            return Ok(id);
+        }
+        if !known {
+            let names = [capture.client.as_str(), capture.session.as_str(), capture.project.as_str()];
+            self.fit(&scope, &names.join("\n"), true).await?;
+        }
+        let scanned = match capture::seen(&scope, &capture, &self.rules.ignored) {
+            Some(seen) => {
+                let proposal = Proposal::of(seen.entry).map(|proposal| match &seen.raw {
+                    Some(raw) => proposal.made_from(raw),
+                    None => proposal,
+                });
+                Some(self.scanned(&scope, proposal).await?)
+            }
             None => None,
         };
-        Ok((content, tags))
+        let keeps = scanned.as_ref().map(|scanned| scanned.entry().id);
+        if known
+            && scanned.is_none()
+            && matches!(capture.event, CaptureEvent::Tool { .. } | CaptureEvent::Message { .. })
+        {
+            return Ok(None);
+        }
+        self.clone().lasting(self.take_down(scope, capture, scanned)).await?;
+        Ok(keeps)
+    }
+
+    async fn take_down(
+        self,
+        scope: Scope,
+        capture: Capture,
+        scanned: Option<Arc<Scanned>>,
+    ) -> Result<(), MemoryError> {
+        if let Some(scanned) = &scanned {
+            let (of, about) = (scope.clone(), Arc::clone(scanned));
+            let admission = ask(&self.writer, move |store, _| store.admit(&of, &about)).await?;
+            if admission != Admission::New {
+                return admission.refusal().map_or(Ok(()), Err);
+            }
+            self.record(event(Action::MemoryWritten, Result3::Success, &scope, scanned.entry())).await?;
+        }
+        kit::fault_point!("memory.capture.recorded");
+        let (of, about) = (scope.clone(), scanned.clone());
+        let taken = change(&self.writer, move |store, now_ms| {
+            store.tidy(now_ms)?;
+            store.take_down(&of, &capture, about.as_deref(), now_ms)
+        });
+        let taken = taken.await.and_then(|admission| admission.refusal().map_or(Ok(()), Err));
+        kit::fault_point!("memory.capture.stored");
+        if let (Err(error), Some(scanned)) = (taken, scanned) {
+            self.undone(event(Action::MemoryWritten, Result3::Error, &scope, scanned.entry()), error).await;
+        }
+        taken
+    }
+
+    /// Mutes a session or a project, or no longer does.
+    pub(crate) async fn mute(self, scope: Scope, what: Muted, mute: bool) -> Result<(), MemoryError> {
+        let name = match &what {
+            Muted::Session(client, name) => format!("{}\n{}", client.as_str(), name.as_str()),
+            Muted::Project(project) => project.to_string(),
+        };
+        self.fit(&scope, &name, false).await?;
+        change(&self.writer, move |store, _| store.mute(&scope, &what, mute)).await
+    }
+
+    /// What is left of a proposal once it was judged.
+    async fn scanned(
+        &self,
+        scope: &Scope,
+        proposal: Result<Proposal, Refusal>,
+    ) -> Result<Arc<Scanned>, MemoryError> {
+        let proposal = proposal.and_then(|proposal| proposal.without(&self.rules.patterns));
+        let proposal = proposal.map_err(|refusal| refused(scope, refusal))?;
+        let mut judged = match proposal.together() {
+            Some(text) => proposal.judged(&self.verdict(text).await?),
+            None => Err(Refusal::Apart),
+        };
+        if judged.as_ref().err() == Some(&Refusal::Apart) {
+            let mut verdicts = Vec::new();
+            for text in proposal.apart() {
+                verdicts.push(self.verdict(text).await?);
+            }
+            judged = proposal.judged_apart(&verdicts);
+        }
+        match judged {
+            Ok(scanned) => Ok(Arc::new(scanned)),
+            Err(refusal) => Err(self.refuse(scope, proposal.entry(), refusal).await),
+        }
+    }
+
+    /// Whether words that are kept beside rows, such as a reason or a project's name, may be kept at all. What a model may
+    /// be `given` of them is refused if it would steer one.
+    async fn fit(&self, scope: &Scope, words: &str, given: bool) -> Result<(), MemoryError> {
+        if words.trim().is_empty() {
+            return Ok(());
+        }
+        let verdict = self.verdict(Text::clip(words)).await?;
+        if given && screen::steers(&verdict) {
+            return Err(refused(scope, Refusal::Injection));
+        }
+        let fit = verdict.judgement != Judgement::Block && verdict.redacted.is_none();
+        let fit = fit && self.rules.patterns.cut_out(words) == words;
+        if fit { Ok(()) } else { Err(refused(scope, Refusal::Name)) }
     }
 
     /// Judged by the strictest profile: what is stored is read by whoever comes later, by whatever profile.
@@ -76,47 +220,36 @@ impl Intake {
     }
 
     /// Refuses what the scanner would not have kept. That it could not be recorded does not let it in.
-    async fn refuse(&self, scope: &Scope, entry: &Entry, refusal: Refusal) -> Result<MemoryId, MemoryError> {
+    async fn refuse(&self, scope: &Scope, entry: &Entry, refusal: Refusal) -> MemoryError {
         // No hash: what is refused may be a secret, and a short one could be guessed by it.
         let event = Event { hash: None, ..event(Action::MemoryWritten, Result3::Blocked, scope, entry) };
         if let Err(error) = self.recorder.record(event.because(&refusal.to_string())).await {
             tracing::warn!(%error, "a refusal is not on the record");
         }
-        Err(refused(scope, refusal))
+        refused(scope, refusal)
     }
 
     async fn store(self, scope: Scope, scanned: Arc<Scanned>) -> Result<MemoryId, MemoryError> {
         let (entry, id) = (scanned.entry(), scanned.entry().id);
-        let admission =
-            ask(&self.writer, |reply| Ask::Admit(scope.clone(), Arc::clone(&scanned), reply)).await?;
+        let (of, about) = (scope.clone(), Arc::clone(&scanned));
+        let admission = change(&self.writer, move |store, now_ms| {
+            store.tidy(now_ms)?;
+            store.admit(&of, &about)
+        })
+        .await?;
         if admission != Admission::New {
             return answer(admission, id);
         }
         self.record(event(Action::MemoryWritten, Result3::Success, &scope, entry)).await?;
         kit::fault_point!("memory.write.recorded");
-        let insert = |reply| Ask::Insert(scope.clone(), Arc::clone(&scanned), reply);
-        let stored = ask(&self.writer, insert).await.and_then(|admission| answer(admission, id));
+        let (of, about) = (scope.clone(), Arc::clone(&scanned));
+        let stored = change(&self.writer, move |store, now_ms| store.insert(&of, &about, now_ms)).await;
+        let stored = stored.and_then(|admission| answer(admission, id));
         kit::fault_point!("memory.write.stored");
         if let Err(error) = stored {
             self.undone(event(Action::MemoryWritten, Result3::Error, &scope, entry), error).await;
         }
         stored
-    }
-
-    async fn forget(self, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
-        let row = match ask(&self.writer, |reply| Ask::Doomed(scope.clone(), id, reply)).await? {
-            Doomed::Here(row) => row,
-            Doomed::Gone => return Ok(()),
-            Doomed::Unknown => return Err(MemoryError::NotFound),
-        };
-        self.record(event(Action::MemoryDeleted, Result3::Success, &scope, &row.entry)).await?;
-        kit::fault_point!("memory.delete.recorded");
-        let deleted = ask(&self.writer, |reply| Ask::Delete(scope.clone(), id, reply)).await;
-        kit::fault_point!("memory.delete.done");
-        if let Err(error) = deleted {
-            self.undone(event(Action::MemoryDeleted, Result3::Error, &scope, &row.entry), error).await;
-        }
-        deleted
     }
 
     async fn record(&self, event: Event) -> Result<(), MemoryError> {
@@ -153,11 +286,7 @@ impl Intake {
 
 /// What a caller is told of an admission.
 fn answer(admission: Admission, id: MemoryId) -> Result<MemoryId, MemoryError> {
-    match admission {
-        Admission::New | Admission::Already => Ok(id),
-        Admission::Taken => Err(MemoryError::Refused),
-        Admission::Full => Err(MemoryError::Full),
-    }
+    admission.refusal().map_or(Ok(id), Err)
 }
 
 fn refused(scope: &Scope, refusal: Refusal) -> MemoryError {
@@ -182,7 +311,7 @@ mod tests {
 
     #[test]
     fn every_reason_fits_a_name_so_that_the_record_says_it_whole() {
-        let refusals = [Refusal::Empty, Refusal::Injection, Refusal::Secret, Refusal::Tag, Refusal::TooLong];
+        let refusals = [Refusal::Empty, Refusal::Injection, Refusal::Secret, Refusal::Name, Refusal::TooLong];
         let errors = [MemoryError::Storage, MemoryError::Full, MemoryError::Refused];
         let reasons = refusals.iter().map(ToString::to_string).chain(errors.iter().map(ToString::to_string));
         for reason in reasons {

@@ -2,25 +2,43 @@
 //! with them from then on. Together they are bounded: those asked longest ago go first, and a scope that alone is too
 //! large has none. It reads the database and must never be asked for two scopes at once.
 
-use crate::row::names;
+use crate::change::Told;
+use crate::row::{names, searched};
 use crate::scope::Number;
-use finding::{Index, Lexicon, Turn};
-use ipc_proto::memory::Entry;
+use finding::{Index, Lexicon, Signs, Turn};
 use rusqlite::{Connection, params};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// What all indexes may weigh together, in four bytes each: with what is reserved ahead about 180 MiB of the 256 that the
-/// process may have. It is enough for a million rows of fifteen words.
-const MOST_WEIGHT: usize = 40_000_000;
+/// Bytes that all indexes may take together: with what is reserved ahead about 200 MiB of the 256 that the process may have.
+/// It is enough for a million rows of fifty words.
+const MOST_WEIGHT: usize = 180_000_000;
+/// How long a question waits for an index that is being built; until it is whole, questions are answered without it.
+/// Half of the time that a question has.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Rows that are read between two looks at the clock.
+const AT_ONCE: usize = 512;
 
 /// The indexes in memory, the one asked last at the end.
 #[derive(Debug)]
 pub(crate) struct Library {
     lexicon: Arc<Lexicon>,
-    indexes: Vec<(Number, Index)>,
+    indexes: Vec<Held>,
     /// Scopes that were too large when they were last read; reading one again for every question would be slow.
     too_large: Vec<Number>,
     most: usize,
+    patience: Duration,
+    /// Whose vectors are in them; 0 for nobody's.
+    embedder: i64,
+}
+
+/// An index, and of which scope.
+#[derive(Debug)]
+struct Held {
+    number: Number,
+    index: Index,
+    /// The place of the last row that was read, while there may be further ones.
+    read_to: Option<i64>,
 }
 
 impl Library {
@@ -31,7 +49,14 @@ impl Library {
             indexes: Vec::new(),
             too_large: Vec::new(),
             most: MOST_WEIGHT,
+            patience: PATIENCE,
+            embedder: 0,
         }
+    }
+
+    /// One that builds an index whole, however long that takes.
+    pub(crate) fn unhurried() -> Self {
+        Self { patience: Duration::MAX, ..Self::new() }
     }
 
     /// What is known of words.
@@ -39,85 +64,137 @@ impl Library {
         &self.lexicon
     }
 
-    /// The index of a scope, built if it is not there; none if it would be too large.
+    /// The index of a scope, built if it is not there; none if it would be too large, or is not whole yet.
     pub(crate) fn of(&mut self, db: &Connection, number: Number) -> rusqlite::Result<Option<&Index>> {
-        if let Some(at) = self.indexes.iter().position(|(of, _)| *of == number) {
-            let asked = self.indexes.remove(at);
-            self.indexes.push(asked);
-        } else if self.too_large.contains(&number) {
+        if self.too_large.contains(&number) {
             return Ok(None);
-        } else if let Some(index) = self.built(db, number)? {
-            self.indexes.push((number, index));
-            self.make_room();
-        } else {
+        }
+        let mut asked = match self.indexes.iter().position(|held| held.number == number) {
+            Some(at) => self.indexes.remove(at),
+            None => Held { number, index: Index::new(Arc::clone(&self.lexicon)), read_to: Some(i64::MIN) },
+        };
+        asked.read(db, self.embedder, self.most, self.patience)?;
+        if asked.index.weight() > self.most {
             self.too_large.push(number);
             return Ok(None);
         }
-        Ok(self.indexes.last().map(|(_, index)| index))
+        self.indexes.push(asked);
+        self.make_room();
+        Ok(self.indexes.last().filter(|held| held.read_to.is_none()).map(|held| &held.index))
     }
 
-    fn built(&self, db: &Connection, number: Number) -> rusqlite::Result<Option<Index>> {
-        let mut index = Index::new(Arc::clone(&self.lexicon));
-        let mut rows = db.prepare(
-            "SELECT e.n, e.session, e.created_ms, e.tags, e.content FROM entry AS e WHERE e.scope = ?1 ORDER BY e.n",
-        )?;
-        let mut rows = rows.query(params![number.get()])?;
-        while let Some(row) = rows.next()? {
-            let tags = names(row.get_ref(3)?.as_str()?).unwrap_or_default();
-            let tags: Vec<&str> = tags.iter().map(|tag| tag.as_str()).collect();
-            index.add(Turn {
-                n: row.get(0)?,
-                session: row.get(1)?,
-                time_ms: u64::try_from(row.get::<_, i64>(2)?).unwrap_or_default(),
-                tags: &tags,
-                text: row.get_ref(4)?.as_str()?,
-            });
-            if index.weight() > self.most {
-                return Ok(None);
-            }
+    /// Has all indexes be built anew, with the vectors of this embedder.
+    pub(crate) fn take_vectors_of(&mut self, embedder: i64) {
+        self.embedder = embedder;
+        self.indexes.clear();
+    }
+
+    /// Tells of a vector of a row that is there.
+    pub(crate) fn means(&mut self, number: Number, n: i64, signs: &Signs) {
+        if let Some(held) = self.indexes.iter_mut().find(|held| held.number == number) {
+            held.index.mean(n, signs);
         }
-        Ok(Some(index))
-    }
-
-    /// Tells of a row that was written.
-    pub(crate) fn added(&mut self, number: Number, n: i64, entry: &Entry, time_ms: u64) {
-        self.told(number, n, entry, time_ms, Index::add);
         self.make_room();
     }
 
-    /// Tells of a row that was deleted.
-    pub(crate) fn removed(&mut self, number: Number, n: i64, entry: &Entry, time_ms: u64) {
-        self.too_large.retain(|of| *of != number);
-        self.told(number, n, entry, time_ms, Index::remove);
+    /// Tells of rows that came or went.
+    pub(crate) fn told(&mut self, told: Vec<Told>) {
+        for told in told {
+            if told.came {
+                self.tell(&told, Index::add);
+            } else {
+                self.too_large.retain(|of| *of != told.number);
+                self.tell(&told, Index::remove);
+            }
+        }
+        self.make_room();
     }
 
-    fn told(
-        &mut self,
-        number: Number,
-        n: i64,
-        entry: &Entry,
-        time_ms: u64,
-        of: impl FnOnce(&mut Index, Turn<'_>),
-    ) {
-        let Some((_, index)) = self.indexes.iter_mut().find(|(of, _)| *of == number) else { return };
-        let tags: Vec<&str> = entry.tags.iter().map(|tag| tag.as_str()).collect();
-        let session = entry.session.map(ipc_proto::ids::SessionId::bytes);
-        of(index, Turn { n, session, time_ms, tags: &tags, text: &entry.content });
+    /// Forgets an index, which is then built anew when it is asked.
+    pub(crate) fn forget(&mut self, number: Number) {
+        self.indexes.retain(|held| held.number != number);
+        self.too_large.retain(|of| *of != number);
+    }
+
+    fn tell(&mut self, told: &Told, of: impl FnOnce(&mut Index, Turn<'_>)) {
+        let held = self.indexes.iter_mut().find(|held| held.number == told.number);
+        // What is behind all that was read so far is read in its turn.
+        let Some(held) = held.filter(|held| held.read_to.is_none_or(|to| told.n <= to)) else { return };
+        let tags: Vec<&str> = told.entry.tags.iter().map(|tag| tag.as_str()).collect();
+        let session = told.entry.session.map(ipc_proto::ids::SessionId::bytes);
+        let text = searched(&told.entry);
+        of(&mut held.index, Turn { n: told.n, session, time_ms: told.time_ms, tags: &tags, text: &text });
     }
 
     /// Lets go of those asked longest ago while all weigh too much.
     fn make_room(&mut self) {
-        while self.indexes.iter().map(|(_, index)| index.weight()).sum::<usize>() > self.most {
+        while self.indexes.iter().map(|held| held.index.weight()).sum::<usize>() > self.most {
             self.indexes.remove(0);
         }
     }
 }
 
+impl Held {
+    /// Reads rows that were not read yet, until there are no more, it weighs too much or so much time is over.
+    fn read(
+        &mut self,
+        db: &Connection,
+        embedder: i64,
+        most: usize,
+        patience: Duration,
+    ) -> rusqlite::Result<()> {
+        let Some(after) = self.read_to else { return Ok(()) };
+        let began = Instant::now();
+        let mut rows = db.prepare_cached(
+            "SELECT e.n, e.session, e.created_ms, e.tags, e.content, iif(e.embedder = ?3, e.signs, NULL)
+             FROM entry AS e WHERE e.scope = ?1 AND e.n > ?2 ORDER BY e.n",
+        )?;
+        let mut rows = rows.query(params![self.number.get(), after, embedder])?;
+        let mut read = 0;
+        while let Some(row) = rows.next()? {
+            self.add(row)?;
+            read += 1;
+            if read % AT_ONCE == 0 && (began.elapsed() >= patience || self.index.weight() > most) {
+                return Ok(());
+            }
+        }
+        self.read_to = None;
+        Ok(())
+    }
+
+    fn add(&mut self, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
+        let (n, tags) = (row.get(0)?, names(row.get_ref(3)?.as_str()?).unwrap_or_default());
+        let tags: Vec<&str> = tags.iter().map(|tag| tag.as_str()).collect();
+        self.index.add(Turn {
+            n,
+            session: row.get(1)?,
+            time_ms: u64::try_from(row.get::<_, i64>(2)?).unwrap_or_default(),
+            tags: &tags,
+            text: row.get_ref(4)?.as_str()?,
+        });
+        if let Some(signs) = row.get_ref(5)?.as_blob_or_null()? {
+            self.index.mean(n, &Signs::from_bytes(signs));
+        }
+        self.read_to = Some(n);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 impl Library {
+    /// One that reads as few rows at once as it can.
+    pub(crate) fn hurried() -> Self {
+        Self { patience: Duration::ZERO, ..Self::new() }
+    }
+
     /// One that may weigh only so much.
     pub(crate) fn of_at_most(most: usize) -> Self {
         Self { most, ..Self::new() }
+    }
+
+    /// Whether an index is not whole yet.
+    pub(crate) fn growing(&self) -> bool {
+        self.indexes.iter().any(|held| held.read_to.is_some())
     }
 
     /// How many indexes are in memory.

@@ -1,20 +1,35 @@
 //! `memory`: the one memory store. It touches its own folder and four peers, never a network or a secret.
 
+mod block;
+mod capture;
+mod change;
+mod embed;
+mod filter;
 mod find;
+mod forget;
+mod history;
 mod intake;
 mod library;
+mod limits;
 mod migrate;
 mod offline;
+mod opening;
+mod patterns;
 mod private;
 mod query;
 mod ranked;
+mod restore;
 mod row;
 mod scope;
 mod screen;
 mod server;
+mod sessions;
+mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
+mod texts;
+mod work;
 mod writer;
 
 use std::process::ExitCode;

@@ -5,26 +5,31 @@
 //! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all.
 
 mod figures;
+mod foreign;
 mod lines;
 
-use crate::screen::Proposal;
-use crate::store::{Store, StoreError};
+use crate::library::Library;
+use crate::screen::{Proposal, Scanned};
+use crate::store::{self, Store, StoreError};
 use figures::Figures;
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, HITS, Manner, Question, Scope};
+use ipc_proto::memory::{Area, Detail, Entry, HITS, Manner, Question, Scope};
 use ipc_proto::scanner::{Conversation, Judgement, Verdict};
 use ipc_proto::{List, Text};
 use lines::{Add, Asked, Line, LineFault, Lines};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: u8 = 64;
 const MALFORMED: u8 = 2;
-const HELP: &str =
-    "usage: memory --offline eval [--limit 1..100] [--by words|meaning|fused|weighted|plain] [--json]";
+/// Turns that are put into the store at once.
+const AT_ONCE: usize = 500;
+const HELP: &str = "usage: memory --offline eval [--limit 1..100] [--by words|meaning|fused|weighted|plain] [--json]\n\
+     \x20      memory --offline read-foreign FILE";
 
 /// How to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +53,11 @@ enum Fault {
 /// Runs offline.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
+    if let [command, path] = words.as_slice()
+        && command == "read-foreign"
+    {
+        return read_foreign(Path::new(path));
+    }
     let Some(task) = task(&words) else {
         drop(writeln!(io::stderr(), "{HELP}"));
         return ExitCode::from(USAGE);
@@ -61,6 +71,21 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
             } else {
                 1
             })
+        }
+    }
+}
+
+/// Prints the rows of another program's database.
+fn read_foreign(path: &Path) -> ExitCode {
+    match foreign::read(path, &mut io::BufWriter::new(io::stdout().lock())) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(rows) => {
+            drop(writeln!(io::stderr(), "memory: {rows} rows without an id, a time or a text were left out"));
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            drop(writeln!(io::stderr(), "memory: {why}"));
+            ExitCode::FAILURE
         }
     }
 }
@@ -131,13 +156,25 @@ struct Trial {
     sessions: HashMap<String, u64>,
     /// The latest time so far: questions are asked then.
     now_ms: u64,
+    /// Turns that are not in the store yet, and when they were said.
+    pending: Vec<(Scanned, u64)>,
 }
 
 impl Trial {
     fn new(task: Task) -> Result<Self, Fault> {
         let scope = Scope { owner: UserId::from_bytes([0; 16]), area: Area::User };
         let store = Store::fleeting()?;
-        Ok(Self { task, store, scope, ids: Vec::new(), sessions: HashMap::new(), now_ms: 0 })
+        // Each question is to be answered by the whole index, however long the first of them waits for it.
+        store.library.replace(Library::unhurried());
+        Ok(Self {
+            task,
+            store,
+            scope,
+            ids: Vec::new(),
+            sessions: HashMap::new(),
+            now_ms: 0,
+            pending: Vec::new(),
+        })
     }
 
     fn add(&mut self, add: Add) -> Result<(), Fault> {
@@ -153,25 +190,30 @@ impl Trial {
             tags: List::clip(add.speaker.map(|speaker| Text::clip(&speaker))),
             label: Label::of(Trust::User, Class::Internal, "evaluation"),
             session: session.map(|session| SessionId::from_bytes(numbered(session))),
+            detail: Detail::default(),
         };
         // A turn of which nothing is left to keep, such as an empty one, is not there to be found.
-        let kept = Proposal::of(entry).and_then(|proposal| proposal.judged(&passed(), Some(&passed())));
-        if let Ok(scanned) = kept {
-            self.store.insert(&self.scope, &scanned, u32::MAX, time_ms)?;
-        }
-        Ok(())
+        let kept = Proposal::of(entry).and_then(|proposal| proposal.judged(&passed()));
+        self.pending.extend(kept.ok().map(|scanned| (scanned, time_ms)));
+        if self.pending.len() >= AT_ONCE { self.keep() } else { Ok(()) }
+    }
+
+    /// Puts what is pending into the store: many turns in one transaction, each as any row is put there.
+    fn keep(&mut self) -> Result<(), Fault> {
+        let (scope, pending) = (&self.scope, std::mem::take(&mut self.pending));
+        Ok(self.store.changed(|change, limits, told| {
+            pending.iter().try_for_each(|(scanned, time_ms)| {
+                store::inserted(change, limits, scope, scanned, *time_ms, told).map(drop)
+            })
+        })?)
     }
 
     /// Ids of turns, best first.
-    fn answer(&self, asked: &Asked) -> Result<Vec<Value>, Fault> {
+    fn answer(&mut self, asked: &Asked) -> Result<Vec<Value>, Fault> {
+        self.keep()?;
         let question = Question {
-            words: Text::clip(&asked.question),
-            tags: List::default(),
-            since_ms: None,
-            until_ms: None,
-            manner: self.task.manner,
-            varied: false,
-            limit: self.task.limit,
+            manner: asked.manner.unwrap_or(self.task.manner),
+            ..Question::new(Text::clip(&asked.question), self.task.limit)
         };
         let found = self.store.find(&self.scope, &question, self.now_ms)?;
         let ids = found.iter().map(|found| self.ids.get(place(found.hit.row.entry.id)).cloned());

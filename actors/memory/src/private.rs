@@ -1,15 +1,22 @@
-//! Drops what its writer marked `<private>`. Pure text; it must never keep a part whose end is in doubt: a tag that
-//! is not closed is private to the end, and a tag within a tag is closed on its own.
+//! Drops what its writer marked `<private>`, and other parts that stand between tags. Pure text; it must never keep a part
+//! whose end is in doubt: a tag that is not closed is one to the end, and a tag within a tag is closed on its own.
 
-const NAME: &str = "private";
+const PRIVATE: &str = "private";
+/// Characters of a closing tag.
+const MOST_OF_TAG: usize = 128;
 
 /// The text without its private parts. Where dropping one would glue two words together a space is put.
 pub(crate) fn dropped(text: &str) -> String {
+    without(text, PRIVATE)
+}
+
+/// The text without the parts in tags of this name, likewise.
+pub(crate) fn without(text: &str, name: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, inside)) = to_opening(rest) {
+    while let Some((before, inside)) = to_opening(rest, name) {
         append(&mut kept, before);
-        rest = after_closing(inside);
+        rest = after_closing(inside, name);
     }
     append(&mut kept, rest);
     kept
@@ -26,21 +33,21 @@ fn append(kept: &mut String, piece: &str) {
 }
 
 /// What stands before the first opening tag, and what follows the tag's name.
-fn to_opening(text: &str) -> Option<(&str, &str)> {
+fn to_opening<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     text.match_indices('<').find_map(|(at, _)| {
         let (before, tag) = text.split_at_checked(at)?;
-        Some((before, opened(tag)?))
+        Some((before, opened(tag, name)?))
     })
 }
 
 /// What follows after as many closing tags as were opened; nothing if one of them is missing.
-fn after_closing(inside: &str) -> &str {
+fn after_closing<'a>(inside: &'a str, name: &str) -> &'a str {
     let mut open = 1_usize;
     for (at, _) in inside.match_indices('<') {
         let tag = inside.get(at..).unwrap_or_default();
-        if opened(tag).is_some() {
+        if opened(tag, name).is_some() {
             open += 1;
-        } else if let Some(after) = closed(tag) {
+        } else if let Some(after) = closed(tag, name) {
             open -= 1;
             if open == 0 {
                 return after;
@@ -50,27 +57,37 @@ fn after_closing(inside: &str) -> &str {
     ""
 }
 
-/// What follows `<private`, if `tag` begins so and the name ends there. Attributes, and a `>` that is missing, make
-/// no difference: both are read as private.
-fn opened(tag: &str) -> Option<&str> {
-    let after = named(tag.strip_prefix('<')?)?;
-    let longer = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+/// What follows `<NAME`, if `tag` begins so and the name ends there. Attributes, and a `>` that is missing, make
+/// no difference: both are read as an opening.
+fn opened<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let after = named(tag.strip_prefix('<')?, name)?;
     (!after.starts_with(longer)).then_some(after)
 }
 
-/// What follows `</private>`, if `tag` begins so.
-fn closed(tag: &str) -> Option<&str> {
-    named(tag.strip_prefix("</")?)?.trim_start().strip_prefix('>')
+/// What follows `</NAME>`, if `tag` begins so. Attributes may stand in the closing tag of a block, as they do in those of
+/// this host; what is private ends only at what its writer wrote for its end.
+fn closed<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let after = named(tag.strip_prefix("</")?, name)?;
+    let (at, end) = after.char_indices().take(MOST_OF_TAG).find(|(_, c)| matches!(c, '<' | '>'))?;
+    let (attributes, after) = after.split_at_checked(at)?;
+    let fits = attributes.trim().is_empty()
+        || (name != PRIVATE && attributes.starts_with(|c: char| c.is_whitespace()));
+    after.strip_prefix('>').filter(|_| fits && end == '>')
 }
 
-fn named(text: &str) -> Option<&str> {
-    let (name, after) = text.split_at_checked(NAME.len())?;
-    name.eq_ignore_ascii_case(NAME).then_some(after)
+/// Whether a name goes on with this character.
+fn longer(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')
+}
+
+fn named<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (begins, after) = text.split_at_checked(name.len())?;
+    begins.eq_ignore_ascii_case(name).then_some(after)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::dropped;
+    use super::{dropped, without};
     use proptest::prelude::*;
 
     #[test]
@@ -98,6 +115,13 @@ mod tests {
         for (text, left) in cases {
             assert_eq!(dropped(text), left, "{text}");
         }
+    }
+
+    #[test]
+    fn parts_in_other_tags_end_at_a_closing_tag_with_attributes() {
+        let text = "a <memory-context id=\"1\">\nb </memory-context id=\"1\"> c";
+        assert_eq!(without(text, "memory-context"), "a  c");
+        assert_eq!(without("a <memory-contexts>b</memory-contexts>", "memory-context").len(), 38);
     }
 
     proptest! {

@@ -27,6 +27,29 @@ impl Query {
         Self { words: if words.is_empty() { common } else { words } }
     }
 
+    /// Every distinct word of a text: what is to be forgotten by its words is no more than what has all of them.
+    pub(crate) fn whole(text: &str) -> Self {
+        let mut words: Vec<String> = Vec::new();
+        for word in text.split(separates).filter(|word| !word.is_empty()) {
+            let word = word.to_lowercase();
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        Self { words }
+    }
+
+    /// The words, in lower case.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Rows with all of the words.
+    pub(crate) fn all(&self) -> String {
+        let quoted: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+        quoted.join(" AND ")
+    }
+
     /// Whether there is nothing to look for.
     pub(crate) const fn is_empty(&self) -> bool {
         self.words.is_empty()

@@ -1,6 +1,7 @@
 //! In which order the rows of a scope answer a question: by its index in memory, by the full-text index where there is
 //! none, by meaning, or by both. It reads rows for their likeness alone and changes nothing.
 
+use crate::filter;
 use crate::find::Placed;
 use crate::query::Query;
 use crate::scope::Number;
@@ -36,9 +37,9 @@ impl Store {
         let Some(index) = index else {
             return self.by_index(number, &Query::of(&question.words).any(), question);
         };
-        let only = match question.tags.is_empty() {
+        let only = match filter::only_times(&question.filter) {
             true => None,
-            false => Some(self.with_tags(number, &question.tags)?.into_iter().collect::<HashSet<i64>>()),
+            false => Some(self.places(number, &question.filter)?),
         };
         let search = Search { store: self, number, index, question, only, now_ms };
         search.placed()
@@ -90,8 +91,8 @@ impl Search<'_> {
         Limits {
             most,
             only: self.only.as_ref(),
-            since_ms: self.question.since_ms,
-            until_ms: self.question.until_ms,
+            since_ms: self.question.filter.since_ms,
+            until_ms: self.question.filter.until_ms,
         }
     }
 
@@ -100,10 +101,16 @@ impl Search<'_> {
         self.index.by_words(&question, &self.limits(most))
     }
 
-    /// The nearest by code are compared by their vectors, which are made of the rows' own texts.
+    /// The nearest by code are compared by their vectors: those of the embedder, if the question comes with one of it, and
+    /// else those that are made of the rows' own texts.
     fn by_meaning(&self, most: usize) -> Result<Vec<Ranked>, StoreError> {
+        let compared = self.limits((most * COMPARED).max(COMPARED_LEAST));
+        if let Some(vector) = &self.question.vector {
+            let asked = self.store.meaning(vector)?;
+            return self.store.by_vector((self.number, self.index), &asked, &compared, most);
+        }
         let asked = self.index.vector(&self.question.words);
-        let near = self.index.by_code(&asked, &self.limits((most * COMPARED).max(COMPARED_LEAST)));
+        let near = self.index.by_code(&asked, &compared);
         let content = "SELECT e.content FROM entry AS e WHERE e.scope = ?1 AND e.n = ?2";
         let mut content = self.store.db.prepare(content)?;
         let mut ranked = Vec::new();

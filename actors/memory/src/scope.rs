@@ -2,8 +2,14 @@
 //! One index for all would let word counts of one owner move the ranking of another; a scope must never be named
 //! by text in a statement, only by its number.
 
+use crate::store::{Admission, StoreError};
+use ipc_proto::Name;
+use ipc_proto::ids::UserId;
 use ipc_proto::memory::{Area, Scope};
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
+
+/// Areas of one owner. Each has tables of its own, and every one is read at each start.
+const MOST_AREAS: i64 = 256;
 
 /// A scope that has been written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +21,11 @@ impl Number {
         self.0
     }
 
+    /// The scope that a column of the database names.
+    pub(crate) const fn stored(number: i64) -> Self {
+        Self(number)
+    }
+
     /// The name of its index.
     pub(crate) fn words(self) -> String {
         format!("words_{}", self.0)
@@ -24,18 +35,36 @@ impl Number {
 /// The number of a scope, if anything was ever written to it.
 pub(crate) fn find(db: &Connection, scope: &Scope) -> Result<Option<Number>> {
     let (area, agent) = coded(&scope.area);
-    db.query_row(
-        "SELECT n FROM scope WHERE owner = ?1 AND area = ?2 AND agent = ?3",
-        params![scope.owner.bytes(), area, agent],
-        |row| row.get(0).map(Number),
-    )
-    .optional()
+    let mut number =
+        db.prepare_cached("SELECT n FROM scope WHERE owner = ?1 AND area = ?2 AND agent = ?3")?;
+    let given = params![scope.owner.bytes(), area, agent];
+    number.query_row(given, |row| row.get(0).map(Number)).optional()
+}
+
+/// The scope of a number.
+pub(crate) fn whose(db: &Connection, number: Number) -> Result<Scope> {
+    db.query_row("SELECT owner, area, agent FROM scope WHERE n = ?1", [number.get()], |row| {
+        let area = match row.get(1)? {
+            0_i64 => Area::User,
+            1 => Area::Agent(Name::clip(row.get_ref(2)?.as_str()?)),
+            _ => Area::Global,
+        };
+        Ok(Scope { owner: UserId::from_bytes(row.get(0)?), area })
+    })
 }
 
 /// The number of a scope, which gets its index if it is new.
-pub(crate) fn find_or_make(change: &Transaction<'_>, scope: &Scope) -> Result<Number> {
+pub(crate) fn find_or_make(
+    change: &Transaction<'_>,
+    scope: &Scope,
+) -> std::result::Result<Number, StoreError> {
     if let Some(number) = find(change, scope)? {
         return Ok(number);
+    }
+    let areas = "SELECT count(*) FROM scope WHERE owner = ?1";
+    let areas: i64 = change.query_row(areas, params![scope.owner.bytes()], |row| row.get(0))?;
+    if areas >= MOST_AREAS {
+        return Err(StoreError::NotAdmitted(Admission::Full));
     }
     let (area, agent) = coded(&scope.area);
     change.execute(
@@ -60,15 +89,16 @@ fn make_index(change: &Transaction<'_>, number: Number) -> Result<()> {
     ))
 }
 
-/// Rows that one owner has, in all scopes.
+/// Rows that one owner has, in all scopes, whatever became of them.
 pub(crate) fn held_by_owner(db: &Connection, scope: &Scope) -> Result<i64> {
     let sum = "SELECT coalesce(sum(held), 0) FROM scope WHERE owner = ?1";
-    db.query_row(sum, params![scope.owner.bytes()], |row| row.get(0))
+    db.prepare_cached(sum)?.query_row(params![scope.owner.bytes()], |row| row.get(0))
 }
 
 /// Counts a row that came or went.
 pub(crate) fn count(change: &Transaction<'_>, number: Number, by: i64) -> Result<()> {
-    change.execute("UPDATE scope SET held = held + ?2 WHERE n = ?1", params![number.get(), by])?;
+    let mut held = change.prepare_cached("UPDATE scope SET held = held + ?2 WHERE n = ?1")?;
+    held.execute(params![number.get(), by])?;
     Ok(())
 }
 

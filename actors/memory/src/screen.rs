@@ -1,12 +1,18 @@
 //! What must hold of an entry before it may be stored. Pure; the verdicts come from `intake`, which asked the
 //! scanner. Nothing else can make a [`Scanned`], and the store takes nothing else.
 
+use crate::patterns::Patterns;
 use crate::private;
+use crate::texts::{Part, through};
+use ipc_proto::Text;
+use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Class, Trust};
-use ipc_proto::memory::Entry;
+use ipc_proto::memory::{Entry, RAW_BOUND};
 use ipc_proto::scanner::{Judgement, SCAN_BOUND, Severity, ThreatKind, Verdict};
-use ipc_proto::{List, Text};
 use sha2::{Digest, Sha256};
+
+/// Stands between texts that are judged as one, on a line of its own: no secret goes over it, and no word.
+const BETWEEN: &str = "\n\u{1e}\n";
 
 /// Why an entry is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,38 +26,77 @@ pub(crate) enum Refusal {
     /// It holds a secret that was not cut out.
     #[error("scanner: a secret that could not be cut out")]
     Secret,
-    /// A tag was judged unfit; tags are not mended.
-    #[error("scanner: a tag that must not be kept")]
-    Tag,
+    /// A tag, a key or another name was judged unfit; names are not mended.
+    #[error("scanner: a tag or a name that must not be kept")]
+    Name,
     /// With what stands for its secrets it is over the bound.
     #[error("over the bound after secrets were cut out")]
     TooLong,
+    /// Its texts were judged together and what was cut out runs over from one into another: each is to be judged alone.
+    #[error("to be judged one text at a time")]
+    Apart,
 }
 
 /// An entry without its private parts, that nobody has judged yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     entry: Entry,
+    raw: Option<String>,
+    revises: Option<MemoryId>,
+    reason: Text<512>,
 }
 
 /// An entry that was judged fit to be kept, as it is to be kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanned {
     entry: Entry,
+    raw: Option<String>,
+    revises: Option<MemoryId>,
+    reason: Text<512>,
 }
 
 impl Proposal {
-    /// Drops the private parts of content and tags.
+    /// Drops the private parts of every text.
     pub(crate) fn of(entry: Entry) -> Result<Self, Refusal> {
-        let content = private::dropped(&entry.content);
-        if content.trim().is_empty() {
+        let entry = through(&entry, &mut |part, text| {
+            let kept = private::dropped(text);
+            Ok(if part == Part::Name { kept.trim().to_owned() } else { kept })
+        })?;
+        if entry.content.trim().is_empty() {
             return Err(Refusal::Empty);
         }
-        let content = Text::new(content).map_err(|_| Refusal::TooLong)?;
-        let tags = entry.tags.iter().map(|tag| private::dropped(tag).trim().to_owned());
-        let tags = tags.filter(|tag| !tag.is_empty()).map(|tag| Text::clip(&tag));
-        let tags = List::clip(tags.collect::<Vec<_>>());
-        Ok(Self { entry: Entry { content, tags, ..entry } })
+        Ok(Self { entry, raw: None, revises: None, reason: Text::default() })
+    }
+
+    /// The same in the place of another row.
+    pub(crate) fn instead_of(mut self, id: MemoryId, reason: &str) -> Self {
+        self.revises = Some(id);
+        self.reason = Text::clip(&private::dropped(reason));
+        self
+    }
+
+    /// The same with why it was changed.
+    pub(crate) fn because(mut self, reason: &str) -> Self {
+        self.reason = Text::clip(&private::dropped(reason));
+        self
+    }
+
+    /// The same with what it was made from.
+    pub(crate) fn made_from(mut self, raw: &str) -> Self {
+        self.raw = Some(private::dropped(raw)).filter(|raw| !raw.trim().is_empty());
+        self
+    }
+
+    /// The same without what the owner never wants to be kept.
+    pub(crate) fn without(mut self, patterns: &Patterns) -> Result<Self, Refusal> {
+        if !patterns.is_empty() {
+            self.entry = through(&self.entry, &mut |_, text| Ok(patterns.cut_out(text)))?;
+            // What stands for a match may be longer than it: what goes over the bound is neither scanned nor kept.
+            let raw = self.raw.map(|raw| Text::<RAW_BOUND>::clip(&patterns.cut_out(&raw)).into_string());
+            self.raw = raw;
+            self.reason = Text::clip(&patterns.cut_out(&self.reason));
+        }
+        Ok(self)
     }
 
     /// The entry so far.
@@ -65,73 +110,109 @@ impl Proposal {
         self.entry.label.trust >= Trust::Verified
     }
 
-    /// The content, to be judged.
-    pub(crate) fn content(&self) -> Text<SCAN_BOUND> {
-        Text::clip(&self.entry.content)
+    /// All its texts, each to be judged alone.
+    pub(crate) fn apart(&self) -> Vec<Text<SCAN_BOUND>> {
+        self.texts().iter().map(|text| Text::clip(text)).collect()
     }
 
-    /// The tags, to be judged as one text, if there are any.
-    pub(crate) fn tags(&self) -> Option<Text<SCAN_BOUND>> {
-        let tags: Vec<&str> = self.entry.tags.iter().map(|tag| tag.as_str()).collect();
-        (!tags.is_empty()).then(|| Text::clip(&tags.join("\n")))
+    /// All its texts as one, to be judged at once; none if they cannot be told apart again or are too long together.
+    pub(crate) fn together(&self) -> Option<Text<SCAN_BOUND>> {
+        let texts = self.texts();
+        let separable = !texts.iter().any(|text| text.contains('\u{1e}'));
+        Text::new(texts.join(BETWEEN)).ok().filter(|_| separable)
     }
 
-    /// What is to be kept of it in the light of both verdicts.
-    pub(crate) fn judged(&self, content: &Verdict, tags: Option<&Verdict>) -> Result<Scanned, Refusal> {
-        match tags {
-            None if !self.entry.tags.is_empty() => return Err(Refusal::Tag),
-            Some(verdict)
-                if verdict.judgement == Judgement::Block
-                    || holds_secret(verdict)
-                    || (self.foreign() && steers(verdict)) =>
-            {
-                return Err(Refusal::Tag);
+    fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        // Nothing is refused here, and nothing is changed.
+        drop(through(&self.entry, &mut |_, text| {
+            texts.push(text.to_owned());
+            Ok(text.to_owned())
+        }));
+        texts.push(self.reason.to_string());
+        texts.extend(self.raw.clone());
+        texts
+    }
+
+    /// What is to be kept of it in the light of one verdict on all of it.
+    pub(crate) fn judged(&self, verdict: &Verdict) -> Result<Scanned, Refusal> {
+        self.fit(verdict)?;
+        let Some(redacted) = &verdict.redacted else { return self.kept(&self.texts(), verdict.class) };
+        let pieces: Vec<String> = redacted.split(BETWEEN).map(str::to_owned).collect();
+        if pieces.len() != self.texts().len() {
+            return Err(Refusal::Apart);
+        }
+        self.kept(&pieces, Class::Sensitive)
+    }
+
+    /// What is to be kept of it in the light of a verdict on each of its texts.
+    pub(crate) fn judged_apart(&self, verdicts: &[Verdict]) -> Result<Scanned, Refusal> {
+        let mut class = Class::Public;
+        let mut pieces = self.texts();
+        if pieces.len() != verdicts.len() {
+            return Err(Refusal::Apart);
+        }
+        for (piece, verdict) in pieces.iter_mut().zip(verdicts) {
+            self.fit(verdict)?;
+            if let Some(redacted) = &verdict.redacted {
+                *piece = redacted.to_string();
+                class = class.max(Class::Sensitive);
+            } else {
+                class = class.max(verdict.class);
             }
-            _ => {}
         }
-        let mut entry = self.entry.clone();
-        if let Some(redacted) = self.mended(content)? {
-            entry.content = Text::new(redacted).map_err(|_| Refusal::TooLong)?;
-            entry.label.class = entry.label.class.max(Class::Sensitive);
-        } else {
-            entry.label.class = entry.label.class.max(content.class);
-        }
-        if let Some(tags) = tags {
-            entry.label.class = entry.label.class.max(tags.class);
-        }
-        Ok(Scanned { entry })
+        self.kept(&pieces, class)
     }
 
-    /// The content with its secrets cut out, or none if it can be kept as it is.
-    fn mended(&self, verdict: &Verdict) -> Result<Option<String>, Refusal> {
-        let blocked = verdict.judgement == Judgement::Block;
+    /// Whether it can be kept at all, once what was found is cut out.
+    fn fit(&self, verdict: &Verdict) -> Result<(), Refusal> {
         if self.foreign() && steers(verdict) {
             return Err(Refusal::Injection);
         }
-        match &verdict.redacted {
-            Some(redacted) => Ok(Some(redacted.to_string())),
-            None if blocked || verdict.class == Class::Secret => Err(Refusal::Secret),
-            None => Ok(None),
-        }
+        let blocked = verdict.judgement == Judgement::Block || verdict.class == Class::Secret;
+        if verdict.redacted.is_none() && blocked { Err(Refusal::Secret) } else { Ok(()) }
+    }
+
+    /// With these for its texts.
+    fn kept(&self, pieces: &[String], class: Class) -> Result<Scanned, Refusal> {
+        let mut pieces = pieces.iter();
+        let mut entry = through(&self.entry, &mut |part, text| {
+            let piece = pieces.next().ok_or(Refusal::Apart)?;
+            if part == Part::Name && piece != text { Err(Refusal::Name) } else { Ok(piece.clone()) }
+        })?;
+        let reason = pieces.next().ok_or(Refusal::Apart)?;
+        entry.label.class = entry.label.class.max(class);
+        let raw = self.raw.as_ref().and(pieces.next()).cloned();
+        Ok(Scanned { entry, raw, revises: self.revises, reason: Text::clip(reason) })
     }
 }
 
 /// Whether the text is likely made to steer a model. On its way out text is never refused for that, so the judgement
 /// does not say it; the threats do.
-fn steers(verdict: &Verdict) -> bool {
+pub(crate) fn steers(verdict: &Verdict) -> bool {
     let content = [ThreatKind::Secret, ThreatKind::Personal];
     verdict.threats.iter().any(|threat| threat.severity >= Severity::High && !content.contains(&threat.kind))
-}
-
-/// A secret is there even where the judgement lets text pass: on the way to a model it only flags.
-fn holds_secret(verdict: &Verdict) -> bool {
-    verdict.redacted.is_some() || verdict.class == Class::Secret
 }
 
 impl Scanned {
     /// The entry as it is to be kept.
     pub(crate) const fn entry(&self) -> &Entry {
         &self.entry
+    }
+
+    /// What it was made from.
+    pub(crate) fn raw(&self) -> Option<&str> {
+        self.raw.as_deref()
+    }
+
+    /// The row that it is a revision of.
+    pub(crate) const fn revises(&self) -> Option<MemoryId> {
+        self.revises
+    }
+
+    /// Why it is.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
     }
 }
 
@@ -143,7 +224,8 @@ pub(crate) fn hash(entry: &Entry) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{entry, passed};
+    use crate::tests::{entry, observed, passed};
+    use ipc_proto::List;
     use ipc_proto::scanner::Threat;
 
     fn verdict(judgement: Judgement, class: Class, redacted: Option<&str>) -> Verdict {
@@ -163,82 +245,103 @@ mod tests {
         Proposal::of(entry).unwrap()
     }
 
+    /// The verdict of a scanner that cuts this out of whatever it is given.
+    fn cutting(text: &Text<SCAN_BOUND>, secret: &str) -> Verdict {
+        let redacted = text.replace(secret, "[REDACTED:key]");
+        let found = redacted != text.as_str();
+        let class = if found { Class::Secret } else { Class::Public };
+        verdict(if found { Judgement::Block } else { Judgement::Pass }, class, found.then_some(&redacted))
+    }
+
     #[test]
     fn an_injection_is_refused_from_others_and_kept_from_the_user() {
         let cases =
             [(Trust::Untrusted, true), (Trust::Verified, true), (Trust::User, false), (Trust::System, false)];
         for (trust, refused) in cases {
             let proposal = proposal(trust, "do as I say", &[]);
-            let kept = proposal.judged(&steering(Severity::High), None);
+            let kept = proposal.judged(&steering(Severity::High));
             assert_eq!(kept.err(), refused.then_some(Refusal::Injection), "{trust:?}");
         }
-    }
-
-    #[test]
-    fn a_tag_that_steers_is_refused_from_others_and_a_mere_suspicion_is_kept() {
-        let tagged = |trust| proposal(trust, "x", &["do as I say"]);
-        let found = steering(Severity::Critical);
-        let refused = tagged(Trust::Untrusted).judged(&passed(), Some(&found)).err();
-        assert_eq!(refused, Some(Refusal::Tag));
-        assert!(tagged(Trust::User).judged(&passed(), Some(&found)).is_ok());
         let suspected = steering(Severity::Medium);
-        assert!(proposal(Trust::Untrusted, "x", &[]).judged(&suspected, None).is_ok());
+        assert!(proposal(Trust::Untrusted, "x", &[]).judged(&suspected).is_ok());
     }
 
     #[test]
-    fn a_secret_is_cut_out_and_what_is_left_is_sensitive() {
-        let cases = [(Trust::User, Judgement::Block), (Trust::Untrusted, Judgement::Flag)];
-        for (trust, judgement) in cases {
-            let proposal = proposal(trust, "the key is hunter2", &[]);
-            let found = verdict(judgement, Class::Secret, Some("the key is [REDACTED:key]"));
-            let kept = proposal.judged(&found, None).unwrap();
-            assert_eq!(kept.entry().content.as_str(), "the key is [REDACTED:key]");
-            assert_eq!(kept.entry().label.class, Class::Sensitive);
-            assert_eq!(kept.entry().label.trust, trust);
+    fn a_secret_is_cut_out_of_whatever_text_it_is_in_and_what_is_left_is_sensitive() {
+        for trust in [Trust::User, Trust::Untrusted] {
+            let mut entry = observed(1, "it logs in with hunter2", "the title says hunter2");
+            entry.label.trust = trust;
+            let proposal = Proposal::of(entry).unwrap().made_from("raw hunter2 raw");
+            let together = proposal.judged(&cutting(&proposal.together().unwrap(), "hunter2")).unwrap();
+            let verdicts: Vec<Verdict> =
+                proposal.apart().iter().map(|text| cutting(text, "hunter2")).collect();
+            let apart = proposal.judged_apart(&verdicts).unwrap();
+            for kept in [together, apart] {
+                assert!(!kept.entry().texts().any(|text| text.contains("hunter2")));
+                assert_eq!(kept.entry().content.as_str(), "it logs in with [REDACTED:key]");
+                assert_eq!(kept.raw(), Some("raw [REDACTED:key] raw"));
+                assert_eq!((kept.entry().label.class, kept.entry().label.trust), (Class::Sensitive, trust));
+            }
         }
+    }
+
+    #[test]
+    fn a_secret_that_runs_over_from_one_text_into_another_is_looked_for_in_each() {
+        let proposal = Proposal::of(observed(1, "the narrative", "the title")).unwrap();
+        let all = proposal.together().unwrap();
+        let cut = verdict(Judgement::Block, Class::Secret, Some(&all.replace(BETWEEN, "")));
+        assert_eq!(proposal.judged(&cut).err(), Some(Refusal::Apart));
+        let planted = Proposal::of(entry(1, "a\n\u{1e}\nb")).unwrap();
+        assert_eq!(planted.together(), None, "what could shift a text into another is judged alone");
     }
 
     #[test]
     fn a_secret_that_was_not_cut_out_is_not_kept() {
         for judgement in [Judgement::Pass, Judgement::Flag, Judgement::Block] {
-            let kept = proposal(Trust::User, "x", &[]).judged(&verdict(judgement, Class::Secret, None), None);
+            let kept = proposal(Trust::User, "x", &[]).judged(&verdict(judgement, Class::Secret, None));
             assert_eq!(kept.err(), Some(Refusal::Secret));
         }
-        let long = "x".repeat(ipc_proto::memory::CONTENT_BOUND + 1);
-        let over = verdict(Judgement::Block, Class::Secret, Some(&long));
-        assert_eq!(proposal(Trust::User, "x", &[]).judged(&over, None).err(), Some(Refusal::TooLong));
+        let long = Proposal::of(entry(1, &"x ".repeat(ipc_proto::memory::CONTENT_BOUND / 2))).unwrap();
+        let over = cutting(&long.together().unwrap(), "x");
+        assert_eq!(long.judged(&over).err(), Some(Refusal::TooLong));
     }
 
     #[test]
     fn personal_data_raises_the_class_and_nothing_lowers_it() {
         let personal = verdict(Judgement::Flag, Class::Sensitive, None);
-        let kept = proposal(Trust::User, "x", &[]).judged(&personal, None).unwrap();
+        let kept = proposal(Trust::User, "x", &[]).judged(&personal).unwrap();
         assert_eq!(kept.entry().label.class, Class::Sensitive);
         let mut secret = entry(1, "x");
         secret.label.class = Class::Secret;
-        let kept = Proposal::of(secret).unwrap().judged(&passed(), None).unwrap();
+        let kept = Proposal::of(secret).unwrap().judged(&passed()).unwrap();
         assert_eq!(kept.entry().label.class, Class::Secret);
     }
 
     #[test]
-    fn a_tag_that_is_unfit_or_was_not_judged_refuses_the_entry() {
-        let tagged = proposal(Trust::User, "x", &["one"]);
-        assert_eq!(tagged.judged(&passed(), None).err(), Some(Refusal::Tag));
-        for found in [
-            verdict(Judgement::Block, Class::Public, None),
-            verdict(Judgement::Flag, Class::Secret, Some("")),
-        ] {
-            assert_eq!(tagged.judged(&passed(), Some(&found)).err(), Some(Refusal::Tag));
-        }
-        assert!(tagged.judged(&passed(), Some(&passed())).is_ok());
+    fn a_name_with_a_secret_in_it_refuses_the_entry() {
+        let tagged = proposal(Trust::User, "x", &["hunter2"]);
+        let found = cutting(&tagged.together().unwrap(), "hunter2");
+        assert_eq!(tagged.judged(&found).err(), Some(Refusal::Name));
+        assert!(tagged.judged(&passed()).is_ok());
     }
 
     #[test]
-    fn private_parts_are_gone_before_anything_is_judged() {
+    fn private_parts_and_what_the_owner_never_wants_kept_are_gone_before_anything_is_judged() {
         let proposal =
             proposal(Trust::User, "keep <private>drop", &["a<private>drop</private>", "<private>drop"]);
-        assert_eq!(proposal.content().as_str(), "keep ");
-        assert_eq!(proposal.tags().unwrap().as_str(), "a");
+        assert_eq!(proposal.apart().iter().map(|text| text.as_str()).collect::<Vec<_>>(), ["keep ", "a", ""]);
         assert_eq!(Proposal::of(entry(1, "<private>all of it</private> ")).err(), Some(Refusal::Empty));
+        let patterns = Patterns::of(&["AB-[0-9]+".to_owned()]).unwrap();
+        let mut seen = observed(1, "case AB-123", "about AB-9");
+        seen.tags = List::clip([Text::clip("ab-9")]);
+        let kept =
+            Proposal::of(seen).unwrap().made_from("AB-7").without(&patterns).unwrap().texts().join("|");
+        assert!(!kept.contains("AB-") && kept.contains("ab-9") && kept.contains("case [REDACTED]"), "{kept}");
+        let short = Patterns::of(&["a".to_owned()]).unwrap();
+        let raw = "a".repeat(RAW_BOUND);
+        let long = Proposal::of(entry(1, "x")).unwrap().made_from(&raw).without(&short).unwrap();
+        assert!(long.raw.is_some_and(|raw| raw.len() <= RAW_BOUND));
+        let everywhere = Patterns::of(&["x*".to_owned()]).unwrap();
+        assert_eq!(everywhere.cut_out("axxb"), "a[REDACTED]b", "what matches nothing is nothing");
     }
 }

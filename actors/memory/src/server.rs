@@ -1,18 +1,24 @@
 //! The process: opens the store, and turns each call into a question to the writer or a way through the intake.
 //! No logic is here; what a caller may ask was checked by kit, and whose memory it is stands in the scope.
 
-use crate::intake::Intake;
-use crate::store::Store;
-use crate::writer::{Ask, Keeping, Writer, ask};
-use ipc_proto::ids::MemoryId;
+use crate::capture::Ignored;
+use crate::intake::{Intake, Rules};
+use crate::limits::Limits;
+use crate::patterns::Patterns;
+use crate::store::{Store, StoreError};
+use crate::writer::{Job, Writer, ask, change};
 use ipc_proto::memory::{
-    Entry, FRAME_BOUND, Found, HITS, Hit, Manner, Memory as Service, MemoryError, Question, Row, Scope,
+    Ask, FRAME_BOUND, Memory as Service, MemoryError, Said, Scope, Settled, TaskName, Work,
 };
 use ipc_proto::scanner::ScannerClient;
-use ipc_proto::{List, Name, Text, config};
+use ipc_proto::{List, Text, config};
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use ractor::ActorRef;
 use tarpc::context::Context;
+
+const MIB: u64 = 1 << 20;
+/// Pieces of work in one answer.
+const WORK: usize = 16;
 
 /// The process `memory`.
 pub(crate) struct Memory {
@@ -23,26 +29,43 @@ pub(crate) struct Memory {
 #[derive(Clone)]
 struct Server {
     intake: Intake,
-    writer: ActorRef<Ask>,
+    writer: ActorRef<Job>,
 }
 
 impl Actor for Memory {
     const PROCESS: manifest::Process = manifest::Process::Memory;
     type Config = config::Memory;
-    type Opened = Keeping;
+    type Opened = (Store, Rules);
 
-    fn open(config: config::Memory, place: &Place) -> Result<Keeping, OpenFault> {
-        let store =
+    fn open(config: config::Memory, place: &Place) -> Result<(Store, Rules), OpenFault> {
+        let mut store =
             Store::open(&place.own()).map_err(|error| OpenFault::new("the memory database", error))?;
-        Ok(Keeping { store, most: config.max_rows })
+        store.limits = Limits {
+            rows: config.max_rows,
+            episodic: config.max_episodic,
+            semantic: config.max_semantic,
+            episodic_days: config.episodic_days,
+            retention_days: config.retention_days,
+            bytes: u64::from(config.max_mib) * MIB,
+        };
+        let embedder = config.embedder.as_deref().map(Text::clip);
+        let kept = store.keep_vectors_of(embedder);
+        // One that is damaged is read all the same, without vectors where it cannot say whose they are.
+        if store.damage.is_none() {
+            kept.map_err(|error| OpenFault::new("the memory database", error))?;
+        }
+        let patterns = Patterns::of(&config.sensitive_patterns);
+        let patterns = patterns.map_err(|error| OpenFault::new("memory.sensitive_patterns", error))?;
+        let ignored = Ignored { tools: config.ignored_tools, shorter: config.min_output_length };
+        Ok((store, Rules { patterns, ignored }))
     }
 
-    async fn start(keeping: Keeping, host: Host) -> Self {
-        let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, keeping).await else {
+    async fn start((store, rules): (Store, Rules), host: Host) -> Self {
+        let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, store).await else {
             // Without its writer the process can do nothing; agentd starts it anew.
             std::process::abort()
         };
-        let intake = Intake::new(host.link::<ScannerClient>(), host.recorder(), writer.clone());
+        let intake = Intake::new(host.link::<ScannerClient>(), host.recorder(), writer.clone(), rules);
         Self { server: Server { intake, writer } }
     }
 
@@ -55,56 +78,108 @@ impl Actor for Memory {
     }
 }
 
+impl Server {
+    /// Has something read of the store.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Store, u64) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        ask(&self.writer, read).await
+    }
+
+    /// What changes something.
+    async fn changed(self, scope: Scope, asked: Ask) -> Result<Said, MemoryError> {
+        let intake = self.intake;
+        match asked {
+            Ask::Write(entry) => intake.write(scope, *entry).await.map(Said::Id),
+            Ask::Capture(capture) => intake.capture(scope, *capture).await.map(Said::Taken),
+            Ask::Revise { id, entry, reason } => {
+                intake.revise(scope, id, *entry, &reason).await.map(Said::Id)
+            }
+            Ask::Remove { id, reason } => {
+                intake.remove(scope, id, reason.into_string()).await.map(|()| Said::Done)
+            }
+            Ask::Forget { what, purge, dry_run } => {
+                intake.forget(scope, *what, (purge, dry_run)).await.map(Said::Forgotten)
+            }
+            Ask::Restore { row, raw, over, .. } => {
+                intake.restore(scope, *row, &raw, over).await.map(Said::Taken)
+            }
+            Ask::Mute { what, mute } => intake.mute(scope, what, mute).await.map(|()| Said::Done),
+            _ => Err(MemoryError::Refused),
+        }
+    }
+}
+
 impl Service for Server {
-    async fn write(self, _: Context, scope: Scope, entry: Entry) -> Result<MemoryId, MemoryError> {
-        self.intake.write(scope, entry).await
+    async fn ask(self, _: Context, scope: Scope, asked: Ask) -> Result<Said, MemoryError> {
+        match asked {
+            Ask::Read(ids) => {
+                let rows = self.read(move |store, _| store.read_all(&scope, &ids)).await?;
+                Ok(Said::Rows(List::clip(rows)))
+            }
+            Ask::Raw(id) => {
+                let raw = self.read(move |store, _| store.raw(&scope, id)).await?;
+                Ok(Said::Raw(Text::clip(&raw)))
+            }
+            Ask::List { filter, limit, offset } => {
+                let rows = self.read(move |store, _| store.list(&scope, &filter, limit, offset)).await?;
+                Ok(Said::Rows(List::clip(rows)))
+            }
+            Ask::Find(question) => {
+                let found = self.read(move |store, now_ms| store.find(&scope, &question, now_ms)).await?;
+                Ok(Said::Found(List::clip(found)))
+            }
+            Ask::Timeline { anchor, filter, before, after } => {
+                let rows = move |store: &Store, _| store.timeline(&scope, anchor, &filter, (before, after));
+                Ok(Said::Rows(List::clip(self.read(rows).await?)))
+            }
+            Ask::Sessions { project, limit, offset } => {
+                let project = project.map(Text::into_string);
+                let sessions =
+                    move |store: &Store, _| store.sessions(&scope, project.as_deref(), limit, offset);
+                Ok(Said::Sessions(List::clip(self.read(sessions).await?)))
+            }
+            Ask::History(id) => {
+                let rows = self.read(move |store, _| store.history(&scope, id)).await?;
+                Ok(Said::Rows(List::clip(rows)))
+            }
+            Ask::Block(block) => {
+                let block = self.read(move |store, now_ms| store.block(&scope, &block, now_ms)).await?;
+                Ok(Said::Block(Box::new(block)))
+            }
+            Ask::Stats => self.read(move |store, _| store.stats(&scope)).await.map(Said::Stats),
+            Ask::Reindex => {
+                let reindexed = change(&self.writer, move |store, _| {
+                    store.reindex(&scope)?;
+                    store.stats(&scope)
+                });
+                reindexed.await.map(Said::Stats)
+            }
+            asked => self.changed(scope, asked).await,
+        }
     }
 
-    async fn query(
+    async fn sound(self, _: Context) -> Result<(), MemoryError> {
+        self.read(|store, _| store.writable()).await
+    }
+
+    async fn waiting(
         self,
         _: Context,
-        scope: Scope,
-        words: Text<2048>,
-        tags: List<Name, 16>,
+        tasks: List<TaskName, 4>,
         limit: u16,
-    ) -> Result<List<Hit, HITS>, MemoryError> {
-        let question = Question {
-            words,
-            tags,
-            since_ms: None,
-            until_ms: None,
-            manner: Manner::Words,
-            varied: false,
-            limit,
-        };
-        let found = ask(&self.writer, |reply| Ask::Find(scope, question, reply)).await?;
-        Ok(List::clip(found.into_iter().map(|found| found.hit)))
+        lease_ms: u32,
+    ) -> Result<List<Work, 16>, MemoryError> {
+        let work = change(&self.writer, move |store, now_ms| {
+            store.expire(now_ms)?;
+            let until_ms = now_ms.saturating_add(u64::from(lease_ms));
+            store.waiting(&tasks, usize::from(limit).min(WORK), now_ms, until_ms)
+        });
+        Ok(List::clip(work.await?))
     }
 
-    async fn read(self, _: Context, scope: Scope, id: MemoryId) -> Result<Row, MemoryError> {
-        ask(&self.writer, |reply| Ask::Read(scope, id, reply)).await?.ok_or(MemoryError::NotFound)
-    }
-
-    async fn list(
-        self,
-        _: Context,
-        scope: Scope,
-        limit: u16,
-        offset: u32,
-    ) -> Result<List<Row, HITS>, MemoryError> {
-        ask(&self.writer, |reply| Ask::List(scope, limit, offset, reply)).await.map(List::clip)
-    }
-
-    async fn delete(self, _: Context, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
-        self.intake.delete(scope, id).await
-    }
-
-    async fn find(
-        self,
-        _: Context,
-        scope: Scope,
-        question: Question,
-    ) -> Result<List<Found, HITS>, MemoryError> {
-        ask(&self.writer, |reply| Ask::Find(scope, question, reply)).await.map(List::clip)
+    async fn settle(self, _: Context, scope: Scope, settled: Settled) -> Result<(), MemoryError> {
+        self.intake.settle(scope, settled).await
     }
 }

@@ -1,50 +1,19 @@
-//! The database: opening it, and every change to it. It touches `memory.db` and its log in one folder. A change is
-//! one transaction or none; nothing that was not [`Scanned`] is taken, and no statement is without a scope.
+//! The database and what is written to it. A change is one transaction or none; nothing that was not [`Scanned`] is
+//! taken, and no statement is without a scope.
 
+use crate::change::{self, Told};
+use crate::embed::Embedder;
 use crate::library::Library;
-use crate::migrate;
-use crate::row::{class_code, decoded, listed, trust_code};
+use crate::limits::{self, Limits};
+use crate::row::{COLUMNS, decoded, key, kind_code};
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
+use crate::sessions;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Entry, Row, Scope};
-use migration::MigrationFault;
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use ipc_proto::label::Trust;
+use ipc_proto::memory::{Area, Capture, Entry, KindName, MemoryError, Row, Scope, State};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::cell::RefCell;
-use std::path::Path;
-use std::time::Duration;
-
-/// The database file in the process's own folder.
-pub(crate) const FILE: &str = "memory.db";
-
-/// Deleted ids remembered in one scope.
-const GONE_KEPT: i64 = 1000;
-
-/// What the connection is set to before anything is read.
-/// - `EXCLUSIVE` before `WAL`: the log's index is in this process's memory, so no shared memory is mapped, and a
-///   second process on the same file is refused;
-/// - `temp_store`, `mmap_size`: no file beside the folder's own, no page of the file in the address space;
-/// - `cache_size`: 1 MiB; `journal_size_limit`: what the log shrinks to when it was larger;
-/// - `secure_delete`: what is deleted is overwritten;
-/// - `trusted_schema`, `cell_size_check`: a damaged or planted file may do less.
-const SETTINGS: &[(&str, &str)] = &[
-    ("locking_mode", "EXCLUSIVE"),
-    ("journal_mode", "WAL"),
-    ("synchronous", "FULL"),
-    ("temp_store", "MEMORY"),
-    ("mmap_size", "0"),
-    ("cache_size", "-1024"),
-    ("journal_size_limit", "1048576"),
-    ("secure_delete", "ON"),
-    ("foreign_keys", "ON"),
-    ("trusted_schema", "OFF"),
-    ("cell_size_check", "ON"),
-];
-
-/// How long to wait for a file that another process still holds, such as one that is just being killed.
-const HELD: Duration = Duration::from_secs(1);
 
 /// The open database.
 #[derive(Debug)]
@@ -52,28 +21,11 @@ pub(crate) struct Store {
     pub(crate) db: Connection,
     /// Borrowed by one search or one change at a time: the store has one thread.
     pub(crate) library: RefCell<Library>,
-}
-
-/// Why the database was not opened. In no case was anything deleted.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    /// Its content does not hold together.
-    #[error(
-        "{0} is damaged ({1}); it was left as it is: put a good copy back, or move it away to begin anew"
-    )]
-    Damaged(String, String),
-    /// A newer program wrote it.
-    #[error("{0} was written by a newer program ({1}); it was left as it is: use that program")]
-    Newer(String, MigrationFault),
-    /// An older program wrote it, and nothing to go back to could be made.
-    #[error("{0} was left as it is: {1}")]
-    NotCopied(String, MigrationFault),
-    /// Another process has it open.
-    #[error("{0} is in use by another process")]
-    InUse(String),
-    /// Anything else.
-    #[error("{0} cannot be opened: {1}")]
-    Failed(String, rusqlite::Error),
+    pub(crate) limits: Limits,
+    /// Why it is only read.
+    pub(crate) damage: Option<String>,
+    /// Whose vectors are kept.
+    pub(crate) embedder: Option<Embedder>,
 }
 
 /// Why the open database did not do as it was asked.
@@ -85,6 +37,34 @@ pub(crate) enum StoreError {
     /// A column holds what its type does not allow.
     #[error("the memory database holds a row whose {0} is not valid")]
     Column(&'static str),
+    /// It is damaged.
+    #[error("the memory database is damaged and only read")]
+    ReadOnly,
+    /// There is no such row in this scope.
+    #[error("no such row")]
+    NotFound,
+    /// Another row stands in its place.
+    #[error("this row is not the current one any more")]
+    NotCurrent(MemoryId),
+    /// A vector is not one of those that are kept.
+    #[error("the vector is not of the embedder whose vectors are kept")]
+    OtherEmbedder,
+    /// What is settled cannot be kept.
+    #[error("what came of the work is not kept: {0:?}")]
+    NotAdmitted(Admission),
+}
+
+impl From<StoreError> for MemoryError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::ReadOnly => Self::ReadOnly,
+            StoreError::NotFound => Self::NotFound,
+            StoreError::OtherEmbedder => Self::OtherEmbedder,
+            StoreError::NotCurrent(id) => Self::NotCurrent(id),
+            StoreError::NotAdmitted(admission) => admission.refusal().unwrap_or(Self::Refused),
+            StoreError::Database(_) | StoreError::Column(_) => Self::Storage,
+        }
+    }
 }
 
 /// Whether a row may be written.
@@ -98,103 +78,119 @@ pub(crate) enum Admission {
     Taken,
     /// Its owner has as many rows as one may have.
     Full,
+    /// It would be a fact that no person stands for.
+    NeedsPerson,
+    /// What it revises is not here.
+    Unknown,
+    /// What it revises was revised or removed; this row stands in its place.
+    NotCurrent(MemoryId),
 }
 
-/// What a row that is to be deleted is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Doomed {
-    /// Here.
-    Here(Box<Row>),
-    /// Deleted before.
-    Gone,
-    /// Never was in this scope.
-    Unknown,
+impl Admission {
+    /// What is said of one that is not admitted.
+    pub(crate) const fn refusal(self) -> Option<MemoryError> {
+        match self {
+            Self::New | Self::Already => None,
+            Self::Taken => Some(MemoryError::Refused),
+            Self::Full => Some(MemoryError::Full),
+            Self::NeedsPerson => Some(MemoryError::NeedsPerson),
+            Self::Unknown => Some(MemoryError::NotFound),
+            Self::NotCurrent(id) => Some(MemoryError::NotCurrent(id)),
+        }
+    }
 }
 
 impl Store {
-    /// Opens or makes the database in `folder`, checks it whole and brings it to this program's version.
-    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
-        let path = folder.join(FILE);
-        let named = std::path::absolute(&path).unwrap_or_else(|_| path.clone()).display().to_string();
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let failed = |error| failed(&named, error);
-        let mut db = Connection::open_with_flags(&path, flags).map_err(failed)?;
-        db.busy_timeout(HELD).map_err(failed)?;
-        for (setting, value) in SETTINGS {
-            db.pragma_update(None, setting, value).map_err(failed)?;
-        }
-        let found: String = db.query_row("PRAGMA quick_check (1)", [], |row| row.get(0)).map_err(failed)?;
-        if found != "ok" {
-            return Err(OpenError::Damaged(named, found));
-        }
-        match migration::migrate(&mut db, &path, migrate::STEPS) {
-            Ok(()) => Ok(Self { db, library: RefCell::new(Library::new()) }),
-            Err(MigrationFault::Database(error)) => Err(failed(error)),
-            Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named, newer)),
-            Err(not_copied) => Err(OpenError::NotCopied(named, not_copied)),
-        }
+    /// That changes are taken at all.
+    pub(crate) fn writable(&self) -> Result<(), StoreError> {
+        if self.damage.is_some() { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 
-    /// A store that ends with this process: nothing of it is written to any disk.
-    pub(crate) fn fleeting() -> Result<Self, StoreError> {
-        let db = Connection::open_in_memory()?;
-        for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
-            db.pragma_update(None, setting, value)?;
-        }
-        migrate::STEPS.iter().try_for_each(|step| db.execute_batch(step))?;
-        Ok(Self { db, library: RefCell::new(Library::new()) })
+    /// Whether `scanned` may be written to `scope`.
+    pub(crate) fn admit(&self, scope: &Scope, scanned: &Scanned) -> Result<Admission, StoreError> {
+        self.writable()?;
+        Ok(admission(&self.db, &self.limits, scope, scanned)?.0)
     }
 
-    /// Whether `scanned` may be written to `scope`, where an owner may have `most` rows in all.
-    pub(crate) fn admit(&self, scope: &Scope, scanned: &Scanned, most: u32) -> Result<Admission, StoreError> {
-        admission(&self.db, scope, scanned.entry(), most)
-    }
-
-    /// Writes a row if it may be: the row, its place in the index and the owner's count, or nothing.
+    /// Writes a row if it may be: the row, its place in the index and the owner's count, and what it takes the place of,
+    /// or nothing.
     pub(crate) fn insert(
         &mut self,
         scope: &Scope,
         scanned: &Scanned,
-        most: u32,
         now_ms: u64,
     ) -> Result<Admission, StoreError> {
-        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let admission = admission(&change, scope, scanned.entry(), most)?;
-        if admission == Admission::New {
-            let number = scope::find_or_make(&change, scope)?;
-            let n = put(&change, number, scanned.entry(), now_ms)?;
-            change.commit()?;
-            self.library.borrow_mut().added(number, n, scanned.entry(), now_ms);
-        }
-        Ok(admission)
+        self.changed(|change, limits, told| inserted(change, limits, scope, scanned, now_ms, told))
     }
 
-    /// What a delete of `id` would find.
-    pub(crate) fn doomed(&self, scope: &Scope, id: MemoryId) -> Result<Doomed, StoreError> {
-        let Some(number) = scope::find(&self.db, scope)? else { return Ok(Doomed::Unknown) };
-        if let Some((_, row)) = one(&self.db, number, &scope.area, id)? {
-            return Ok(Doomed::Here(Box::new(row)));
-        }
-        let gone = is_gone(&self.db, number, id)?;
-        Ok(if gone { Doomed::Gone } else { Doomed::Unknown })
+    /// Takes down that something happened in a client's session, and the row that it becomes, if it becomes one.
+    pub(crate) fn take_down(
+        &mut self,
+        scope: &Scope,
+        capture: &Capture,
+        scanned: Option<&Scanned>,
+        now_ms: u64,
+    ) -> Result<Admission, StoreError> {
+        let session = sessions::id(scope, capture);
+        self.changed(|change, limits, told| {
+            let number = scope::find_or_make(change, scope)?;
+            let admission = match scanned {
+                Some(scanned) => inserted(change, limits, scope, scanned, now_ms, told)?,
+                None => Admission::New,
+            };
+            sessions::touched(change, number, session, capture, now_ms)?;
+            Ok(admission)
+        })
     }
 
-    /// Deletes a row, if it is there, from the table, the index and both files.
-    pub(crate) fn delete(&mut self, scope: &Scope, id: MemoryId, now_ms: u64) -> Result<(), StoreError> {
+    /// One change, in one transaction; the indexes in memory are told once it is done.
+    pub(crate) fn changed<T>(
+        &mut self,
+        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<Told>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.writable()?;
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let Some(number) = scope::find(&change, scope)? else { return Ok(()) };
-        let Some((n, row)) = one(&change, number, &scope.area, id)? else { return Ok(()) };
-        take(&change, number, n, &row.entry)?;
-        remember_gone(&change, number, id, now_ms)?;
+        let mut told = Vec::new();
+        let done = of(&change, &self.limits, &mut told)?;
+        kit::fault_point!("memory.change.open");
         change.commit()?;
-        self.library.borrow_mut().removed(number, n, &row.entry, row.created_ms);
-        // The log holds the deleted text until it is emptied. If that fails it is done at the next checkpoint.
+        let purges = told.iter().any(|told| told.purges);
+        self.library.borrow_mut().told(told);
+        if purges {
+            kit::fault_point!("memory.change.purged");
+            self.emptied_log();
+        }
+        Ok(done)
+    }
+
+    /// The log holds deleted text until it is emptied. If that fails it is done at the next start or purge.
+    pub(crate) fn emptied_log(&self) {
         if let Err(error) = self.db.query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!(%error, "the log still holds what was deleted");
         }
-        Ok(())
+    }
+
+    /// Leaves a row as a tombstone; one that is one already stays as it is.
+    pub(crate) fn remove(
+        &mut self,
+        scope: &Scope,
+        id: MemoryId,
+        reason: &str,
+        now_ms: u64,
+    ) -> Result<(), StoreError> {
+        self.changed(|change, _, told| {
+            let number = scope::find(change, scope)?.ok_or(StoreError::NotFound)?;
+            let (n, row) = one(change, number, &scope.area, id)?.ok_or(StoreError::NotFound)?;
+            match row.state {
+                State::Removed { .. } => Ok(()),
+                State::Superseded { .. } => Err(StoreError::NotCurrent(tip(change, number, id)?)),
+                State::Current => {
+                    change::removed(change, number, n, reason, now_ms)?;
+                    told.push(Told::gone(number, n, row, true));
+                    Ok(())
+                }
+            }
+        })
     }
 }
 
@@ -205,104 +201,167 @@ pub(crate) fn one(
     area: &Area,
     id: MemoryId,
 ) -> Result<Option<(i64, Row)>, StoreError> {
-    let columns = crate::row::COLUMNS;
-    let mut rows =
-        db.prepare(&format!("SELECT {columns}, e.n FROM entry AS e WHERE e.scope = ?1 AND e.id = ?2"))?;
-    let mut rows = rows.query(params![number.get(), id.bytes()])?;
+    at(db, number, area, "e.id = ?2", id.bytes())
+}
+
+/// The row at a place of this scope.
+pub(crate) fn placed(
+    db: &Connection,
+    number: Number,
+    area: &Area,
+    n: i64,
+) -> Result<Option<Row>, StoreError> {
+    Ok(at(db, number, area, "e.n = ?2", n)?.map(|(_, row)| row))
+}
+
+fn at(
+    db: &Connection,
+    number: Number,
+    area: &Area,
+    which: &str,
+    value: impl rusqlite::ToSql,
+) -> Result<Option<(i64, Row)>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM kept AS e WHERE e.scope = ?1 AND {which}");
+    let mut rows = db.prepare_cached(&sql)?;
+    let mut rows = rows.query(params![number.get(), value])?;
     let Some(columns) = rows.next()? else { return Ok(None) };
     Ok(Some((columns.get("n")?, decoded(columns, area)?)))
 }
 
+/// The row that stands in the place of one, after every revision of it.
+pub(crate) fn tip(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<MemoryId> {
+    let mut tip = id;
+    let mut next = db.prepare_cached("SELECT superseded_by FROM kept WHERE scope = ?1 AND id = ?2")?;
+    for _ in 0..crate::history::HOPS {
+        let by: Option<Option<[u8; 16]>> =
+            next.query_row(params![number.get(), tip.bytes()], |row| row.get(0)).optional()?;
+        match by.flatten() {
+            Some(by) if MemoryId::from_bytes(by) != id => tip = MemoryId::from_bytes(by),
+            _ => break,
+        }
+    }
+    Ok(tip)
+}
+
+/// What is written in the place of what: the row as it is kept, and the one that it supersedes.
+type Judged = (Admission, Option<Box<(i64, Row)>>);
+
 /// The label need not be the same: it is enough that the one that is kept says all that the new one does.
-fn admission(db: &Connection, scope: &Scope, entry: &Entry, most: u32) -> Result<Admission, StoreError> {
-    if let Some(number) = scope::find(db, scope)?
+fn admission(
+    db: &Connection,
+    limits: &Limits,
+    scope: &Scope,
+    scanned: &Scanned,
+) -> Result<Judged, StoreError> {
+    let (entry, number) = (scanned.entry(), scope::find(db, scope)?);
+    let refused = |admission| Ok((admission, None));
+    if let Some(number) = number
         && let Some((_, row)) = one(db, number, &scope.area, entry.id)?
     {
-        let kept = row.entry;
-        let same =
-            kept.content == entry.content && kept.tags == entry.tags && entry.label.within(&kept.label);
-        return Ok(if same { Admission::Already } else { Admission::Taken });
+        return refused(if same(&row.entry, entry) { Admission::Already } else { Admission::Taken });
     }
     if is_taken(db, entry.id)? {
-        return Ok(Admission::Taken);
+        return refused(Admission::Taken);
     }
-    let full = scope::held_by_owner(db, scope)? >= i64::from(most);
-    Ok(if full { Admission::Full } else { Admission::New })
+    let old = match (number, scanned.revises()) {
+        (None, Some(_)) => return refused(Admission::Unknown),
+        (Some(number), Some(id)) => match one(db, number, &scope.area, id)? {
+            None => return refused(Admission::Unknown),
+            Some((_, row)) if row.state != State::Current => {
+                return refused(Admission::NotCurrent(tip(db, number, id)?));
+            }
+            found => found,
+        },
+        (Some(number), None) => same_key(db, number, &scope.area, entry)?,
+        (None, None) => None,
+    };
+    let trust = match &old {
+        Some((_, row)) if scanned.revises().is_some() => row.entry.label.trust.max(entry.label.trust),
+        _ => entry.label.trust,
+    };
+    if entry.detail.kind.name() == KindName::Semantic && trust > Trust::User {
+        return refused(Admission::NeedsPerson);
+    }
+    // A key is chosen by whoever writes: by it alone, what others wrote stands in the place of nothing of the person's own.
+    let by_key = old.as_ref().filter(|_| scanned.revises().is_none());
+    if by_key.is_some_and(|(_, row)| entry.label.trust > row.entry.label.trust) {
+        return refused(Admission::NeedsPerson);
+    }
+    if !limits.have_room(db, scope, entry, old.as_ref().map(|(_, row)| row))? {
+        return refused(Admission::Full);
+    }
+    Ok((Admission::New, old.map(Box::new)))
+}
+
+/// Whether it was written so already. When it goes by itself was then said by the store.
+fn same(kept: &Entry, entry: &Entry) -> bool {
+    let mut detail = entry.detail.clone();
+    detail.expires_ms = detail.expires_ms.or(kept.detail.expires_ms);
+    kept.content == entry.content
+        && kept.tags == entry.tags
+        && kept.detail == detail
+        && entry.label.within(&kept.label)
+}
+
+/// The row that one of the same key takes the place of.
+pub(crate) fn same_key(
+    db: &Connection,
+    number: Number,
+    area: &Area,
+    entry: &Entry,
+) -> Result<Option<(i64, Row)>, StoreError> {
+    let Some(key) = key(entry) else { return Ok(None) };
+    let n = db.query_row(
+        "SELECT n FROM kept WHERE scope = ?1 AND kind = ?2 AND key = ?3 AND state = 0",
+        params![number.get(), kind_code(entry.detail.kind.name()), key],
+        |row| row.get::<_, i64>(0),
+    );
+    let Some(n) = n.optional()? else { return Ok(None) };
+    Ok(placed(db, number, area, n)?.map(|row| (n, row)))
+}
+
+/// Writes a row within a change, if it may be written.
+pub(crate) fn inserted(
+    change: &Transaction<'_>,
+    limits: &Limits,
+    scope: &Scope,
+    scanned: &Scanned,
+    now_ms: u64,
+    told: &mut Vec<Told>,
+) -> Result<Admission, StoreError> {
+    let (admission, old) = admission(change, limits, scope, scanned)?;
+    if admission != Admission::New {
+        return Ok(admission);
+    }
+    let number = scope::find_or_make(change, scope)?;
+    let mut entry = scanned.entry().clone();
+    entry.detail.expires_ms = limits.expiry(&entry, now_ms);
+    limits::oldest_go(change, limits, scope, &entry, told)?;
+    let mut from = None;
+    if let Some((n, row)) = old.map(|old| *old) {
+        if scanned.revises().is_some() {
+            entry.label = entry.label.join(&row.entry.label);
+        }
+        change::superseded(change, number, n, entry.id, scanned.reason(), now_ms)?;
+        kit::fault_point!("memory.revise.superseded");
+        from = Some((n, row.entry.id));
+        told.push(Told::gone(number, n, row, false));
+    }
+    let n = change::put(change, number, &entry, from.map(|(_, id)| id), now_ms)?;
+    change::put_raw(change, n, scanned.raw(), from.map(|(n, _)| n))?;
+    told.push(Told::new(number, n, entry, now_ms));
+    Ok(Admission::New)
 }
 
 /// The one question that is asked across scopes, and its answer is one bit: ids are unique in the whole store.
-fn is_taken(db: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
-    let any =
-        "SELECT EXISTS (SELECT 1 FROM entry WHERE id = ?1) OR EXISTS (SELECT 1 FROM gone WHERE id = ?1)";
-    db.query_row(any, params![id.bytes()], |row| row.get(0))
+pub(crate) fn is_taken(db: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
+    let any = "SELECT EXISTS (SELECT 1 FROM kept WHERE id = ?1) OR EXISTS (SELECT 1 FROM gone WHERE id = ?1)";
+    db.prepare_cached(any)?.query_row(params![id.bytes()], |row| row.get(0))
 }
 
-fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
+/// Whether a row of this id was deleted lately.
+pub(crate) fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
     let gone = "SELECT 1 FROM gone WHERE scope = ?1 AND id = ?2";
     let found = db.query_row(gone, params![number.get(), id.bytes()], |_| Ok(())).optional()?;
     Ok(found.is_some())
-}
-
-/// Gives the row's place.
-fn put(change: &Transaction<'_>, number: Number, entry: &Entry, now_ms: u64) -> rusqlite::Result<i64> {
-    let (words, tags) = (number.words(), listed(&entry.tags));
-    change.execute(
-        "INSERT INTO entry (scope, id, content, tags, trust, class, sources, session, created_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        params![
-            number.get(),
-            entry.id.bytes(),
-            entry.content.as_str(),
-            tags,
-            trust_code(entry.label.trust),
-            class_code(entry.label.class),
-            listed(&entry.label.sources),
-            entry.session.map(ipc_proto::ids::SessionId::bytes),
-            ms(now_ms),
-        ],
-    )?;
-    let n = change.last_insert_rowid();
-    let index = format!("INSERT INTO {words} (rowid, content, tags) VALUES (?1, ?2, ?3)");
-    change.execute(&index, params![n, entry.content.as_str(), tags])?;
-    scope::count(change, number, 1)?;
-    Ok(n)
-}
-
-/// The index is told first: it needs the very text that it was given.
-fn take(change: &Transaction<'_>, number: Number, n: i64, entry: &Entry) -> rusqlite::Result<()> {
-    let words = number.words();
-    let index = format!("INSERT INTO {words} ({words}, rowid, content, tags) VALUES ('delete', ?1, ?2, ?3)");
-    change.execute(&index, params![n, entry.content.as_str(), listed(&entry.tags)])?;
-    change.execute("DELETE FROM entry WHERE scope = ?1 AND n = ?2", params![number.get(), n])?;
-    scope::count(change, number, -1)
-}
-
-fn remember_gone(
-    change: &Transaction<'_>,
-    number: Number,
-    id: MemoryId,
-    now_ms: u64,
-) -> rusqlite::Result<()> {
-    let gone = "INSERT INTO gone (scope, id, gone_ms) VALUES (?1, ?2, ?3)";
-    change.execute(gone, params![number.get(), id.bytes(), ms(now_ms)])?;
-    change.execute(
-        "DELETE FROM gone WHERE scope = ?1
-         AND n <= (SELECT n FROM gone WHERE scope = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-        params![number.get(), GONE_KEPT],
-    )?;
-    Ok(())
-}
-
-fn ms(now_ms: u64) -> i64 {
-    i64::try_from(now_ms).unwrap_or(i64::MAX)
-}
-
-fn failed(named: &str, error: rusqlite::Error) -> OpenError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            OpenError::Damaged(named.to_owned(), error.to_string())
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::InUse(named.to_owned()),
-        _ => OpenError::Failed(named.to_owned(), error),
-    }
 }

@@ -1,18 +1,23 @@
 //! Laws of the store, on real database files. Each test has its own folder; nothing outside it is touched.
 
+mod capturing;
 mod disk_full;
+mod embedding;
 mod forgetting;
 mod isolation;
+mod keeping;
 mod migrating;
 mod opening;
 mod ranking;
+mod revising;
 mod storing;
+mod working;
 
 use crate::screen::{Proposal, Scanned};
 use crate::store::{Admission, Store};
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, Hit, Manner, Question, Scope};
+use ipc_proto::memory::{Area, Detail, Entry, Filter, Forget, Hit, Kind, Observation, Question, Row, Scope};
 use ipc_proto::{List, Name, Text};
 
 pub(crate) use crate::offline::passed;
@@ -28,6 +33,7 @@ pub(crate) fn entry(number: u8, content: &str) -> Entry {
         tags: List::default(),
         label: Label::of(Trust::User, Class::Internal, "chat"),
         session: Some(SessionId::from_bytes([number; 16])),
+        detail: Detail::default(),
     }
 }
 
@@ -35,9 +41,22 @@ pub(crate) fn tagged(number: u8, content: &str, tags: &[&str]) -> Entry {
     Entry { tags: List::clip(tags.iter().map(|tag| Text::clip(tag))), ..entry(number, content) }
 }
 
+/// An observation of a project.
+pub(crate) fn observed(number: u8, content: &str, title: &str) -> Entry {
+    let seen = Observation { title: Text::clip(title), ..Observation::default() };
+    let kind = Kind::Observation(Box::new(seen));
+    let project = Some(Text::clip("/p"));
+    Entry { detail: Detail { kind, project, ..Detail::default() }, ..entry(number, content) }
+}
+
 /// The entry as the scanner lets it pass.
 pub(crate) fn scanned(entry: Entry) -> Scanned {
-    Proposal::of(entry).unwrap().judged(&passed(), Some(&passed())).unwrap()
+    Proposal::of(entry).unwrap().judged(&passed()).unwrap()
+}
+
+/// The same in the place of another row.
+pub(crate) fn revision(of: u8, entry: Entry, reason: &str) -> Scanned {
+    Proposal::of(entry).unwrap().instead_of(id(of), reason).judged(&passed()).unwrap()
 }
 
 pub(crate) fn scope(owner: u8, area: Area) -> Scope {
@@ -49,15 +68,8 @@ pub(crate) fn user(owner: u8) -> Scope {
 }
 
 pub(crate) fn question(words: &str, tags: &[Name], limit: u16) -> Question {
-    Question {
-        words: Text::clip(words),
-        tags: List::clip(tags.iter().cloned()),
-        since_ms: None,
-        until_ms: None,
-        manner: Manner::Words,
-        varied: false,
-        limit,
-    }
+    let filter = Filter { tags: List::clip(tags.iter().cloned()), ..Filter::default() };
+    Question { filter, ..Question::new(Text::clip(words), limit) }
 }
 
 /// A store in a folder that goes when the test ends.
@@ -80,7 +92,20 @@ impl Held {
     }
 
     pub(crate) fn write(&mut self, scope: &Scope, entry: Entry) -> Admission {
-        self.store.insert(scope, &scanned(entry), 1000, 1).unwrap()
+        self.store.insert(scope, &scanned(entry), 1).unwrap()
+    }
+
+    /// Rows, newest first.
+    pub(crate) fn listed(&self, scope: &Scope, limit: u16, offset: u32) -> Vec<Row> {
+        self.store.list(scope, &Filter::default(), limit, offset).unwrap()
+    }
+
+    /// Leaves nothing of a row.
+    pub(crate) fn purge(&mut self, scope: &Scope, id: MemoryId) {
+        let what = Forget::Ids(List::clip([id]));
+        let chosen = self.store.chosen(scope, &what, true).unwrap();
+        let ids = self.store.with_revisions(scope, &what, &chosen).unwrap();
+        self.store.purge(scope, &what, &ids, 5).unwrap();
     }
 
     /// Contents that a query finds, best first.
@@ -113,7 +138,7 @@ pub(crate) fn holds_together(store: &Store) {
         let (n, held) = scope.unwrap();
         let check = format!("INSERT INTO words_{n} (words_{n}, rank) VALUES ('integrity-check', 1)");
         store.db.execute(&check, []).unwrap();
-        let rows = "SELECT count(*) FROM entry WHERE scope = ?1";
+        let rows = "SELECT count(*) FROM kept WHERE scope = ?1";
         assert_eq!(store.db.query_row(rows, [n], |row| row.get::<_, i64>(0)).unwrap(), held);
     }
 }

@@ -19,6 +19,9 @@ const ANSWER: Duration = Duration::from_secs(600);
 const VECTORS: Duration = Duration::from_secs(120);
 /// How long the body of a refusal is waited for; without it, the status says what it can.
 const REFUSAL: Duration = Duration::from_secs(10);
+/// How long the end of a body is waited for that holds a whole answer: a connection whose reply has ended serves the next
+/// request, and any other is closed.
+const REST: Duration = Duration::from_millis(100);
 
 /// The way to providers. A trait so that the exchange can be tried on replies cut at every place.
 pub(crate) trait Upstream {
@@ -91,30 +94,59 @@ const fn broken_off(error: CredError) -> ModelError {
 
 /// Has a provider answer, until the answer's end or `stop`.
 pub(crate) async fn converse<U: Upstream>(upstream: U, ask: Ask, outlet: Outlet, stop: Stop) {
-    let held = Cell::new(None);
+    let held = Held::new(upstream);
     let answer = async {
-        let ended = timeout(ANSWER, exchange(&upstream, ask, &outlet, &held)).await;
+        let ended = timeout(ANSWER, exchange(&held, ask, &outlet)).await;
         if let Err(error) = ended.unwrap_or(Err(ModelError::Timeout)) {
             tracing::info!(%error, "an answer failed");
             outlet.give(Piece::Failed(error)).await;
         }
     };
     tokio::select! { biased; _ = stop => {}, () = answer => {} }
-    if let Some(reply) = held.take() {
-        upstream.close(reply).await;
+    held.let_go().await;
+}
+
+/// A reply that is read: held until it has ended, or is let go.
+struct Held<U> {
+    upstream: U,
+    reply: Cell<Option<Reply>>,
+    /// It has given a whole answer.
+    whole: Cell<bool>,
+}
+
+impl<U: Upstream> Held<U> {
+    const fn new(upstream: U) -> Self {
+        Self { upstream, reply: Cell::new(None), whole: Cell::new(false) }
+    }
+
+    /// The next bytes.
+    async fn next(&self) -> Result<Chunk, ModelError> {
+        let reply = self.reply.get().ok_or(ModelError::Truncated)?;
+        let chunk = self.upstream.next(reply).await?;
+        if chunk.last {
+            self.reply.set(None);
+        }
+        Ok(chunk)
+    }
+
+    /// Lets it go, if it has not ended. One that gave a whole answer is about to.
+    async fn let_go(self) {
+        if self.whole.get() {
+            let rest = async { while self.reply.get().is_some() && self.next().await.is_ok() {} };
+            // However that ends: what is still held is closed.
+            let _ = timeout(REST, rest).await;
+        }
+        if let Some(reply) = self.reply.take() {
+            self.upstream.close(reply).await;
+        }
     }
 }
 
-async fn exchange<U: Upstream>(
-    upstream: &U,
-    ask: Ask,
-    outlet: &Outlet,
-    held: &Cell<Option<Reply>>,
-) -> Result<(), ModelError> {
+async fn exchange<U: Upstream>(held: &Held<U>, ask: Ask, outlet: &Outlet) -> Result<(), ModelError> {
     let (mut reader, patience) = (ask.reader(), ask.patience);
-    let head = send(upstream, ask.http, ask.known.context, held).await?;
+    send(held, ask.http, ask.known.context).await?;
     while !reader.is_last() {
-        match pull(upstream, head.reply, &mut reader, outlet, patience).await {
+        match pull(held, &mut reader, outlet, patience).await {
             Ok(true) => break,
             Ok(false) => {}
             // All that matters had come.
@@ -128,26 +160,23 @@ async fn exchange<U: Upstream>(
             }
         }
     }
-    for piece in reader.end()? {
+    let end = reader.end()?;
+    held.whole.set(true);
+    for piece in end {
         outlet.give(piece).await;
     }
     Ok(())
 }
 
 /// Sends a request; a reply that is no success is what its status and its body say.
-async fn send<U: Upstream>(
-    upstream: &U,
-    http: credproxy::Request,
-    context: u32,
-    held: &Cell<Option<Reply>>,
-) -> Result<Head, ModelError> {
-    let head = upstream.request(http).await?;
-    held.set(Some(head.reply));
+async fn send<U: Upstream>(held: &Held<U>, http: credproxy::Request, context: u32) -> Result<(), ModelError> {
+    let head = held.upstream.request(http).await?;
+    held.reply.set(Some(head.reply));
     if (200..300).contains(&head.status) {
-        return Ok(head);
+        return Ok(());
     }
     let mut body = Vec::new();
-    let reading = whole(upstream, head.reply, REFUSAL_BOUND, &mut body);
+    let reading = whole(held, REFUSAL_BOUND, &mut body);
     // However it ends: what has come of it may say enough.
     let _ = timeout(REFUSAL, reading).await;
     let wait = dialect::wait(head.retry_after, &head.headers, kit::now_ms() / 1000);
@@ -156,15 +185,14 @@ async fn send<U: Upstream>(
 
 /// Pulls until something of the answer has come, and gives it. Says whether the body has ended.
 async fn pull<U: Upstream>(
-    upstream: &U,
-    reply: Reply,
+    held: &Held<U>,
     reader: &mut Reader,
     outlet: &Outlet,
     patience: Duration,
 ) -> Result<bool, ModelError> {
     let until = Instant::now() + patience;
     loop {
-        let chunk = timeout_at(until, upstream.next(reply)).await.map_err(|_| ModelError::Timeout)??;
+        let chunk = timeout_at(until, held.next()).await.map_err(|_| ModelError::Timeout)??;
         let taken = reader.feed(&chunk.bytes);
         let ready = reader.ready();
         let some = !ready.is_empty();
@@ -180,14 +208,9 @@ async fn pull<U: Upstream>(
 }
 
 /// Pulls a whole body, or as much of it as the bound allows. Says whether that was all.
-async fn whole<U: Upstream>(
-    upstream: &U,
-    reply: Reply,
-    bound: usize,
-    body: &mut Vec<u8>,
-) -> Result<bool, ModelError> {
+async fn whole<U: Upstream>(held: &Held<U>, bound: usize, body: &mut Vec<u8>) -> Result<bool, ModelError> {
     loop {
-        let chunk = upstream.next(reply).await?;
+        let chunk = held.next().await?;
         let room = bound.saturating_sub(body.len());
         body.extend(chunk.bytes.iter().take(room));
         if chunk.bytes.len() > room || chunk.last {
@@ -207,15 +230,13 @@ pub(crate) async fn embed<U: Upstream + 'static>(upstream: U, ask: EmbedAsk) -> 
     };
     let (mut answer, embedded) = oneshot::channel();
     tokio::task::spawn_local(async move {
-        let held = Cell::new(None);
+        let held = Held::new(upstream);
         let fetched = tokio::select! {
             biased;
             () = answer.closed() => None,
-            fetched = timeout(VECTORS, fetch(&upstream, &ask, &held)) => Some(fetched),
+            fetched = timeout(VECTORS, fetch(&held, &ask)) => Some(fetched),
         };
-        if let Some(reply) = held.take() {
-            upstream.close(reply).await;
-        }
+        held.let_go().await;
         if let Some(fetched) = fetched {
             // Nobody may be waiting any more; then nobody is told.
             let _ = answer.send(fetched.unwrap_or(Err(ModelError::Timeout)));
@@ -224,14 +245,10 @@ pub(crate) async fn embed<U: Upstream + 'static>(upstream: U, ask: EmbedAsk) -> 
     embedded.await.unwrap_or(Err(ModelError::Truncated))
 }
 
-async fn fetch<U: Upstream>(
-    upstream: &U,
-    ask: &embedding::EmbedAsk,
-    held: &Cell<Option<Reply>>,
-) -> Result<Embedded, ModelError> {
-    let head = send(upstream, ask.http.clone(), ask.known.context, held).await?;
+async fn fetch<U: Upstream>(held: &Held<U>, ask: &embedding::EmbedAsk) -> Result<Embedded, ModelError> {
+    send(held, ask.http.clone(), ask.known.context).await?;
     let mut body = Vec::new();
-    match whole(upstream, head.reply, BODY_BOUND, &mut body).await? {
+    match whole(held, BODY_BOUND, &mut body).await? {
         true => ask.read(&body),
         false => Err(ModelError::InvalidJson),
     }

@@ -17,7 +17,7 @@ use crate::ledger::{Bill, Ledger, Refused, Tariff};
 use crate::streams::{Outlet, Stop};
 use attempt::{Attempt, Ended, Patience};
 pub(crate) use class::{is_the_providers, said_wait};
-use course::{Bounds, Course, Next};
+use course::{Bounds, Course, Next, cooling_down};
 use ipc_proto::List;
 use ipc_proto::config::{Asking, AtLimit, Budget};
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelInfo, ModelName, Piece, Request};
@@ -198,8 +198,7 @@ impl<A: Answers> Begun<A> {
         let now = Instant::now();
         let begun = self.desk.breaker.borrow_mut().begin(&model, now);
         if let Err(left) = begun {
-            let again_s = u32::try_from(left.as_secs()).unwrap_or(u32::MAX).max(1);
-            self.failed(number, ModelError::CoolingDown { again_s }, (false, true));
+            self.failed(number, cooling_down(left), (false, true));
             return false;
         }
         let first = self.course.attempt(number, now);

@@ -120,15 +120,23 @@ impl Streams {
             return Ok(List::default());
         }
         let mut batch = Vec::with_capacity(most);
-        let pull = async { ready.lock().await.recv_many(&mut batch, most).await };
-        match timeout(PULL_WAIT, pull).await {
-            Err(_) => return Ok(List::default()),
+        let pull = async {
+            let mut ready = ready.lock().await;
+            ready.recv_many(&mut batch, most).await;
+            ready
+        };
+        let Ok(mut ready) = timeout(PULL_WAIT, pull).await else { return Ok(List::default()) };
+        if batch.is_empty() {
             // Cancelled while this pull waited.
-            Ok(0) => {
-                self.cancel(id);
-                return Err(ModelError::NoStream);
-            }
-            Ok(_) => {}
+            self.cancel(id);
+            return Err(ModelError::NoStream);
+        }
+        // What comes with the first piece is given with it: else a short answer would be pulled and scanned twice.
+        tokio::task::yield_now().await;
+        while batch.len() < most
+            && let Ok(piece) = ready.try_recv()
+        {
+            batch.push(piece);
         }
         if matches!(batch.last(), Some(Piece::Done(_) | Piece::Failed(_))) {
             self.cancel(id);

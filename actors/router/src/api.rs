@@ -3,7 +3,6 @@
 
 use crate::audience::FollowPort;
 use crate::desk::Desk;
-use crate::ending::EndPort;
 use crate::submit::DEFAULT_AGENT;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::config::UserRole;
@@ -41,7 +40,7 @@ impl Desk {
         if said.task != Task::Chat || said.key.is_empty() || said.session.is_empty() {
             return Err(RouterError::BadMessage);
         }
-        self.submit(&Submission {
+        let submission = Submission {
             user: holder.user,
             session: own_session(&holder, &said.session)?,
             agent: Some(agent),
@@ -51,7 +50,8 @@ impl Desk {
             task: Task::Chat,
             workspace: None,
             workspace_label: None,
-        })
+        };
+        self.submit_with(&submission, holder.key)
     }
 
     /// Events of a turn of this client.
@@ -64,14 +64,6 @@ impl Desk {
     ) {
         match self.whose_turn(caller, turn) {
             Ok(user) => self.follow(Some(user), turn, from, credit, port),
-            Err(refusal) => drop(port.send(Err(refusal))),
-        }
-    }
-
-    /// Cancels a turn of this client.
-    pub(crate) fn api_cancel(&mut self, caller: Caller, turn: TurnId, port: EndPort) {
-        match self.whose_turn(caller, turn) {
-            Ok(user) => self.cancel(Some(user), turn, port),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }

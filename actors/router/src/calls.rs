@@ -40,7 +40,7 @@ pub(crate) fn listed(
                     it.4 = Some(result.outcome);
                 }
             }
-            Step::Plan { .. } => {}
+            Step::Plan { .. } | Step::Recalled { .. } => {}
         }
     }
     let info = |(id, tool, verdict, record, outcome)| {

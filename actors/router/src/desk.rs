@@ -7,14 +7,16 @@ use crate::audience::Audience;
 use crate::ending::Closing;
 use crate::errands::{Errand, Then};
 use crate::events::Events;
+use crate::falling::Fall;
 use crate::keys::Keys;
 use crate::lanes::Lanes;
-use crate::launch::{Fall, Runners};
+use crate::launch::Runners;
 use crate::lease::Lease;
 use crate::pausing::Pauses;
 use crate::people::{People, PeopleFault};
 use crate::scan::Admission;
 use crate::store::{Head, Store, StoreFault};
+use crate::typing::Typings;
 use ipc_proto::audit::Event;
 use ipc_proto::config;
 use ipc_proto::ids::TurnId;
@@ -100,6 +102,7 @@ pub(crate) struct Desk {
     pub(crate) audience: Audience,
     pub(crate) approvals: Approvals,
     pub(crate) pauses: Pauses,
+    pub(crate) typings: Typings,
     pub(crate) events: Events,
     /// The room on the disk, as agentd told it last.
     pub(crate) disk: Room,
@@ -134,6 +137,7 @@ impl Desk {
             audience: Audience::default(),
             approvals: Approvals::default(),
             pauses,
+            typings: Typings::default(),
             events: Events::default(),
             disk: Room::default(),
             found_ending: Vec::new(),
@@ -267,6 +271,7 @@ impl Desk {
     pub(crate) fn depart(&mut self, seq: i64) -> Option<Live> {
         let live = self.live.remove(&seq)?;
         self.turns.remove(&live.head.turn);
+        self.typings.forget(live.head.turn);
         Some(live)
     }
 

@@ -69,8 +69,8 @@ pub(crate) fn compose(
                     released.verdict = verdict;
                 }
             }
-            // What was to be needed is for the gate; it was said to nobody.
-            Step::Plan { .. } => {}
+            // What was to be needed is for the gate; it was said to nobody. What was remembered is given to each turn anew.
+            Step::Plan { .. } | Step::Recalled { .. } => {}
         }
         last = label;
     }
@@ -189,6 +189,7 @@ pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) {
                 }
                 room = room.saturating_sub(result.output.len());
             }
+            Step::Recalled { text, .. } => room = room.saturating_sub(text.len()),
             Step::Plan { .. } | Step::Decided { .. } => {}
         }
     }

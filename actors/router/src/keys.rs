@@ -9,7 +9,7 @@ use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{KeyId, UserId};
-use ipc_proto::router::RouterError;
+use ipc_proto::router::{PayingKey, RouterError};
 use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
@@ -133,6 +133,12 @@ impl Desk {
             self.keys.touched.insert(id);
         }
         Ok(held(&self.config, person, (Some(id), name, scope)))
+    }
+
+    /// A key whose client has a turn under way, and its bound: one that was revoked since pays all the same.
+    pub(crate) fn bound_of(&self, id: KeyId) -> PayingKey {
+        let key = self.keys.all.iter().find(|key| key.id == id);
+        PayingKey { id, day_micros: key.and_then(|key| key.scope.day_micros) }
     }
 
     fn peer(&self, uid: u32) -> Result<Holder, Nobody> {

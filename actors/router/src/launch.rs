@@ -4,25 +4,20 @@
 
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::errands::Errand;
+use crate::falling::{Fall, Follows, follows};
 use crate::lease::{self, Lease};
 use crate::store::{Head, Pass, StoreFault};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::config::AgentLimits;
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{End, EventName, Limit, MessageState, TurnEvent};
+use ipc_proto::router::{End, EventName, MessageState, Task, TurnEvent};
 use manifest::Process;
-use manifest::acts::Act;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// Runners that may end before their turn does, and be replaced.
-pub(crate) const RETRIES: u32 = 2;
-/// Runners that may be gone when this process comes back, and be replaced: not the turn's fault, yet not endless.
-pub(crate) const LOSSES: u32 = 8;
-/// `EAGAIN`, `ENOMEM`, `ENFILE`, `EMFILE`, `EINTR`, from `asm-generic/errno-base.h`: a launch may yet succeed.
-const TRANSIENT_ERRNOS: [u64; 5] = [11, 12, 23, 24, 4];
 /// How long after its wall clock a runner of which nothing is heard is given up. agentd ends it much earlier.
 pub(crate) const GRACE: Duration = Duration::from_secs(30);
 /// How often agentd is asked to end a runner that it does not say has ended.
@@ -47,6 +42,8 @@ pub(crate) struct Launch {
     pub(crate) attached: bool,
     pub(crate) wall_ms: u64,
     pub(crate) cpu_ms: u64,
+    /// Of which row.
+    pub(crate) runner: Process,
 }
 
 impl Launch {
@@ -54,8 +51,15 @@ impl Launch {
     pub(crate) fn frame(&self) -> Frame {
         let ([t0, t1], [w0, w1]) = (id_words(self.turn.bytes()), id_words(self.workspace.bytes()));
         let flags = if self.attached { LAUNCH_ATTACHED } else { 0 };
-        Frame::new(Kind::Launch, Process::Runner).with(&[t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms])
+        Frame::new(Kind::Launch, self.runner).with(&[t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms])
     }
+}
+
+/// How long a runner may live, and of which row it is.
+struct Time {
+    runner: Process,
+    wall_ms: u64,
+    cpu_ms: u64,
 }
 
 /// The command for agentd to end a turn's runner.
@@ -68,55 +72,6 @@ pub(crate) fn wall_frame(turn: TurnId, left: Duration) -> Frame {
     let [t0, t1] = id_words(turn.bytes());
     let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     Frame::new(Kind::Wall, Process::Runner).with(&[t0, t1, ms])
-}
-
-/// A runner that ended before its turn did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fall {
-    /// In the host's words.
-    pub(crate) why: String,
-    /// It was gone when this process came back.
-    pub(crate) lost: bool,
-}
-
-/// What follows from a runner's end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Follows {
-    Again(String),
-    Over(End),
-}
-
-/// Tells what will mend by itself from what will not.
-fn follows(how: Option<Ended>, code: u64) -> Follows {
-    let failed = |why: String| Follows::Over(End::Failed(Text::clip(&why)));
-    match how {
-        Some(Ended::TimedOut) => Follows::Over(End::TimedOut),
-        // The same work would go over the same limit.
-        Some(Ended::Memory) => Follows::Over(End::OverLimit(Limit::Memory)),
-        Some(Ended::Cpu) => Follows::Over(End::OverLimit(Limit::Cpu)),
-        Some(Ended::Processes) => Follows::Over(End::OverLimit(Limit::Processes)),
-        Some(Ended::Killed) => Follows::Again(format!("the runner was ended by signal {code}")),
-        Some(Ended::Exited) if code == 0 => Follows::Again("the runner ended without ending its turn".into()),
-        // By these the runner says that the fault was not its turn's: the gate is gone, or it could not begin.
-        Some(Ended::Exited) if (128..=191).contains(&code) => {
-            Follows::Again(format!("the runner ended with status {code}"))
-        }
-        Some(Ended::Exited) => failed(format!("the runner ended with status {code}")),
-        Some(Ended::NotLaunched) if TRANSIENT_ERRNOS.contains(&code) => {
-            Follows::Again(format!("the runner could not be started (errno {code})"))
-        }
-        Some(Ended::NotLaunched) => failed(format!("the runner could not be started (errno {code})")),
-        Some(Ended::NoWorkspace) => failed(
-            "the attached workspace is not known any more (the host was restarted); attach it again".into(),
-        ),
-        Some(Ended::Unproven) => {
-            let act = u16::try_from(code).ok().and_then(Act::numbered).map_or("an act", |act| act.id);
-            failed(format!(
-                "this host serves no runner: its self-check failed ({act} was not refused in a jail); see agentctl status"
-            ))
-        }
-        None => failed("the runner ended in a way this program does not know".into()),
-    }
 }
 
 impl Desk {
@@ -204,12 +159,14 @@ impl Desk {
         self.tell_where(&head, EventName::MessageProcessing, None);
         let (now, due) = (self.now.at, self.overdue_at(&head));
         self.ring_begins(head.turn, head.attempts);
+        let Time { runner, wall_ms, cpu_ms } = self.time(&session.agent, self.runs(seq)?);
         self.errands.push(Errand::Launch(Launch {
             turn: head.turn,
             workspace: workspace.id,
             attached: workspace.attached,
-            wall_ms: self.wall(&session.agent),
-            cpu_ms: self.cpu(&session.agent),
+            wall_ms,
+            cpu_ms,
+            runner,
         }));
         if let Some(live) = self.live(seq) {
             let lease = Lease::from(now);
@@ -247,7 +204,11 @@ impl Desk {
             if !alive.remove(&turn) {
                 self.fall(
                     seq,
-                    Fall { why: "its runner was gone when the router came back".into(), lost: true },
+                    Fall {
+                        why: "its runner was gone when the router came back".into(),
+                        lost: true,
+                        began: true,
+                    },
                 );
             }
         }
@@ -266,59 +227,10 @@ impl Desk {
         match follows(how, code) {
             Follows::Again(why) => {
                 let why = if lapsed { lease::UNHEARD.into() } else { why };
-                self.fall(seq, Fall { why, lost: false });
+                let began = how != Some(Ended::NotLaunched);
+                self.fall(seq, Fall { why, lost: false, began });
             }
             Follows::Over(end) => self.end_without_answer(seq, end, "", None),
-        }
-        self.drive();
-    }
-
-    /// A runner ended before its turn did: it is replaced, or it was once too often.
-    pub(crate) fn fall(&mut self, seq: i64, fall: Fall) {
-        let Some(live) = self.live(seq) else { return };
-        let (failures, losses) = counted(&live.head, &fall);
-        if failures > RETRIES || losses > LOSSES {
-            let Head { id, attempts, .. } = live.head;
-            let why = format!("given up after {attempts} attempts: {}", fall.why);
-            tracing::error!(message = %id, attempts, "a message is given up; it is among the dead letters");
-            return self.end_without_answer(seq, End::Quarantined(Text::clip(&why)), "", None);
-        }
-        live.phase = Phase::Fallen(fall);
-        live.due = None;
-        self.record_fall(seq);
-    }
-
-    /// Has the end of a runner put on the record, which comes before its successor.
-    pub(crate) fn record_fall(&mut self, seq: i64) {
-        let Some(Live { head, phase: Phase::Fallen(fall), .. }) = self.live(seq) else { return };
-        let event = Event::new(Action::TurnRetried, Result3::Error)
-            .because(&fall.why)
-            .in_turn(head.session, head.turn);
-        self.record(event, move |desk, recorded| desk.fall_recorded(seq, recorded));
-    }
-
-    fn fall_recorded(&mut self, seq: i64, recorded: bool) {
-        let Some(Live { head, phase: Phase::Fallen(fall), due, .. }) = self.live(seq) else { return };
-        let (mut head, fall) = (head.clone(), fall.clone());
-        *due = None;
-        (head.failures, head.losses) = counted(&head, &fall);
-        head.state = MessageState::Queued;
-        let pass = Pass { note: &fall.why, ..Pass::of(&head, MessageState::Queued, self.now.ms) };
-        let committed = recorded.then(|| self.store.commit(|tx| tx.pass(&pass)));
-        if !matches!(committed, Some(Ok(()))) {
-            return self.later(seq, Phase::Fallen(fall), PAUSE);
-        }
-        kit::fault_point!("router.retry.committed");
-        let (session, failures) = (head.session, head.failures);
-        self.lanes.again(session, seq);
-        if let Some(live) = self.live(seq) {
-            live.head = head;
-        }
-        // A runner that failed is given time, the more the more often; one that was lost is not to blame.
-        let pause = if fall.lost { Duration::ZERO } else { PAUSE * failures };
-        self.later(seq, Phase::Queued, pause);
-        if fall.lost {
-            self.lanes.clear(session, seq);
         }
         self.drive();
     }
@@ -348,18 +260,27 @@ impl Desk {
     /// When a turn that starts now is given up.
     pub(crate) fn overdue_at(&self, head: &Head) -> Instant {
         let agent = self.store.session(head.session).map(|session| session.agent);
-        let wall = agent.map_or(0, |agent| self.wall(&agent));
+        let runs = self.runs(head.seq).unwrap_or(false);
+        let wall = agent.map_or(0, |agent| self.time(&agent, runs).wall_ms);
         self.now.at + Duration::from_millis(wall) + GRACE
     }
 
-    /// An agent's wall clock, ms.
-    fn wall(&self, agent: &str) -> u64 {
-        self.config.agents.get(agent).map_or(120_000, |agent| u64::from(agent.limits.seconds) * 1000)
+    /// Whether a message's turn is to run a program that asks models by itself.
+    pub(crate) fn runs(&self, seq: i64) -> Result<bool, StoreFault> {
+        Ok(matches!(self.store.said_without_media(seq)?.1, Task::Run(_)))
     }
 
-    /// An agent's CPU time, ms.
-    fn cpu(&self, agent: &str) -> u64 {
-        self.config.agents.get(agent).map_or(60_000, |agent| u64::from(agent.limits.cpu_seconds) * 1000)
+    /// What a turn of an agent's has, and of which row its runner is.
+    fn time(&self, agent: &str, runs: bool) -> Time {
+        let limits = self.config.agents.get(agent).map(|agent| &agent.limits);
+        let ms =
+            |of: fn(&AgentLimits) -> u32, or: u64| limits.map_or(or, |limits| u64::from(of(limits)) * 1000);
+        if runs {
+            let (wall_ms, cpu_ms) = (ms(|it| it.run_seconds, 0), ms(|it| it.run_cpu_seconds, 0));
+            return Time { runner: Process::AgentRunner, wall_ms, cpu_ms };
+        }
+        let (wall_ms, cpu_ms) = (ms(|it| it.seconds, 120_000), ms(|it| it.cpu_seconds, 60_000));
+        Time { runner: Process::Runner, wall_ms, cpu_ms }
     }
 
     /// The ring of a turn of which an attempt begins.
@@ -370,11 +291,6 @@ impl Desk {
         self.audience.begin(turn, attempt, notice);
         self.wake(turn);
     }
-}
-
-/// How often a message's runners have failed and been lost, this one included.
-fn counted(head: &Head, fall: &Fall) -> (u32, u32) {
-    if fall.lost { (head.failures, head.losses + 1) } else { (head.failures + 1, head.losses) }
 }
 
 /// The record of a session's label that rises in trust or class; a session's first label is no rise.
@@ -394,47 +310,16 @@ mod tests {
     use ipc_proto::label::{Class, Trust};
 
     #[test]
-    fn what_will_mend_by_itself_is_told_from_what_will_not() {
-        let again = [
-            (Ended::Killed, 9),
-            (Ended::Killed, 31),
-            (Ended::Exited, 0),
-            (Ended::Exited, 128),
-            (Ended::Exited, 191),
-            (Ended::NotLaunched, 11),
-            (Ended::NotLaunched, 12),
-        ];
-        for (how, code) in again {
-            assert!(matches!(follows(Some(how), code), Follows::Again(_)), "{how:?} {code}");
-        }
-        let over = [
-            (Ended::Exited, 1),
-            (Ended::Exited, 127),
-            (Ended::Exited, 192),
-            (Ended::NotLaunched, 2),
-            (Ended::NoWorkspace, 0),
-            (Ended::Unproven, 3),
-        ];
-        for (how, code) in over {
-            assert!(matches!(follows(Some(how), code), Follows::Over(End::Failed(_))), "{how:?} {code}");
-        }
-        assert_eq!(follows(Some(Ended::TimedOut), 0), Follows::Over(End::TimedOut));
-        for (how, limit) in
-            [(Ended::Memory, Limit::Memory), (Ended::Cpu, Limit::Cpu), (Ended::Processes, Limit::Processes)]
-        {
-            assert_eq!(follows(Some(how), 9), Follows::Over(End::OverLimit(limit)));
-        }
-        assert!(matches!(follows(None, 7), Follows::Over(End::Failed(_))));
-    }
-
-    #[test]
     fn a_launch_says_turn_workspace_wall_clock_and_whether_it_is_attached() {
         let (turn, workspace) = (TurnId::from_bytes([1; 16]), WorkspaceId::from_bytes([2; 16]));
-        let launch = Launch { turn, workspace, attached: true, wall_ms: 120_000, cpu_ms: 60_000 };
+        let runner = Process::Runner;
+        let launch = Launch { turn, workspace, attached: true, wall_ms: 120_000, cpu_ms: 60_000, runner };
         let frame = launch.frame();
         assert_eq!((frame.kind, frame.id(0), frame.id(1)), (Kind::Launch, turn.bytes(), workspace.bytes()));
         assert_eq!(frame.words[4..7], [120_000, LAUNCH_ATTACHED, 60_000]);
         assert_eq!(Launch { attached: false, ..launch }.frame().words[5], 0);
+        let other = Launch { runner: Process::AgentRunner, ..launch }.frame();
+        assert_eq!((frame.peer, other.peer), (Process::Runner, Process::AgentRunner));
         assert_eq!((kill_frame(turn).kind, kill_frame(turn).id(0)), (Kind::Kill, turn.bytes()));
         let wall = wall_frame(turn, Duration::from_secs(7));
         assert_eq!((wall.kind, wall.id(0), wall.words[2]), (Kind::Wall, turn.bytes(), 7000));

@@ -3,7 +3,8 @@
 //! clock is this process's own; a router that comes back gives every turn a new lease.
 
 use crate::desk::{Desk, Live, Phase};
-use crate::launch::{Fall, GRACE};
+use crate::falling::Fall;
+use crate::launch::GRACE;
 use ipc_proto::ids::TurnId;
 use std::time::{Duration, Instant};
 
@@ -86,7 +87,7 @@ impl Desk {
                     tracing::warn!(%turn, "nothing is heard of a runner; it is ended");
                     self.kill(turn);
                 }
-                Found::IsGone => self.fall(seq, Fall { why: UNHEARD.into(), lost: false }),
+                Found::IsGone => self.fall(seq, Fall { why: UNHEARD.into(), lost: false, began: true }),
             }
         }
     }

@@ -123,7 +123,8 @@ impl Desk {
         };
         let Successor { id: message, turn, submission, bytes } = successor;
         let now_ms = self.now.ms;
-        let fresh = Fresh { id: message, turn, session: old.session, submission: &submission, bytes, now_ms };
+        let (session, key) = (old.session, old.key);
+        let fresh = Fresh { id: message, turn, session, submission: &submission, key, bytes, now_ms };
         let pass = Pass::of(&old, MessageState::Requeued, now_ms);
         let seq = self.store.commit(|tx| {
             tx.use_session(old.session, now_ms)?;

@@ -13,6 +13,7 @@ mod disk;
 mod ending;
 mod errands;
 mod events;
+mod falling;
 mod history;
 mod keys;
 mod lanes;
@@ -34,6 +35,7 @@ mod submit;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod typing;
 mod users;
 
 fn main() -> std::process::ExitCode {

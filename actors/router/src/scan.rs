@@ -11,7 +11,7 @@ use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
 use ipc_proto::ids::SessionId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::router::{End, EventName, MessageState, Task};
+use ipc_proto::router::{End, EventName, MessageState, Run, Task};
 use ipc_proto::scanner::{Crossing, Judgement, Profile, Subject, Verdict};
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -183,7 +183,7 @@ fn text_of(content: &Content, task: &Task) -> String {
     let mut text = content.plain();
     match task {
         Task::Chat => {}
-        Task::Command { argv } => {
+        Task::Command { argv } | Task::Run(Run { argv, .. }) => {
             for word in argv {
                 text.push('\n');
                 text.push_str(word);

@@ -14,12 +14,11 @@ use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
+    Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
     Released, Router, RouterError, SessionInfo, SessionName, SessionView, Step, Stopped, Submission, Turn,
-    TurnEvent, UserInfo, WorkspaceInfo,
+    TurnEvent, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{List, Name, Text};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
@@ -118,10 +117,6 @@ impl Router for RouterServer {
         followed.await.unwrap_or(Ok(nothing))
     }
 
-    async fn api_cancel(self, _: Context, caller: Caller, turn: TurnId) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.api_cancel(caller, turn, port)).await
-    }
-
     async fn api_events(
         self,
         _: Context,
@@ -129,15 +124,17 @@ impl Router for RouterServer {
         after: u64,
         wait_ms: u32,
     ) -> Reply<List<NamedEvent, 256>> {
-        let sight = Arc::new(self.clone().now(move |desk| desk.sight(caller)).await?);
+        // Nobody waits for what they may not see.
+        drop(self.clone().now(move |desk| desk.sight(caller)).await?);
         let until = Instant::now() + Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
         let mut after = after;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let events = self.clone().events_within(after, left).await;
             let Some(last) = events.last().map(|event| event.number) else { return Ok(events) };
-            let sight = Arc::clone(&sight);
-            let seen = self.clone().now(move |desk| Ok(desk.seen(&sight, events))).await?;
+            // Looked up anew: a key that was revoked meanwhile sees nothing of what came since.
+            let seen = move |desk: &mut Desk| desk.sight(caller).map(|sight| desk.seen(&sight, events));
+            let seen = self.clone().now(seen).await?;
             if !seen.is_empty() {
                 return Ok(seen);
             }
@@ -227,6 +224,22 @@ impl Router for RouterServer {
 
     async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Reply<()> {
         self.when_recorded(move |desk, port| desk.cancel(user, turn, port)).await
+    }
+
+    async fn typed(self, _: Context, turn: TurnId, from: u64) -> Reply<Input> {
+        let typed = self.0.await_answer(LONG_POLL, move |desk, port| desk.typed(turn, from, port));
+        typed.await.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
+    }
+
+    async fn type_in(
+        self,
+        _: Context,
+        user: Option<UserId>,
+        turn: TurnId,
+        number: u64,
+        typed: Typed,
+    ) -> Reply<bool> {
+        self.now(move |desk| desk.type_in(user, turn, number, typed)).await
     }
 
     async fn sessions(self, _: Context, user: Option<UserId>) -> Reply<List<SessionInfo, 256>> {

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::events::About;
 use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::ids::{MessageId, SessionId, TurnId, UserId, WorkspaceId};
+use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
 use ipc_proto::{Name, Text};
@@ -36,6 +36,15 @@ enum Space {
 impl Desk {
     /// Accepts a message.
     pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
+        self.submit_with(submission, None)
+    }
+
+    /// Accepts a message that came with this key of the API, which pays for its turn.
+    pub(crate) fn submit_with(
+        &mut self,
+        submission: &Submission,
+        key: Option<KeyId>,
+    ) -> Result<Accepted, RouterError> {
         let bytes = check(submission)?;
         let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
         let (user, user_name) = (user.id, user.name.clone());
@@ -51,6 +60,7 @@ impl Desk {
             turn: TurnId::random(),
             session,
             submission,
+            key,
             bytes,
             now_ms: self.now.ms,
         };
@@ -69,6 +79,7 @@ impl Desk {
             losses: 0,
             accepted_ms: fresh.now_ms,
             bytes,
+            key,
         };
         self.tell_of(&head, matches!(making, Making::Session(..)));
         self.take_in(head.clone());

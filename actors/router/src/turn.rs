@@ -13,7 +13,7 @@ use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{
-    CallVerdict, Labelled, MessageState, Released, RouterError, Step, Task, Turn, method,
+    CallVerdict, Labelled, MessageState, Released, RouterError, Run, Step, Task, Turn, method,
 };
 
 /// Messages of history in one turn.
@@ -78,6 +78,7 @@ impl Desk {
             workspace_label: workspace.label,
             grants: List::clip(self.store.grants_in(head.session)?),
             attempt: head.attempts,
+            key: head.key.map(|id| self.bound_of(id)),
         })
     }
 
@@ -174,15 +175,17 @@ impl Desk {
         if used { Ok(()) } else { Err(RouterError::NotApproved) }
     }
 
-    /// The question that a step settles, the call it was about, and whether that is to run. A plan is locked once.
+    /// The question that a step settles, the call it was about, and whether that is to run. A plan is locked
+    /// once, and memory gives once.
     fn settles(&self, seq: i64, step: &Step) -> Result<Option<(ApprovalId, CallId, bool)>, RouterError> {
         let before = || self.store.steps(seq).map(|kept| kept.into_iter().map(|kept| kept.step));
         match step {
             Step::Reply { .. } | Step::Result { .. } => Ok(None),
-            Step::Plan { .. } if before()?.any(|it| matches!(it, Step::Plan { .. })) => {
-                Err(RouterError::BadStep)
+            Step::Plan { .. } | Step::Recalled { .. } => {
+                let kind = std::mem::discriminant(step);
+                let twice = before()?.any(|it| std::mem::discriminant(&it) == kind);
+                if twice { Err(RouterError::BadStep) } else { Ok(None) }
             }
-            Step::Plan { .. } => Ok(None),
             Step::Decided { verdict: CallVerdict::Asking(_), .. } => Err(RouterError::BadStep),
             Step::Decided { call, verdict, .. } => {
                 let id = history::waits(before()?, *call).ok_or(RouterError::NotApproved)?;
@@ -237,7 +240,7 @@ fn weight(content: &Content, task: &Task) -> usize {
     });
     let task = match task {
         Task::Chat => 0,
-        Task::Command { argv } => argv.iter().map(|word| word.len()).sum(),
+        Task::Command { argv } | Task::Run(Run { argv, .. }) => argv.iter().map(|word| word.len()).sum(),
         Task::Put { bytes, .. } => bytes.len(),
         Task::Get { path } => path.len(),
     };

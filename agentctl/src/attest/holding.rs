@@ -51,20 +51,27 @@ pub(super) fn judge(claimed: &str, groups: &Groups) -> Vec<Finding> {
         holder.reason = "limits of each process, and agentd's watch on the jail's sum".to_owned();
     }
     let Ok(Some(path)) = said else { return vec![holder] };
-    let limits = manifest::row(me).map(|row| row.limits);
-    let (memory, processes) = limits.map_or((0, 0), |it| (u64::from(it.memory_mib) << 20, it.processes));
+    let (own, other) = (limits(me), limits(Process::AgentRunner));
     let values = [
-        ("memory.max", memory.to_string()),
-        ("memory.swap.max", "0".to_owned()),
-        ("memory.oom.group", "1".to_owned()),
-        ("pids.max", processes.to_string()),
-        ("cpu.max", "100000 100000".to_owned()),
+        ("memory.max", own.0.to_string(), other.0.to_string()),
+        ("memory.swap.max", "0".to_owned(), String::new()),
+        ("memory.oom.group", "1".to_owned(), String::new()),
+        ("pids.max", own.1.to_string(), other.1.to_string()),
+        ("cpu.max", "100000 100000".to_owned(), String::new()),
     ];
-    let values = values.map(|(name, expected)| {
+    // A slot keeps what the last jail in it had, which is one row's or the other's.
+    let values = values.map(|(name, expected, other)| {
         let kept = kept(path, name);
-        finding(me, name, expected.clone(), kept, |found| found == expected)
+        let holds = |found: &str| found.split(", ").all(|value| value == expected || value == other);
+        finding(me, name, expected.clone(), kept, |found| holds(found))
     });
     std::iter::once(holder).chain(values).collect()
+}
+
+/// Memory in bytes and processes of a jail of this row.
+fn limits(row: Process) -> (u64, u32) {
+    let limits = manifest::row(row).map(|row| row.limits);
+    limits.map_or((0, 0), |it| (u64::from(it.memory_mib) << 20, it.processes))
 }
 
 /// What the slots' groups keep under this name: one value, if they agree. A controller that was not given has no file.
@@ -126,6 +133,10 @@ mod tests {
             judge(claimed, &groups).iter().map(|finding| finding.verdict).collect()
         };
         assert_eq!(verdicts("cgroup"), [Verdict::Equal; 6]);
+        for (name, value) in [("memory.max", "4294967296\n"), ("pids.max", "512\n")] {
+            fs::write(runners.path().join("slot-1").join(name), value).unwrap();
+        }
+        assert_eq!(verdicts("cgroup"), [Verdict::Equal; 6], "a person's own program was in it last");
         assert_eq!(verdicts("watch").first(), Some(&Verdict::Different), "the host says something else");
         for (at, (name, _)) in GOOD.iter().enumerate() {
             fs::write(runners.path().join("slot-1").join(name), "max\n").unwrap();

@@ -36,6 +36,7 @@ fn descriptors() -> Vec<String> {
         "socket:[3]",
         "socket:[4]",
         "socket:[5]",
+        "socket:[6]",
         // The event loop's own pair, one end twice.
         "socket:[21]",
         "socket:[22]",
@@ -225,7 +226,7 @@ fn a_descriptor_that_the_row_does_not_explain_is_a_difference() {
 #[test]
 fn a_socket_more_than_the_table_has_edges_is_a_difference() {
     let mut word = good();
-    word.descriptors.as_mut().unwrap().push("socket:[6]".to_owned());
+    word.descriptors.as_mut().unwrap().push("socket:[7]".to_owned());
     assert_eq!(properties(&judged(&word, &scene(Mode::System)), Verdict::Different), ["sockets"]);
 }
 
@@ -243,7 +244,7 @@ fn in_flat_the_sockets_of_the_whole_host_excuse_none() {
     let everybodys = word.descriptors.as_ref().unwrap().iter().cloned().collect();
     word.made = Ok(everybodys);
     assert!(properties(&judged(&word, &scene(Mode::Flat)), Verdict::Different).is_empty());
-    word.descriptors.as_mut().unwrap().push("socket:[6]".to_owned());
+    word.descriptors.as_mut().unwrap().push("socket:[7]".to_owned());
     assert_eq!(properties(&judged(&word, &scene(Mode::Flat)), Verdict::Different), ["sockets"]);
 }
 

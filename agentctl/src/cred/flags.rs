@@ -28,7 +28,7 @@ pub(crate) struct Bound {
     #[arg(long = "field", value_name = "NAME", value_parser = crate::cli::text::<64>)]
     fields: Vec<Name>,
     /// How long it may be used: a number and s, m, h, d or w
-    #[arg(long, value_name = "SPAN", value_parser = crate::key::seconds)]
+    #[arg(long, value_name = "SPAN", value_parser = crate::text::seconds)]
     expires: Option<u64>,
     /// How often it may be used
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]

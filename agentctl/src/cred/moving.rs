@@ -78,7 +78,7 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
 }
 
-/// There whole, or not at all: it is made under another name, and never in the place of a file.
+/// Never in the place of a file that is there; what cannot be written whole is taken away again.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());

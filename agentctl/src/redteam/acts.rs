@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::status;
 use ipc_proto::Name;
 use ipc_proto::control::{HostStatus, method};
+use manifest::Row;
 use manifest::acts::{ACTS, Act, Expected, Seen};
 use manifest::command::Mode;
-use manifest::{Process, Row};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn mode(host: &HostStatus) -> Result<Mode, Failure> {
 
 /// Rows that configuration took away are not tried: nobody has their jail.
 fn is_there(host: &HostStatus, row: &Row) -> bool {
-    row.process == Process::Runner || host.processes.iter().any(|it| it.name.as_str() == row.process.name())
+    row.process.is_runner() || host.processes.iter().any(|it| it.name.as_str() == row.process.name())
 }
 
 impl Finding {

@@ -78,7 +78,7 @@ pub(super) fn draft(path: &Path, provider: &Provider, model: &ModelName) -> Resu
 
 /// The text in a file beside `path`, as agentd-config takes it.
 fn checked(path: &Path, text: &str) -> Result<NamedTempFile, Failure> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let at = |cause| Failure::File { path: path.to_owned(), cause };
     fs::create_dir_all(folder).map_err(at)?;
     let builder = tempfile::Builder::new().prefix(".cordon-").suffix(".toml").tempfile_in(folder);
@@ -105,10 +105,14 @@ impl Draft {
         like(file.as_file(), path).map_err(at)?;
         file.as_file().sync_all().map_err(at)?;
         file.persist(path).map_err(|error| at(error.error))?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(at)?;
+        File::open(folder_of(path)).and_then(|folder| folder.sync_all()).map_err(at)?;
         Ok(kept.then_some(backup))
     }
+}
+
+/// The folder that a file is in; of a bare name, the one that this process is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Keeps a copy of what is there; whether anything is.
@@ -135,6 +139,13 @@ fn like(file: &File, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bare_name_is_a_file_of_the_folder_that_this_process_is_in() {
+        for (path, folder) in [("cordon.toml", "."), ("a/cordon.toml", "a"), ("/cordon.toml", "/")] {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
+        }
+    }
 
     #[test]
     fn a_file_is_replaced_whole_with_its_mode_and_the_old_one_is_kept() {

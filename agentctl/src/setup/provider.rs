@@ -10,8 +10,6 @@ const KNOWN: [Known; 3] = [
         name: "openai",
         kind: "openai",
         base_url: "https://api.openai.com/v1",
-        at: "api.openai.com:443",
-        path: "/v1",
         header: Some(("authorization", "Bearer ")),
         model: Some("gpt-6-sol"),
     },
@@ -19,28 +17,16 @@ const KNOWN: [Known; 3] = [
         name: "anthropic",
         kind: "anthropic",
         base_url: "https://api.anthropic.com/v1",
-        at: "api.anthropic.com:443",
-        path: "/v1",
         header: Some(("x-api-key", "")),
         model: Some("claude-sonnet-5-5"),
     },
-    Known {
-        name: "ollama",
-        kind: "ollama",
-        base_url: "http://127.0.0.1:11434",
-        at: "127.0.0.1:11434",
-        path: "",
-        header: None,
-        model: None,
-    },
+    Known { name: "ollama", kind: "ollama", base_url: "http://127.0.0.1:11434", header: None, model: None },
 ];
 
 struct Known {
     name: &'static str,
     kind: &'static str,
     base_url: &'static str,
-    at: &'static str,
-    path: &'static str,
     /// Where its key goes; none where it needs none.
     header: Option<(&'static str, &'static str)>,
     model: Option<&'static str>,
@@ -78,48 +64,64 @@ pub(super) enum NoProvider {
     Name,
 }
 
-impl Provider {
-    /// The one of this name, or at this URL.
-    pub(super) fn named(asked: &str, name: Option<&str>) -> Result<Self, NoProvider> {
-        if let Some(known) = KNOWN.iter().find(|known| known.name == asked) {
-            let name =
-                Some(name.unwrap_or(known.name)).filter(|name| is_name(name)).ok_or(NoProvider::Name)?;
-            let renamed = name != known.name;
-            return Ok(Self {
-                name: name.to_owned(),
-                base_url: renamed.then(|| known.base_url.to_owned()),
-                kind: renamed.then_some(known.kind),
-                at: known.at.to_owned(),
-                plain: renamed && known.base_url.starts_with("http://"),
-                model: known.model,
-                path: known.path.to_owned(),
-                header: known.header,
-            });
-        }
-        let (scheme, rest) =
-            asked.split_once("://").ok_or_else(|| NoProvider::Unknown(asked.escape_debug().to_string()))?;
+/// Where a URL leads.
+struct Spot {
+    plain: bool,
+    /// `host:port`.
+    at: String,
+    path: String,
+}
+
+impl Spot {
+    fn of(url: &str) -> Result<Self, NoProvider> {
+        let unknown = || NoProvider::Unknown(url.escape_debug().to_string());
+        let (scheme, rest) = url.split_once("://").ok_or_else(unknown)?;
         let (plain, port) = match scheme {
             "https" => (false, 443),
             "http" => (true, 80),
-            _ => return Err(NoProvider::Unknown(asked.escape_debug().to_string())),
+            _ => return Err(unknown()),
         };
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        if authority.is_empty() || asked.contains(['@', '?', '#']) {
+        if authority.is_empty() || url.contains(['@', '?', '#']) {
             return Err(NoProvider::Url);
         }
         let has_port =
             authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
         let at = if has_port { authority.to_owned() } else { format!("{authority}:{port}") };
-        let name = name.map(str::to_owned).or_else(|| name_of(authority)).filter(|name| is_name(name));
+        Ok(Self { plain, at, path: path.trim_end_matches('/').to_owned() })
+    }
+}
+
+impl Provider {
+    /// The one of this name, or at this URL.
+    pub(super) fn named(asked: &str, name: Option<&str>) -> Result<Self, NoProvider> {
+        let named = |name: Option<String>| name.filter(|name| is_name(name)).ok_or(NoProvider::Name);
+        let own = name.map(str::to_owned);
+        if let Some(known) = KNOWN.iter().find(|known| known.name == asked) {
+            let Spot { plain, at, path } = Spot::of(known.base_url)?;
+            let name = named(own.or_else(|| Some(known.name.to_owned())))?;
+            let renamed = name != known.name;
+            return Ok(Self {
+                base_url: renamed.then(|| known.base_url.to_owned()),
+                kind: renamed.then_some(known.kind),
+                plain: renamed && plain,
+                model: known.model,
+                header: known.header,
+                name,
+                at,
+                path,
+            });
+        }
+        let Spot { plain, at, path } = Spot::of(asked)?;
         Ok(Self {
-            name: name.ok_or(NoProvider::Name)?,
+            name: named(own.or_else(|| name_of(&at)))?,
             base_url: Some(asked.trim_end_matches('/').to_owned()),
             kind: None,
-            at,
-            plain,
             model: None,
-            path: path.trim_end_matches('/').to_owned(),
             header: Some(("authorization", "Bearer ")),
+            plain,
+            at,
+            path,
         })
     }
 

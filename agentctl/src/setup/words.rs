@@ -2,6 +2,7 @@
 
 use super::provider::Provider;
 use crate::failure::Failure;
+use crate::text::usd;
 use ipc_proto::control::ControlError;
 use ipc_proto::credproxy::CredError;
 use ipc_proto::gate::{RelayError, Tried};
@@ -13,9 +14,9 @@ pub(super) fn verdict(tried: &Tried, model: &str, info: Option<&ModelInfo>) -> S
     let price = match info {
         Some(info) if info.priced => format!(
             "It costs {} for a million tokens that it reads and {} for a million that it writes; this call cost {}.",
-            dollars(info.input_micros),
-            dollars(info.output_micros),
-            dollars(tried.cost_micros)
+            usd(info.input_micros),
+            usd(info.output_micros),
+            usd(tried.cost_micros)
         ),
         _ => "What it costs is not known here; its prices can stand in the configuration.".to_owned(),
     };
@@ -57,31 +58,9 @@ pub(super) fn advice(failure: &Failure, provider: &Provider) -> String {
     format!("It does not work yet: {what}")
 }
 
-/// Millionths of a US dollar as a person reads them.
-fn dollars(micros: u64) -> String {
-    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
-    let digits = format!("{rest:06}");
-    let cents = digits.trim_end_matches('0');
-    format!("${whole}.{cents:0<2}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn money_is_written_to_the_cent_at_least_and_to_the_last_digit_that_counts() {
-        let cases = [
-            (0, "$0.00"),
-            (3_000_000, "$3.00"),
-            (150_000, "$0.15"),
-            (41, "$0.000041"),
-            (12_345_678, "$12.345678"),
-        ];
-        for (micros, text) in cases {
-            assert_eq!(dollars(micros), text);
-        }
-    }
 
     #[test]
     fn what_went_wrong_says_what_to_do_next() {

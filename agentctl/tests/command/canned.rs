@@ -1,8 +1,9 @@
 //! What the canned host answers.
 
+use crate::recalled::recalled;
 use crate::samples::{
-    AFTER, MESSAGE, TRIED, budget_info, grant, key_info, message_info, message_view, model_info, note,
-    process, record, row, secret_info, session_info, usage_row, user_info,
+    AFTER, MESSAGE, TRIED, budget_info, grant, job, key_info, message_info, message_view, model_info, note,
+    process, record, secret_info, session_info, usage_row, user_info,
 };
 pub(crate) use crate::samples::{
     CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, done, label, output, said, tool, tool_end,
@@ -20,14 +21,15 @@ use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChun
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
+use ipc_proto::curator;
 use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet, Tried};
-use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{self, Area, Found, Hit, Question, Row};
+use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
     MessageView, NamedEvent, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName, SessionView,
-    Stopped, TurnEvent, UserInfo, Why, WorkspaceInfo,
+    Stopped, TurnEvent, Typed, UserInfo, Why, WorkspaceInfo,
 };
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, List, Name, Text};
@@ -182,6 +184,10 @@ impl Control for Canned {
         }
     }
 
+    async fn type_in(self, _: Context, _: TurnId, _: u64, _: Typed) -> Answer<bool> {
+        Ok(true)
+    }
+
     async fn cancel(self, _: Context, _: TurnId) -> Answer<()> {
         self.set(|state| {
             state.cancelled += 1;
@@ -315,44 +321,25 @@ impl Control for Canned {
         Ok(())
     }
 
-    async fn memory_add(
-        self,
-        _: Context,
-        id: MemoryId,
-        _: Area,
-        content: Text<100_000>,
-        tags: List<Name, 16>,
-    ) -> Answer<MemoryId> {
+    async fn curator(self, _: Context, ask: curator::Ask) -> Answer<curator::Said> {
         self.guard()?;
-        let tags = tags.iter().map(ToString::to_string).collect();
-        self.set(|state| state.added.push((id, content.to_string(), tags)));
-        Ok(id)
+        Ok(match ask {
+            curator::Ask::List { .. } => {
+                let jobs = List::clip([job().info]);
+                let listing =
+                    curator::Listing { waiting: 1, tokens_today: 7, jobs, ..curator::Listing::default() };
+                curator::Said::Listing(Box::new(listing))
+            }
+            curator::Ask::Pause(_) => curator::Said::Done,
+            curator::Ask::Abort(_) | curator::Ask::Run => curator::Said::Count(2),
+            curator::Ask::Drop(_) => return Err(ControlError::Curator(curator::CuratorError::Busy)),
+            _ => curator::Said::Job(Box::new(job())),
+        })
     }
 
-    async fn memory_search(self, _: Context, _: Area, _: Text<2048>, _: u16) -> Answer<List<Hit, 100>> {
+    async fn memory(self, _: Context, _: Area, ask: memory::Ask) -> Answer<Said> {
         self.guard()?;
-        Ok(List::clip([Hit { row: row(), snippet: Text::clip("the [harbour] office"), score: 900 }]))
-    }
-
-    async fn memory_find(self, _: Context, _: Area, _: Question) -> Answer<List<Found, 100>> {
-        self.guard()?;
-        let hit = Hit { row: row(), snippet: Text::clip("the [harbour] office"), score: 900 };
-        let why = memory::Why { by_words: Some(1), own: 900, named: true, ..memory::Why::default() };
-        Ok(List::clip([Found { hit, why }]))
-    }
-
-    async fn memory_show(self, _: Context, _: Area, _: MemoryId) -> Answer<Row> {
-        self.guard()?;
-        Ok(row())
-    }
-
-    async fn memory_list(self, _: Context, _: Area, _: u16, _: u32) -> Answer<List<Row, 100>> {
-        self.guard()?;
-        Ok(List::clip([row()]))
-    }
-
-    async fn memory_delete(self, _: Context, _: Area, _: MemoryId) -> Answer<()> {
-        self.guard()
+        Ok(recalled(&self, ask))
     }
 
     async fn audit_tail(self, _: Context, from: u64, max: u16, _: u32) -> Answer<List<Record, 256>> {

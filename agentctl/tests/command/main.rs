@@ -7,11 +7,17 @@ mod approving;
 #[cfg(test)]
 mod canned;
 #[cfg(test)]
+mod curating;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod probing;
 #[cfg(test)]
 mod queueing;
+#[cfg(test)]
+mod recalled;
+#[cfg(test)]
+mod remembering;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]

@@ -6,12 +6,13 @@ use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::ProcessStatus;
 use ipc_proto::credproxy::{Binding, Lease, SecretInfo, Verb};
+use ipc_proto::curator::{AnswerType, JobInfo, JobKind, JobState, JobView, Priority};
 use ipc_proto::gate::Tried;
 use ipc_proto::ids::{
-    ApprovalId, CallId, KeyId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId,
+    ApprovalId, CallId, JobId, KeyId, MemoryId, MessageId, SessionId, TurnId, UserId, WorkspaceId,
 };
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Entry, Row};
+use ipc_proto::memory::{Area, Detail, Entry, Row, SessionRow, SessionStatus};
 use ipc_proto::model::{BudgetInfo, ModelInfo, Per, Usage, UsageRow};
 use ipc_proto::router::{
     CallInfo, Effect, End, Finished, MessageInfo, MessageState, MessageView, Passed, SessionInfo, TurnEvent,
@@ -91,6 +92,24 @@ pub(crate) fn key_info(name: Name, scope: KeyScope) -> KeyInfo {
     }
 }
 
+pub(crate) fn job() -> JobView {
+    let info = JobInfo {
+        id: JobId::from_bytes([16; 16]),
+        kind: JobKind::Ask,
+        state: JobState::Dead,
+        priority: Priority::Low,
+        owner: USER,
+        area: Area::User,
+        about: Text::default(),
+        model: Some(Text::clip("corp/small")),
+        attempts: 3,
+        created_ms: 1_000,
+        due_ms: 2_000,
+        reason: Text::clip("LLM_TIMEOUT: the provider did not answer in time"),
+    };
+    JobView { info, wants: AnswerType::Json, prompt: Text::clip("what is a?"), answer: Text::default() }
+}
+
 pub(crate) fn said(text: &str) -> TurnEvent {
     TurnEvent::Text(Text::clip(text))
 }
@@ -167,8 +186,24 @@ pub(crate) fn row() -> Row {
         tags: List::clip([Name::clip("harbour")]),
         label: label(),
         session: Some(SESSION),
+        detail: Detail::default(),
     };
-    Row { entry, area: Area::User, created_ms: 5 }
+    Row::new(entry, Area::User, 5)
+}
+
+pub(crate) fn client_session() -> SessionRow {
+    SessionRow {
+        id: SESSION,
+        client: Name::clip("opencode"),
+        name: Text::clip("ses_1"),
+        project: Text::clip("/src/ferry"),
+        started_ms: 5,
+        ended_ms: None,
+        status: SessionStatus::Idle,
+        observations: 3,
+        summary: None,
+        muted: false,
+    }
 }
 
 pub(crate) fn record(index: u64) -> Record {

@@ -66,9 +66,6 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
         ("model usage", "/cost_micros", json!(3_000_000)),
         ("model budget", "/budgets/0/per", json!("day")),
         ("workspace list", "/workspaces/0/attached", json!(false)),
-        ("memory search harbour office", "/hits/0/snippet", json!("the [harbour] office")),
-        ("memory search harbour", "/hits/0/id", id(MEMORY.bytes())),
-        ("memory list", "/memories/0/area", json!("user")),
         ("audit tail", "/records/2/index", json!(2)),
         ("audit tail --from 1", "/records/0/action", json!("tool_decided")),
         ("audit tail", "/records/0/hash", json!("ab".repeat(32))),
@@ -85,6 +82,31 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
     for [what, how] in of_one.into_iter().chain([["workspace", "remove"]]) {
         let words = [what, how, ID];
         assert_eq!(at(&host.json(&words), "/ok"), &json!(true), "{words:?}");
+    }
+}
+
+#[test]
+fn everything_of_memory_is_one_document_with_ok_and_its_fields() {
+    let host = Host::new(Canned::default());
+    let id = |bytes: [u8; 16]| json!(ipc_proto::ids::TurnId::from_bytes(bytes).to_string());
+    for (words, pointer, expected) in [
+        ("memory search harbour office", "/hits/0/snippet", json!("the [harbour] office")),
+        ("memory search harbour", "/hits/0/id", id(MEMORY.bytes())),
+        ("memory list", "/memories/0/area", json!("user")),
+        (
+            "memory list --kind observation --state removed --since 2026-11-22",
+            "/memories/0/kind",
+            json!("note"),
+        ),
+        ("memory timeline", "/memories/0/state/is", json!("current")),
+        ("memory sessions", "/sessions/0/client", json!("opencode")),
+        ("memory stats", "/superseded", json!(0)),
+        ("memory reindex", "/embedded", json!(0)),
+        ("memory mute --session opencode:ses_1", "/session", json!("opencode:ses_1")),
+        ("memory unmute --project ferry", "/muted", json!(false)),
+        ("memory forget --topic ferry --dry-run", "/dry_run", json!(true)),
+    ] {
+        says(&host, words, pointer, &expected);
     }
 }
 

@@ -7,6 +7,7 @@ use ipc_proto::config::UserRole;
 use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::credproxy::{Binding, Lease};
 use ipc_proto::ids::{ApprovalId, MemoryId, WorkspaceId};
+use ipc_proto::memory::Ask as Asked;
 use ipc_proto::router::TurnEvent;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -53,6 +54,10 @@ pub(crate) struct State {
     /// What the client of a key that was made will present.
     pub(crate) presented: Option<Presented>,
     pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
+    /// What memory was asked.
+    pub(crate) memories: Vec<Asked>,
+    /// Rows that a forgetting takes, and how often more are left; one row if not said.
+    pub(crate) forgets: Option<(u32, u32)>,
     /// Approvals there are.
     pub(crate) approvals: Vec<ApprovalView>,
     pub(crate) answers: Vec<(ApprovalId, [u8; 32], Reply)>,

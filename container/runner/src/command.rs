@@ -15,13 +15,15 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 /// Bytes of output that are passed on; what is over is read and dropped, so that the command does not hang.
 const OUTPUT: usize = 1_000_000;
 /// Bytes of one piece.
-const PIECE: usize = 32 * 1024;
+pub(crate) const PIECE: usize = 32 * 1024;
 /// Pieces that wait to be passed on: a slow gate slows the command, not the memory.
-const WAITING: usize = 8;
+pub(crate) const WAITING: usize = 8;
+/// Where programs are looked up.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 const CUT: &[u8] = b"\n[... output cut at 1000000 bytes]\n";
 
 /// A piece of output; `true` for standard error.
-type Piece = (bool, Vec<u8>);
+pub(crate) type Piece = (bool, Vec<u8>);
 
 /// Runs it.
 pub(crate) async fn run(
@@ -61,7 +63,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
     command
         .args(arguments.iter().map(Text::as_str))
         .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("PATH", PATH)
         .env("HOME", &places.tmp)
         .env("TMPDIR", &places.tmp)
         // By its own name: what the kernel says of it is where it is mounted.
@@ -76,7 +78,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
 }
 
 /// Reads a stream to its end on a thread of its own.
-fn read(
+pub(crate) fn read(
     error: bool,
     stream: Option<impl Read + Send + 'static>,
     pieces: Sender<Piece>,

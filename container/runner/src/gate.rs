@@ -2,11 +2,13 @@
 //! so is the runner's reason to be.
 
 use crate::RunnerFault;
+use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
-use ipc_proto::model::Message;
+use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
+use ipc_proto::router::Input;
 use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGateClient, Work, method};
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, List, Method, Text};
+use ipc_proto::{Blob, List, Method, Name, Text};
 use manifest::Process;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -19,13 +21,15 @@ use tokio::net::UnixStream;
 pub(crate) struct Gate(RunnerGateClient);
 
 type Reply<T> = Result<Result<T, GateError>, RpcError>;
+/// What the gate answers to a model call.
+type Relayed<T> = Result<T, RelayError>;
 
 impl Gate {
     /// Takes the socket up.
-    pub(crate) async fn connect(socket: OwnedFd) -> Result<Self, RunnerFault> {
+    pub(crate) async fn connect(socket: OwnedFd, me: Process) -> Result<Self, RunnerFault> {
         let stream = std::os::unix::net::UnixStream::from(socket);
         stream.set_nonblocking(true)?;
-        let transport = wire::client(UnixStream::from_std(stream)?, Process::Runner, FRAME_BOUND).await;
+        let transport = wire::client(UnixStream::from_std(stream)?, me, FRAME_BOUND).await;
         let transport = transport.map_err(|_| RunnerFault::GateGone)?;
         Ok(Self(RunnerGateClient::new(Config::default(), transport).spawn()))
     }
@@ -61,6 +65,36 @@ impl Gate {
         flat(self.0.output(within(&method::output), error, bytes).await)
     }
 
+    /// What was typed; none where the gate could not say.
+    pub(crate) async fn input(&self, from: u64) -> Result<Option<Input>, RunnerFault> {
+        match self.0.run_input(within(&method::run_input), from).await {
+            Ok(said) => Ok(said.ok()),
+            Err(RpcError::DeadlineExceeded | RpcError::Server(_)) => Ok(None),
+            Err(_) => Err(RunnerFault::GateGone),
+        }
+    }
+
+    pub(crate) async fn models(&self) -> Relayed<List<ModelName, 256>> {
+        relayed(self.0.run_models(within(&method::run_models)).await)
+    }
+
+    pub(crate) async fn ask(&self, request: Request) -> Relayed<StreamId> {
+        relayed(self.0.run_ask(within(&method::run_ask), request).await)
+    }
+
+    pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Relayed<List<Piece, 64>> {
+        relayed(self.0.run_pull(within(&method::run_pull), stream, credit).await)
+    }
+
+    /// Whether it is heard matters to nobody here.
+    pub(crate) async fn end(&self, stream: StreamId) {
+        drop(self.0.run_end(within(&method::run_end), stream).await);
+    }
+
+    pub(crate) async fn count(&self, request: Request) -> Relayed<u32> {
+        relayed(self.0.run_count(within(&method::run_count), request).await)
+    }
+
     pub(crate) async fn finish(&self, ending: Ending) -> Result<(), RunnerFault> {
         flat(self.0.finish(within(&method::finish), ending).await)
     }
@@ -75,4 +109,9 @@ fn within(method: &Method) -> Context {
 /// A refusal of the gate ends the turn: the gate has told router why.
 fn flat<T>(reply: Reply<T>) -> Result<T, RunnerFault> {
     reply.ok().and_then(Result::ok).ok_or(RunnerFault::GateGone)
+}
+
+/// A gate that is gone is a process that is not there.
+fn relayed<T>(reply: Result<Relayed<T>, RpcError>) -> Relayed<T> {
+    reply.unwrap_or_else(|_| Err(RelayError::Down(Name::clip("gate"))))
 }

@@ -3,6 +3,7 @@
 //! It holds one socket, the workspace and a read-only system. Everything it reads from now on may be hostile: it
 //! must hold no secret and decide nothing that matters.
 
+mod agent;
 mod command;
 mod files;
 mod gate;
@@ -15,7 +16,7 @@ use confine::{Sealed, Watch};
 use gate::Gate;
 use ipc_proto::router::Task;
 use ipc_proto::runner_gate::Ending;
-use manifest::Process;
+use manifest::{Process, Row};
 use places::Places;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -57,13 +58,19 @@ fn run() -> Result<(), RunnerFault> {
     confine::harden().map_err(|_| RunnerFault::Harden)?;
     let socket = confine::passing::inherited_control().ok_or(RunnerFault::NotLaunched)?;
     let places = Places::from_arguments().ok_or(RunnerFault::NotLaunched)?;
-    let row = manifest::row(Process::Runner).ok_or(RunnerFault::NotLaunched)?;
+    let row = row().ok_or(RunnerFault::NotLaunched)?;
     let notices = confine::passing::inherited_notices().ok_or(RunnerFault::NotLaunched)?;
-    let sealed = confine::seal_runner(row, places.mode, &places.sealed(), watch(&notices))?;
+    let sealed = confine::seal_runner(row, places.mode, &places.sealed(row), watch(&notices))?;
     // What agentd hears of this jail it hears by the listener alone; no tool inherits this.
     drop(notices);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, work(&sealed, socket, &places))
+    tokio::task::LocalSet::new().block_on(&runtime, work(&sealed, row, socket, &places))
+}
+
+/// The row that agentd launched this for, by the name that it gave it.
+fn row() -> Option<&'static Row> {
+    let name = std::env::args_os().next()?;
+    manifest::row_named(name.to_str()?).filter(|row| row.process.is_runner())
 }
 
 /// agentd hears of what this jail may not do; of every call, where a debug build's agentd said so before.
@@ -79,17 +86,22 @@ fn watch(notices: &OwnedFd) -> Watch<'_> {
 }
 
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
-async fn work(_: &Sealed, socket: OwnedFd, places: &Places) -> Result<(), RunnerFault> {
-    let gate = Gate::connect(socket).await?;
+async fn work(_: &Sealed, row: &Row, socket: OwnedFd, places: &Places) -> Result<(), RunnerFault> {
+    let gate = Gate::connect(socket, row.process).await?;
     // Answered once this runner is some turn's; it may have waited for that for long.
     let work = gate.work().await?;
     places.enter()?;
-    watch::begin(places.mode);
+    watch::begin(places.mode, row);
     let ending = match work.task.clone() {
         Task::Chat => turn::run(&gate, work, places).await?,
         Task::Command { argv } => command::run(&gate, &argv, places, work.wall_ms).await?,
         Task::Put { path, bytes } => files::put(&path, &bytes, places),
         Task::Get { path } => files::get(&gate, &path, places).await?,
+        // Elsewhere there is no loopback to serve it on.
+        Task::Run(run) if row.process == Process::AgentRunner => {
+            agent::run(&gate, &run, places, work.wall_ms).await?
+        }
+        Task::Run(_) => Ending::NotStarted,
     };
     gate.finish(ending).await
 }

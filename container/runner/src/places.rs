@@ -1,6 +1,7 @@
 //! Where a runner may work: fixed paths in the jail, and in flat mode the directory it was started in.
 
 use confine::RunnerPlaces;
+use manifest::Row;
 use manifest::command::Mode;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,7 @@ impl Places {
     }
 
     /// What the seal grants.
-    pub(crate) fn sealed(&self) -> RunnerPlaces {
-        RunnerPlaces::of(self.mode, &self.workspace, &self.tmp)
+    pub(crate) fn sealed(&self, row: &Row) -> RunnerPlaces {
+        RunnerPlaces::of(row, self.mode, &self.workspace, &self.tmp)
     }
 }

@@ -2,6 +2,7 @@
 //! end all of it, and must collect what nobody waits for. agentd or the kernel holds the jail to the same from outside;
 //! what is ended here ends a tool and not the turn.
 
+use manifest::Row;
 use manifest::command::Mode;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::statvfs::statvfs;
@@ -17,12 +18,11 @@ const EVERY: Duration = Duration::from_millis(100);
 const CLOSELY: u64 = 4;
 
 /// Watches from a thread of its own. In flat mode there is no `/proc` to see: agentd's watch is all.
-pub(crate) fn begin(mode: Mode) {
+pub(crate) fn begin(mode: Mode, row: &Row) {
     if mode == Mode::Flat {
         return;
     }
-    let most =
-        manifest::row(manifest::Process::Runner).map_or(0, |row| u64::from(row.limits.memory_mib) << 20);
+    let most = u64::from(row.limits.memory_mib) << 20;
     drop(std::thread::Builder::new().name("watch".into()).spawn(move || {
         loop {
             std::thread::sleep(EVERY);

@@ -62,6 +62,8 @@ pub enum Right {
     Programs,
     /// It is a runner in mode flat.
     Flat,
+    /// Its row has a loopback of its own, and a terminal.
+    Loopback,
 }
 
 /// What is expected of an act.
@@ -128,13 +130,14 @@ impl Act {
     /// What is expected of it when `row` tries it in this mode; `None` where it is not tried.
     #[must_use]
     pub fn expected(&self, row: &Row, mode: Mode) -> Option<Expected> {
-        let runner = row.process == Process::Runner;
+        let runner = row.process.is_runner();
         let asked = match self.whom {
             Whom::All => true,
             Whom::Actors => !runner,
             Whom::Runner => runner,
         };
-        if !asked || (self.moment == Moment::Apart && mode == Mode::Flat) {
+        let apart = self.moment == Moment::Apart || row.network == Network::Loopback;
+        if !asked || (apart && mode == Mode::Flat) {
             return None;
         }
         let held = self.contained.iter().find(|(right, _)| right.is_held(row, mode));
@@ -144,12 +147,13 @@ impl Act {
 
 impl Right {
     fn is_held(self, row: &Row, mode: Mode) -> bool {
-        let runner = row.process == Process::Runner;
+        let runner = row.process.is_runner();
         match self {
             Self::Call(name) => {
                 row.syscalls.iter().any(|group| group.calls.iter().any(|call| call.name == name))
             }
             Self::Client => row.network == Network::Client,
+            Self::Loopback => row.network == Network::Loopback,
             Self::OwnFolder => {
                 row.opens.iter().any(|open| open.place == Place::Own && open.access == Access::Write)
             }
@@ -198,6 +202,8 @@ impl Seen {
 pub const fn self_check(process: Process) -> &'static [&'static str] {
     match process {
         Process::Runner => &["chroot-jailed", "tcp-connect-apart", "shadow", "call-ptrace"],
+        // What it connects to is its own loopback.
+        Process::AgentRunner => &["chroot-jailed", "mount-apart", "shadow", "call-ptrace"],
         _ => &["chroot-jailed", "peer-trace-jailed", "shadow", "call-keyctl"],
     }
 }

@@ -54,7 +54,7 @@ pub enum Kind {
     Ready = 32,
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
     Beat = 33,
-    /// From router: launch a runner. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
+    /// From router: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
     /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
@@ -140,6 +140,8 @@ pub enum Ended {
     Processes = 7,
     /// The host serves no runner: what its own check tried in the jails was not refused.
     Unproven = 8,
+    /// The host's mode has no network namespace, and so no loopback of a jail's own.
+    NoLoopback = 9,
 }
 
 /// Why a process ends by itself. Free text goes to its log, never here.
@@ -255,7 +257,7 @@ from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessSt
     Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
     Violation, Listening, Recorded, Locked);
 from_number!(Door: Unix, Tcp);
-from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven);
+from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback);
 from_number!(Failure: Config, Open, Seal);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
 from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);

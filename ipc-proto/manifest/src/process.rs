@@ -25,17 +25,21 @@ pub enum Process {
     Router = 8,
     /// The reference monitor.
     Gate = 9,
+    /// The queue of background model work.
+    Curator = 10,
     /// Serves the API over HTTP.
-    Gateway = 10,
+    Gateway = 11,
     /// Serves `agentctl`.
-    Control = 11,
+    Control = 12,
     /// One agent turn in a jail.
-    Runner = 12,
+    Runner = 13,
+    /// A program that asks models by itself, in a jail with a loopback of its own.
+    AgentRunner = 14,
 }
 
 impl Process {
     /// All processes, the supervisor first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Agentd,
         Self::Audit,
         Self::Dialer,
@@ -46,9 +50,11 @@ impl Process {
         Self::Model,
         Self::Router,
         Self::Gate,
+        Self::Curator,
         Self::Gateway,
         Self::Control,
         Self::Runner,
+        Self::AgentRunner,
     ];
 
     /// The name that `ps`, `agentctl` and the configuration use.
@@ -65,10 +71,18 @@ impl Process {
             Self::Model => "model",
             Self::Router => "router",
             Self::Gate => "gate",
+            Self::Curator => "curator",
             Self::Gateway => "gateway",
             Self::Control => "control",
             Self::Runner => "runner",
+            Self::AgentRunner => "runner@agent",
         }
+    }
+
+    /// Whether it is one that lives in a throw-away jail, whichever.
+    #[must_use]
+    pub const fn is_runner(self) -> bool {
+        matches!(self, Self::Runner | Self::AgentRunner)
     }
 
     /// The process with this number, as it stands in a fixed-size command.
@@ -91,6 +105,8 @@ impl Process {
             Self::Control => 10,
             Self::Runner => 11,
             Self::Gateway => 12,
+            Self::AgentRunner => 13,
+            Self::Curator => 14,
             _ => self.number(),
         }
     }

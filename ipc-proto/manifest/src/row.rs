@@ -79,6 +79,8 @@ pub enum Access {
 pub enum Network {
     /// An empty network namespace, and no call that makes a socket.
     None,
+    /// A network namespace of its own in which there is loopback and nothing else.
+    Loopback,
     /// The host's network: DNS and TCP clients only.
     Client,
 }

@@ -5,12 +5,14 @@
 //! here, and a call whose meaning stands there (`clone3`, `openat2`) is granted to nobody.
 
 mod actors;
+mod jailed;
 mod programs;
 mod refused;
 
 pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, LINKS, NODELAY, PASS};
+pub use jailed::{LOOPBACK, TERMINAL};
 pub use programs::{CHILDREN, CODE, DESCRIPTORS, OLDER, PAIRS, SELF, SIGNALS, TIMES, TREE};
-pub use refused::{CLONE_NEW, QUIET, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
+pub use refused::{CLONE_NEW, QUIET, QUIET_APART, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
 
 use crate::{Process, Row};
 
@@ -134,7 +136,7 @@ pub enum Fate {
 /// that they know how to go on from.
 #[must_use]
 pub fn fate(row: &'static Row, name: &str) -> Fate {
-    if row.process != Process::Runner || RUNNER_KILLS.contains(&name) {
+    if !row.process.is_runner() || RUNNER_KILLS.contains(&name) {
         return Fate::Kill;
     }
     if let Some((_, errno)) = RUNNER_REFUSES.iter().find(|(refused, _)| *refused == name) {
@@ -144,14 +146,24 @@ pub fn fate(row: &'static Row, name: &str) -> Fate {
     Fate::Errno(if calls(row, name).next().is_some() { refused::EPERM } else { refused::ENOSYS })
 }
 
-/// Whether the kernel answers this call of a runner by itself, and with which errno.
+/// What the kernel refuses to programs of this row by itself: nothing where the row is no runner's.
+pub fn quiets(row: &Row) -> impl Iterator<Item = &'static Quiet> + Clone + use<> {
+    let (all, sockets) = match row.process {
+        Process::Runner => (QUIET, refused::QUIET_SOCKETS),
+        Process::AgentRunner => (QUIET, QUIET_APART),
+        _ => (&[][..], &[][..]),
+    };
+    all.iter().chain(sockets)
+}
+
+/// Whether the kernel answers this call of a runner's program by itself, and with which errno.
 #[must_use]
-pub fn quiet(name: &str, arguments: &[u64; 6]) -> Option<u32> {
+pub fn quiet(row: &Row, name: &str, arguments: &[u64; 6]) -> Option<u32> {
     let holds = |quiet: &&Quiet| {
         quiet.name == name
             && (quiet.when.is_empty() || quiet.when.iter().any(|when| when.holds(arguments, 0)))
     };
-    QUIET.iter().find(holds).map(|quiet| quiet.errno)
+    quiets(row).find(holds).map(|quiet| quiet.errno)
 }
 
 const fn any(name: &'static str) -> Call {

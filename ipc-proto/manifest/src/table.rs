@@ -1,13 +1,13 @@
 //! The table itself: the whole security architecture in three screens. Downhill order: callee above caller.
 
 use crate::process::Process::{
-    self, Agentd, Audit, Control, Credproxy, Dialer, Gate, Gateway, Memory, Model, Router, Runner, Scanner,
-    Web,
+    self, AgentRunner, Agentd, Audit, Control, Credproxy, Curator, Dialer, Gate, Gateway, Memory, Model,
+    Router, Runner, Scanner, Web,
 };
 use crate::row::{Access, Allow, Backoff, Limits, Network, Open, Place, Row};
 use crate::syscalls::{
-    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, LINKS, NODELAY, OLDER, PAIRS, PASS,
-    SELF, SIGNALS, TIMES, TREE,
+    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, LINKS, LOOPBACK, NODELAY, OLDER, PAIRS,
+    PASS, SELF, SIGNALS, TERMINAL, TIMES, TREE,
 };
 
 /// Every process's row, in order of start.
@@ -25,7 +25,7 @@ pub const TABLE: &[Row] = &[
         restart: BACKOFF,
         config: &["log", "audit"],
         serves: &[
-            allow("append", &[Credproxy, Memory, Router, Gate, Control]),
+            allow("append", &[Credproxy, Memory, Router, Gate, Curator, Control]),
             allow("tail", &[Control]),
             allow("verify", &[Control]),
             allow("prove", &[Control]),
@@ -111,12 +111,10 @@ pub const TABLE: &[Row] = &[
         restart: BACKOFF,
         config: &["log", "memory"],
         serves: &[
-            allow("write", &[Gate, Control]),
-            allow("query", &[Gate, Control]),
-            allow("read", &[Gate, Control]),
-            allow("list", &[Gate, Control]),
-            allow("delete", &[Gate, Control]),
-            allow("find", &[Control]),
+            allow("ask", &[Gate, Control]),
+            allow("sound", &[Control]),
+            allow("waiting", &[Curator]),
+            allow("settle", &[Curator]),
         ],
     },
     Row {
@@ -176,9 +174,9 @@ pub const TABLE: &[Row] = &[
             allow("ask", &[Gate]),
             allow("answer_of", &[Gate]),
             allow("holder", &[Gate, Gateway]),
+            allow("typed", &[Gate]),
             allow("api_submit", &[Gateway]),
             allow("api_follow", &[Gateway]),
-            allow("api_cancel", &[Gateway]),
             allow("api_events", &[Gateway]),
             allow("api_queue", &[Gateway]),
             allow("create_key", &[Control]),
@@ -194,6 +192,7 @@ pub const TABLE: &[Row] = &[
             allow("submit", &[Control]),
             allow("follow", &[Control]),
             allow("cancel", &[Control]),
+            allow("type_in", &[Control]),
             allow("sessions", &[Control]),
             allow("session", &[Control]),
             allow("end_session", &[Control]),
@@ -229,25 +228,48 @@ pub const TABLE: &[Row] = &[
         serves: &[
             allow("models", &[Gateway, Control]),
             allow("relay", &[Gateway]),
-            allow("relayed", &[Gateway]),
-            allow("relay_end", &[Gateway]),
+            allow("relayed", &[Curator, Gateway]),
+            allow("relay_end", &[Curator, Gateway]),
             allow("relay_embed", &[Gateway]),
             allow("relay_count", &[Gateway]),
+            allow("memory", &[Gateway]),
+            allow("background", &[Curator]),
+            allow("background_embed", &[Curator, Control]),
             allow("try_model", &[Control]),
             allow("usage", &[Control]),
             allow("budgets", &[Control]),
             allow("policies", &[Control]),
             allow("set_policy", &[Control]),
             allow("remove_policy", &[Control]),
-            allow("work", &[Runner]),
+            allow("work", &[Runner, AgentRunner]),
             allow("think", &[Runner]),
             allow("hear", &[Runner]),
             allow("effect", &[Runner]),
             allow("result", &[Runner]),
             allow("progress", &[Runner]),
-            allow("output", &[Runner]),
-            allow("finish", &[Runner]),
+            allow("output", &[Runner, AgentRunner]),
+            allow("finish", &[Runner, AgentRunner]),
+            allow("run_models", &[AgentRunner]),
+            allow("run_ask", &[AgentRunner]),
+            allow("run_pull", &[AgentRunner]),
+            allow("run_end", &[AgentRunner]),
+            allow("run_count", &[AgentRunner]),
+            allow("run_input", &[AgentRunner]),
         ],
+    },
+    Row {
+        process: Curator,
+        does: "the queue of background model work; reads strangers' texts with a model and has no tool",
+        user: "cordon-curator",
+        opens: &[own("the queue of background work")],
+        shows: None,
+        network: Network::None,
+        capabilities: &[],
+        syscalls: &[&BASE, &LINKS, &FILES],
+        limits: ACTOR,
+        restart: BACKOFF,
+        config: &["log", "curator"],
+        serves: &[allow("curate", &[Control])],
     },
     Row {
         process: Gateway,
@@ -307,12 +329,40 @@ pub const TABLE: &[Row] = &[
         config: &[],
         serves: &[],
     },
+    Row {
+        process: AgentRunner,
+        does: "a person's own program that asks models, in a throw-away jail with a loopback that ends in its one socket",
+        user: "cordon-agent",
+        opens: &[],
+        shows: None,
+        network: Network::Loopback,
+        capabilities: &[],
+        syscalls: &[
+            &BASE,
+            &LINKS,
+            &CODE,
+            &CHILDREN,
+            &SIGNALS,
+            &DESCRIPTORS,
+            &TREE,
+            &TIMES,
+            &SELF,
+            &PAIRS,
+            &OLDER,
+            &LOOPBACK,
+            &TERMINAL,
+        ],
+        limits: Limits { memory_mib: 4096, files: 4096, processes: 512, file_mib: 1024 },
+        restart: BACKOFF,
+        config: &[],
+        serves: &[],
+    },
 ];
 
 /// Who may be asked by hand: `agentctl restart`, `hold`, `release`. The supervisor is not restarted by itself.
 #[must_use]
 pub const fn is_actor(process: Process) -> bool {
-    !matches!(process, Agentd | Runner)
+    !matches!(process, Agentd | Runner | AgentRunner)
 }
 
 /// An actor's limits: measured idle use is 2 to 6 MiB; the rest is room for one full frame per peer.

@@ -62,9 +62,11 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("model", 7),
         ("router", 8),
         ("gate", 9),
+        ("curator", 14),
         ("gateway", 12),
         ("control", 10),
         ("runner", 11),
+        ("runner@agent", 13),
     ];
     assert_eq!(ids, given, "what a process keeps is its own by this id: a new process takes the next");
 }
@@ -103,11 +105,77 @@ fn gateway_opens_nothing_and_reaches_the_gate_and_the_router_alone() {
 }
 
 #[test]
-fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
-    for row in TABLE {
-        assert_eq!(manifest::edge(Process::Runner, row.process), row.process == Process::Gate);
+fn curator_takes_work_and_settles_it_and_reads_no_memory_by_itself() {
+    for (callee, method, may) in [
+        (Process::Memory, "waiting", true),
+        (Process::Memory, "settle", true),
+        (Process::Memory, "ask", false),
+        (Process::Gate, "background", true),
+        (Process::Gate, "relay", false),
+        (Process::Gate, "effect", false),
+    ] {
+        assert_eq!(manifest::allowed(Process::Curator, callee, method), may, "{method}");
+        let others = TABLE.iter().map(|row| row.process).filter(|it| *it != Process::Curator);
+        if may {
+            assert!(others.clone().all(|other| !manifest::allowed(other, callee, method)), "{method}");
+        }
     }
-    assert!(manifest::row(Process::Runner).unwrap().serves.is_empty());
+    for callee in TABLE.iter().map(|row| row.process) {
+        let reached = matches!(callee, Process::Memory | Process::Gate | Process::Audit);
+        assert_eq!(manifest::edge(Process::Curator, callee), reached, "{}", callee.name());
+    }
+}
+
+#[test]
+fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
+    for runner in [Process::Runner, Process::AgentRunner] {
+        for row in TABLE {
+            assert_eq!(manifest::edge(runner, row.process), row.process == Process::Gate);
+        }
+        assert!(manifest::row(runner).unwrap().serves.is_empty());
+    }
+}
+
+#[test]
+fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_model_calls() {
+    let may = |runner, method| manifest::allowed(runner, Process::Gate, method);
+    for method in ["think", "hear", "effect", "result", "progress"] {
+        assert_eq!(
+            (may(Process::Runner, method), may(Process::AgentRunner, method)),
+            (true, false),
+            "{method}"
+        );
+    }
+    for method in ["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input"] {
+        assert_eq!(
+            (may(Process::Runner, method), may(Process::AgentRunner, method)),
+            (false, true),
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn only_a_person_s_own_program_has_a_loopback_and_no_unix_socket_but_pairs() {
+    for row in TABLE {
+        let apart = row.process == Process::AgentRunner;
+        assert_eq!(row.network == Network::Loopback, apart, "{}", row.process.name());
+        assert_eq!(
+            row.syscalls.iter().any(|group| group.name == "loopback"),
+            apart,
+            "{}",
+            row.process.name()
+        );
+    }
+    let row = manifest::row(Process::AgentRunner).unwrap();
+    for kind in 1..6 {
+        assert!(!syscalls::allows(row, "socket", &[1, kind, 0, 0, 0, 0], 7), "AF_UNIX, type {kind}");
+        assert!(!syscalls::allows(row, "socket", &[2, kind, 262, 0, 0, 0], 7), "MPTCP, type {kind}");
+    }
+    assert!(syscalls::allows(row, "socket", &[2, 0x8_0801, 6, 0, 0, 0], 7));
+    let option = |name| syscalls::allows(row, "setsockopt", &[3, 6, name, 0, 4, 0], 7);
+    assert!([1, 4, 5, 6, 18].into_iter().all(option), "delays and times of TCP");
+    assert!(![19, 30, 31].into_iter().any(option), "TCP_REPAIR, TCP_FASTOPEN_CONNECT, TCP_ULP");
 }
 
 #[test]
@@ -129,7 +197,7 @@ fn nobody_may_write_outside_its_own_folder() {
 
 #[test]
 fn no_actor_may_map_code_fork_or_pass_descriptors_it_has_no_reason_to() {
-    for row in TABLE.iter().filter(|row| row.process != Process::Runner) {
+    for row in TABLE.iter().filter(|row| !row.process.is_runner()) {
         let calls: Vec<_> = row.syscalls.iter().flat_map(|group| group.calls).collect();
         for forbidden in
             ["clone", "fork", "vfork", "execve", "execveat", "ptrace", "socketpair", "io_uring_setup"]
@@ -185,7 +253,7 @@ fn every_bound_argument_and_every_rare_rule_has_its_reason() {
 
 #[test]
 fn no_row_but_the_runner_s_has_memory_that_can_be_executed_nor_signals_another() {
-    for row in TABLE.iter().filter(|row| row.process != Process::Runner) {
+    for row in TABLE.iter().filter(|row| !row.process.is_runner()) {
         for protection in 0..8_u64 {
             let arguments = [0, 4096, protection, 0x22, u64::MAX, 0];
             for call in ["mmap", "mprotect"] {

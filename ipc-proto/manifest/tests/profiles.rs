@@ -2,7 +2,7 @@
 //! takes one away changes that file too, and is seen to.
 
 use manifest::TABLE;
-use manifest::syscalls::{Call, Group, Is, QUIET, RUNNER_KILLS, RUNNER_REFUSES, When, Width};
+use manifest::syscalls::{Call, Group, Is, Quiet, RUNNER_KILLS, RUNNER_REFUSES, When, Width, quiets};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -24,6 +24,12 @@ fn rule(call: &Call) -> String {
     format!("{}: {when}", call.name)
 }
 
+fn silent(quiet: &Quiet) -> String {
+    let when: Vec<String> = quiet.when.iter().map(condition).collect();
+    let when = if when.is_empty() { "any".to_owned() } else { when.join(" or ") };
+    format!("{}: {} if {when}", quiet.name, quiet.errno)
+}
+
 /// Every row with its groups, and every group with its rules, in order of name.
 fn profiles() -> String {
     let (mut text, mut groups): (String, BTreeMap<&str, &Group>) = Default::default();
@@ -39,17 +45,11 @@ fn profiles() -> String {
     }
     let refused: Vec<String> =
         RUNNER_REFUSES.iter().map(|(name, errno)| format!("{name}: {errno}")).collect();
-    let quiet = QUIET.iter().map(|quiet| {
-        let when: Vec<String> = quiet.when.iter().map(condition).collect();
-        format!(
-            "{}: {} if {}",
-            quiet.name,
-            quiet.errno,
-            if when.is_empty() { "any".into() } else { when.join(" or ") }
-        )
-    });
     let _ = writeln!(text, "\n[a runner hears]\n{}", refused.join("\n"));
-    let _ = writeln!(text, "\n[and nobody else]\n{}", quiet.collect::<Vec<_>>().join("\n"));
+    for row in TABLE.iter().filter(|row| row.process.is_runner()) {
+        let quiet: Vec<String> = quiets(row).map(silent).collect();
+        let _ = writeln!(text, "\n[and nobody else, of {}]\n{}", row.process.name(), quiet.join("\n"));
+    }
     let _ = writeln!(text, "\n[a runner is killed by]\n{}", RUNNER_KILLS.join("\n"));
     text
 }

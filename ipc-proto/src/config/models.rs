@@ -169,15 +169,6 @@ pub struct ProviderModel {
     pub long: Option<(u32, Prices)>,
 }
 
-impl ProviderModel {
-    /// What a request costs that reads so many tokens; nobody knows if none.
-    #[must_use]
-    pub fn prices_of(&self, input: u32) -> Option<Prices> {
-        let long = self.long.filter(|(over, _)| input > *over).map(|(_, prices)| prices);
-        self.prices.map(|prices| long.unwrap_or(prices))
-    }
-}
-
 /// Prices of a million tokens, millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -52,11 +52,15 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         prompt: prompt(view, known, problems),
         tools: tools(name, view, known, problems),
         profile: view.word("profile"),
+        memory: memory(view, known, problems),
+        memory_tokens: view.number("memory_tokens"),
         limits: AgentLimits {
             tool_calls: limits.number("tool_calls"),
             tool_failures: limits.number("tool_failures"),
             seconds: limits.number("seconds"),
             cpu_seconds: limits.number("cpu_seconds"),
+            run_seconds: limits.number("run_seconds"),
+            run_cpu_seconds: limits.number("run_cpu_seconds"),
             output_tokens: limits.number("output_tokens"),
             model_calls_per_hour: limits.number("model_calls_per_hour"),
             same_call: limits.number("same_call"),
@@ -72,6 +76,14 @@ fn model(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String 
         problems.add(view.line("model"), &view.key("model"), what, valid);
     }
     model
+}
+
+fn memory(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> bool {
+    let wanted = view.flag("memory");
+    if wanted && !known.memory {
+        problems.add(view.line("memory"), &view.key("memory"), NO_MEMORY.to_owned(), "false".to_owned());
+    }
+    wanted
 }
 
 fn prompt(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String {

@@ -5,6 +5,7 @@
 
 mod audit;
 mod calls;
+mod curator;
 mod gateway;
 mod host;
 mod models;
@@ -63,8 +64,10 @@ pub const TOOLS: &[&str] = &[
     "bash",
     "memory_write",
     "memory_query",
+    "memory_timeline",
     "memory_read",
     "memory_list",
+    "memory_revise",
     "memory_delete",
     "web_fetch",
     "web_search",
@@ -88,6 +91,7 @@ pub const LOGGING: &[&str] = &[
     "model",
     "router",
     "gate",
+    "curator",
     "gateway",
     "control",
 ];
@@ -104,7 +108,7 @@ pub const WILDCARDS: &[Wildcard] = &[
 ];
 
 /// Every key, by the files of this folder.
-const FILES: [&[Key]; 10] = [
+const FILES: [&[Key]; 11] = [
     host::KEYS,
     people::KEYS,
     services::KEYS,
@@ -112,6 +116,7 @@ const FILES: [&[Key]; 10] = [
     models::KEYS,
     web::KEYS,
     policy::KEYS,
+    curator::KEYS,
     gateway::KEYS,
     audit::KEYS,
     tool::KEYS,
@@ -134,6 +139,7 @@ pub const ALL: &[Process] = &[
     Process::Model,
     Process::Router,
     Process::Gate,
+    Process::Curator,
     Process::Gateway,
     Process::Control,
 ];
@@ -210,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_processes_that_log_are_those_with_a_row_but_the_runner() {
-        let rows = manifest::TABLE.iter().map(|row| row.process).filter(|p| *p != Process::Runner);
+        let rows = manifest::TABLE.iter().map(|row| row.process).filter(|p| !p.is_runner());
         assert_eq!(rows.clone().collect::<Vec<_>>(), ACTORS);
         assert_eq!(rows.map(Process::name).collect::<Vec<_>>(), LOGGING);
     }
@@ -219,7 +225,8 @@ mod tests {
     fn the_parts_after_a_pattern_are_found_once_each() {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
-        assert_eq!(parts_after("agent.NAME"), ["model", "prompt_file", "tools", "profile", "limits"]);
+        let agent = ["model", "prompt_file", "tools", "profile", "memory", "memory_tokens", "limits"];
+        assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());
     }
 }

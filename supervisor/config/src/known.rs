@@ -219,8 +219,10 @@ mod tests {
                 let prices = model.prices.unwrap();
                 assert!(prices.cache_read <= prices.input && prices.input <= prices.cache_write, "{name}");
                 assert!(model.embeds || prices.input <= prices.output, "{name}");
-                let long = model.prices_of(model.context).unwrap();
-                assert!(long.input >= prices.input && long.output >= prices.output, "{name}");
+                if let Some((over, long)) = model.long {
+                    assert!(over < model.context, "{name}");
+                    assert!(long.input >= prices.input && long.output >= prices.output, "{name}");
+                }
             }
         }
     }
@@ -237,7 +239,7 @@ mod tests {
     #[test]
     fn a_long_request_costs_what_long_ones_do() {
         let (_, haiku) = ANTHROPIC.iter().find(|(name, _)| *name == "claude-haiku-5-5").unwrap();
-        let input = |tokens| haiku.prices_of(tokens).unwrap().input;
-        assert_eq!((input(100_000), input(100_001)), (100_000, 500_000));
+        let long = haiku.long.map(|(over, prices)| (over, prices.input));
+        assert_eq!((haiku.prices.unwrap().input, long), (100_000, Some((100_000, 500_000))));
     }
 }

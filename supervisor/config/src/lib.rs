@@ -9,6 +9,8 @@ pub mod agents;
 pub mod args;
 pub mod asking;
 pub mod audit;
+pub mod curator;
+pub mod embedding;
 pub mod files;
 pub mod forms;
 pub mod gateway;

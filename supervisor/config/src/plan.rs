@@ -4,6 +4,8 @@ use crate::accounts::Accounts;
 use crate::agents::{self, Known};
 use crate::asking;
 use crate::audit;
+use crate::curator;
+use crate::embedding;
 use crate::gateway::{self, Served};
 use crate::host::Host;
 use crate::keys::LOGGING;
@@ -18,8 +20,8 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router, Scanner, Section,
-    Service, User,
+    Agent, Audit, Control, Curator, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router, Scanner,
+    Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -71,10 +73,12 @@ pub struct Plan {
     pub audit: Audit,
     /// Providers, their models and hosts.
     pub outside: Outside,
-    /// Most rows of one user; none without a memory.
-    pub memory: Option<u32>,
+    /// What memory is handed; none without a memory.
+    pub memory: Option<Memory>,
     /// The web, and what may be reached of it.
     pub web: Reach,
+    /// `[curator]`.
+    pub curator: Curator,
     /// `[gateway]`.
     pub gateway: Served,
     /// `[policy]`.
@@ -99,8 +103,8 @@ impl Plan {
         let audit = audit::resolve(file, problems);
         let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
-        let rows = memory.number("max_rows");
-        let memory = (memory.word("provider") != "none").then_some(rows);
+        let embedder = embedding::embedder(&memory, &outside, problems);
+        let memory = (memory.word("provider") != "none").then(|| remembering(&memory, embedder.clone()));
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
         let gateway = gateway::resolve(file, problems);
@@ -109,6 +113,7 @@ impl Plan {
         asked.asking = asking::asking(file, models, problems);
         asked.budget = asking::budget(file, models, problems);
         outside.names.extend(asking::tasks(&outside.model.asking));
+        let curator = Curator { embedder, ..curator::resolve(file, &outside.names, problems) };
         let known = Known {
             models: &outside.names,
             memory: memory.is_some(),
@@ -132,6 +137,7 @@ impl Plan {
             outside,
             memory,
             web,
+            curator,
             gateway,
             policy,
             tools,
@@ -147,7 +153,7 @@ impl Plan {
     pub const fn enabled(&self, process: Process) -> bool {
         match process {
             Process::Agentd => false,
-            Process::Memory => self.memory.is_some(),
+            Process::Memory | Process::Curator => self.memory.is_some(),
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
             Process::Gateway => self.gateway.gateway,
@@ -193,20 +199,22 @@ impl Plan {
     /// The JSON of `process`'s section; none for a runner, which is configured by nothing.
     fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
         match process {
-            Process::Agentd | Process::Runner => Ok(None),
+            Process::Agentd | Process::Runner | Process::AgentRunner => Ok(None),
             Process::Audit => self.json(process, self.audit),
             Process::Dialer => self.json(process, self.outside.dialer.clone()),
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
             Process::Scanner => self.json(process, Scanner {}),
-            Process::Memory => self.json(process, Memory { max_rows: self.memory.unwrap_or_default() }),
+            Process::Memory => self.json(process, self.memory.clone().unwrap_or_default()),
             Process::Web => self.json(process, self.web.own.clone()),
             Process::Model => self.json(process, self.outside.model.clone()),
             Process::Router => self.json(process, self.router.clone()),
             Process::Gate => self.json(process, self.gate()),
+            Process::Curator => self.json(process, self.curator.clone()),
             Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
-                self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid })
+                let embedder = self.memory.as_ref().and_then(|memory| memory.embedder.clone());
+                self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid, embedder })
             }
         }
     }
@@ -265,4 +273,21 @@ fn router(
     let queue_total = view.number("queue_total");
     let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
     Router { users, agents, owner_uid, queue_per_session, queue_total, turns_at_once }
+}
+
+/// `[memory]`, as memory is handed it.
+fn remembering(view: &View<'_>, embedder: Option<String>) -> Memory {
+    let texts = |key| view.texts(key).into_iter().map(|(_, text)| text).collect();
+    Memory {
+        max_rows: view.number("max_rows"),
+        max_episodic: view.number("max_episodic"),
+        max_semantic: view.number("max_semantic"),
+        episodic_days: view.number("episodic_days"),
+        retention_days: view.number("retention_days"),
+        max_mib: view.number("max_mib"),
+        ignored_tools: texts("ignored_tools"),
+        min_output_length: view.number("min_output_length"),
+        sensitive_patterns: texts("sensitive_patterns"),
+        embedder,
+    }
 }

@@ -14,10 +14,11 @@ use crate::jail::RunnerJail;
 use crate::template::Template;
 use crate::{caps, limits, root, sys};
 use manifest::command::Mode;
+use manifest::{Network, Process, Row};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, sethostname};
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
@@ -45,7 +46,7 @@ pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) ->
         template,
         cell,
         stay: jail.stay(),
-        words: [c"runner".as_ptr(), mode.as_ptr(), std::ptr::null()],
+        words: [word(jail.row).as_ptr(), mode.as_ptr(), std::ptr::null()],
         failed: AtomicU8::new(0),
         errno: AtomicI32::new(0),
     };
@@ -59,6 +60,14 @@ pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) ->
             let step = Step::from_number(plan.failed.load(Ordering::Relaxed));
             Err(LaunchFault { step, cause: io::Error::from_raw_os_error(errno) })
         }
+    }
+}
+
+/// What the program is told that it is: `ps` shows it, and by it a runner knows its row.
+const fn word(row: &Row) -> &'static CStr {
+    match row.process {
+        Process::AgentRunner => c"runner@agent",
+        _ => c"runner",
     }
 }
 
@@ -83,6 +92,9 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     setns(template.namespace(), CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
     unshare(CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
     root::own_mounts().at(Step::Mounts)?;
+    if jail.row.network == Network::Loopback {
+        root::own_terminals().at(Step::Mounts)?;
+    }
     sethostname("AGENT").at(Step::HostName)?;
     if cell.has_own_ids() {
         sys::drop_groups().at(Step::Ids)?;

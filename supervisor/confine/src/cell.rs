@@ -9,6 +9,7 @@ use crate::jail::Ids;
 use crate::namespaces::{IDMAP, NODEV, NOSUID};
 use crate::passing;
 use crate::sys::{self, Forked};
+use manifest::Network;
 use manifest::command::Mode;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{Signal, kill};
@@ -38,10 +39,23 @@ impl Cell {
     /// # Errors
     /// What the kernel says.
     pub fn make(mode: Mode, ids: Option<Ids>) -> io::Result<Self> {
+        Self::made(mode, ids, Network::None)
+    }
+
+    /// The same with its loopback up: programs in it reach each other, and nothing else. For one runner alone, since
+    /// what that one's sockets leave behind would be the next one's.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn with_loopback(mode: Mode, ids: Option<Ids>) -> io::Result<Self> {
+        Self::made(mode, ids, Network::Loopback)
+    }
+
+    fn made(mode: Mode, ids: Option<Ids>, network: Network) -> io::Result<Self> {
         // As agentd sees itself where it is root of a namespace of its own.
         let outside = ids.unwrap_or(Ids { uid: getuid().as_raw(), gid: getgid().as_raw() });
         // The network namespace belongs to the one above: regained capabilities give nothing over it.
-        let child = Waiting::start(libc::CLONE_NEWNET)?;
+        let child = Waiting::start(libc::CLONE_NEWNET, network == Network::Loopback)?;
         map(child.0, Ids { uid: INSIDE, gid: INSIDE }, outside, mode == Mode::User)?;
         let [user, network] = child.namespaces(["user", "net"])?;
         Ok(Self { mode, ids, user, network, mapping: None })
@@ -82,7 +96,7 @@ impl Cell {
         let (of, made) = match (known, self.ids) {
             (Some(known), _) => known,
             (None, Some(slot)) => {
-                let child = Waiting::start(0)?;
+                let child = Waiting::start(0, false)?;
                 map(child.0, owner, slot, false)?;
                 let [user] = child.namespaces(["user"])?;
                 (owner, user)
@@ -149,12 +163,14 @@ struct Waiting(i32);
 
 impl Waiting {
     /// Starts it in new namespaces, and in a user namespace that is not theirs.
-    fn start(also: libc::c_int) -> io::Result<Self> {
+    fn start(also: libc::c_int, loopback: bool) -> io::Result<Self> {
         let (made, word) = passing::pipe()?;
         match sys::clone(also as u64)? {
             Forked::Child => {
                 // It must not outlive an agentd that is killed here.
                 let done = crate::child::die_with_parent(None)
+                    // While the network namespace is still its own to change.
+                    .and_then(|()| if loopback { sys::loopback_up() } else { Ok(()) })
                     .and_then(|()| Ok(unshare(CloneFlags::CLONE_NEWUSER)?));
                 let errno = done.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO));
                 let _ = nix::unistd::write(word, &errno.to_le_bytes());

@@ -3,6 +3,7 @@
 
 use crate::seal::RunnerPlaces;
 use manifest::command::Mode;
+use manifest::{Network, Row};
 use std::path::{Path, PathBuf};
 
 /// System folders that programs are started from.
@@ -10,21 +11,24 @@ const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "
 /// In the jail all of `/etc` is the jail's own; on the host only what programs look up.
 const ETC_FLAT: &[&str] =
     &["/etc/ld.so.cache", "/etc/ssl", "/etc/alternatives", "/etc/localtime", "/etc/passwd", "/etc/group"];
+/// Terminals of the jail's own.
+const TERMINALS: &[&str] = &["/dev/pts"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// What is writable in a jail. The workspace is mounted late, and landlock looks at what lies above a mountpoint.
 const WORK: &[&str] = &["/ws", "/tmp"];
 
 impl RunnerPlaces {
-    /// The places of a runner of this mode; `workspace` and `tmp` are looked at in mode flat alone.
+    /// The places of a runner of this row and mode; `workspace` and `tmp` are looked at in mode flat alone.
     #[must_use]
-    pub fn of(mode: Mode, workspace: &Path, tmp: &Path) -> Self {
+    pub fn of(row: &Row, mode: Mode, workspace: &Path, tmp: &Path) -> Self {
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         let flat = mode == Mode::Flat;
+        let terminals = if row.network == Network::Loopback { TERMINALS } else { &[] };
         Self {
             work: if flat { vec![workspace.to_owned(), tmp.to_owned()] } else { paths(WORK) },
             system: paths(SYSTEM),
             read: paths(if flat { ETC_FLAT } else { &["/etc", "/proc"] }),
-            devices: paths(DEVICES),
+            devices: paths(&[DEVICES, terminals].concat()),
         }
     }
 }

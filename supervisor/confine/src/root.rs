@@ -70,6 +70,12 @@ pub(crate) fn own_mounts() -> nix::Result<()> {
     mount(Some(c"tmpfs"), c"/tmp", Some(c"tmpfs"), flags, Some(TMP))
 }
 
+/// The terminals of a jail: a file system of its own, which knows of no other. Allocates nothing.
+pub(crate) fn own_terminals() -> nix::Result<()> {
+    let options = Some(c"newinstance,ptmxmode=0666,mode=0620,max=16");
+    mount(Some(c"devpts"), c"/dev/pts", Some(c"devpts"), MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, options)
+}
+
 /// What tells whether the host's files that the tree shows one by one are still the same.
 pub(crate) type Fingerprint = [Option<(u64, u64)>; ETC.len()];
 
@@ -149,6 +155,10 @@ fn devices(here: &Path) -> io::Result<()> {
     {
         symlink(target, here.join(name))?;
     }
+    // Empty but for a jail that mounts terminals of its own there.
+    fs::create_dir(here.join("pts"))?;
+    fs::set_permissions(here.join("pts"), fs::Permissions::from_mode(0o755))?;
+    symlink("pts/ptmx", here.join("ptmx"))?;
     symlink("/tmp", here.join("shm"))
 }
 

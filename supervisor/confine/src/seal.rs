@@ -115,7 +115,7 @@ pub fn seal_runner(
 
 /// Landlock, then seccomp, whose filters are made before: landlock may take what making them needs.
 fn restrict(row: &Row, files: &[(&Path, Beneath)], watch: Watch<'_>) -> Result<Sealed, SealFault> {
-    let network = row.network == Network::Client;
+    let network = row.network != Network::None;
     let (socket, tells) = match watch {
         Watch::Agentd(socket) => (socket, Tells::Refusals),
         #[cfg(debug_assertions)]

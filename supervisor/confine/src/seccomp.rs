@@ -8,8 +8,8 @@
 
 use crate::syscall_numbers::{Known, number};
 use crate::tree;
-use manifest::syscalls::{Call, Is, QUIET, RUNNER_KILLS, RUNNER_REFUSES, When, Width};
-use manifest::{Process, Row};
+use manifest::Row;
+use manifest::syscalls::{self, Call, Is, RUNNER_KILLS, RUNNER_REFUSES, When, Width};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule, TargetArch,
 };
@@ -77,10 +77,8 @@ pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Watched, SeccompFault> 
         Tells::Everything => Rules::new(),
     };
     let mut before = Vec::new();
-    if row.process == Process::Runner {
-        for errno in errnos(QUIET.iter().map(|quiet| quiet.errno)) {
-            before.push(quietly(errno, &mut allowed)?);
-        }
+    for errno in errnos(syscalls::quiets(row).map(|quiet| quiet.errno)) {
+        before.push(quietly(row, errno, &mut allowed)?);
     }
     let hand_over = rule(&[equal(2, HAND_OVER as u64)])?;
     allowed.insert(libc::SYS_seccomp, vec![]);
@@ -90,7 +88,7 @@ pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Watched, SeccompFault> 
         Some(rules) => rules.push(hand_over.clone()),
     }
     let gone = Rules::from([(libc::SYS_seccomp, vec![]), (libc::SYS_sendmsg, vec![hand_over])]);
-    let answer = if row.process == Process::Runner { refusal(libc::ENOSYS as u32) } else { KILL };
+    let answer = if row.process.is_runner() { refusal(libc::ENOSYS as u32) } else { KILL };
     Ok(Watched {
         before,
         listening: told(program(allowed, &TOLD, &ALLOW)?),
@@ -120,14 +118,14 @@ impl Watched {
 
 /// The filters of a row for a process that nobody watches, in the order they are applied.
 pub(crate) fn unwatched(row: &Row) -> Result<Vec<BpfProgram>, SeccompFault> {
-    if row.process != Process::Runner {
+    if !row.process.is_runner() {
         return Ok(vec![program(allowed(row)?, &KILL, &ALLOW)?]);
     }
     let bound = allowed(row)?;
     let mut listed: Rules = bound.keys().map(|number| (*number, vec![])).collect();
     let mut filters = vec![killing()?];
     for errno in errnos(RUNNER_REFUSES.iter().map(|(_, errno)| *errno)) {
-        filters.push(refusing(errno, &mut listed)?);
+        filters.push(refusing(row, errno, &mut listed)?);
     }
     // A call that is listed, with arguments that are not: every other number passes here.
     let mut others: Rules = crate::syscall_numbers::all().map(|number| (number, vec![])).collect();
@@ -237,11 +235,12 @@ fn errnos(all: impl Iterator<Item = u32>) -> Vec<u32> {
 
 /// One filter for all calls refused with this errno; the last filter lets them pass to it. Not `seccomp`, with which
 /// that one is yet to be made.
-fn refusing(errno: u32, listed: &mut Rules) -> Result<BpfProgram, SeccompFault> {
-    let mut rules = Rules::new();
+/// A call that the row has rules for is refused where they do not hold.
+fn refusing(row: &Row, errno: u32, listed: &mut Rules) -> Result<BpfProgram, SeccompFault> {
+    let (bound, mut rules) = (allowed(row)?, Rules::new());
     let refused = RUNNER_REFUSES.iter().filter(|(name, its)| *its == errno && *name != "seccomp");
     for (name, _) in refused {
-        if let Some(number) = numbered(name)? {
+        if let Some(number) = numbered(name)?.filter(|number| !bound.contains_key(number)) {
             rules.insert(number, vec![]);
             listed.insert(number, vec![]);
         }
@@ -250,14 +249,18 @@ fn refusing(errno: u32, listed: &mut Rules) -> Result<BpfProgram, SeccompFault> 
 }
 
 /// One filter for what is refused with this errno and not told; the filter that tells lets it pass to this one.
-fn quietly(errno: u32, allowed: &mut Rules) -> Result<BpfProgram, SeccompFault> {
+fn quietly(row: &Row, errno: u32, allowed: &mut Rules) -> Result<BpfProgram, SeccompFault> {
     let mut rules = Rules::new();
-    for quiet in QUIET.iter().filter(|quiet| quiet.errno == errno && quiet.name != "seccomp") {
+    for quiet in syscalls::quiets(row).filter(|quiet| quiet.errno == errno && quiet.name != "seccomp") {
         let Some(number) = numbered(quiet.name)? else { continue };
         let when =
             quiet.when.iter().map(|when| rule(std::slice::from_ref(when))).collect::<Result<Vec<_>, _>>()?;
         rules.insert(number, when.clone());
-        allowed.insert(number, when);
+        match allowed.get_mut(&number) {
+            None => drop(allowed.insert(number, when)),
+            Some(known) if known.is_empty() || when.is_empty() => known.clear(),
+            Some(known) => known.extend(when),
+        }
     }
     program(rules, &ALLOW, &refusal(errno))
 }

@@ -255,3 +255,20 @@ pub(crate) fn inherited(number: RawFd) -> Option<OwnedFd> {
 pub(crate) fn threads() -> io::Result<usize> {
     Ok(std::fs::read_dir("/proc/self/task")?.count())
 }
+
+/// Brings loopback up in the network namespace of this process, which must be its user namespace's own.
+pub(crate) fn loopback_up() -> io::Result<()> {
+    // SAFETY: socket takes integers alone.
+    let raw = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }.into())?;
+    let raw = RawFd::try_from(raw).map_err(|_| io::ErrorKind::InvalidData)?;
+    // SAFETY: the kernel has just made it for us, and nobody else owns it.
+    let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+    // SAFETY: a structure of integers and bytes, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (slot, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *slot = byte.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the request is valid for the call, and only read.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) }.into()).map(drop)
+}

@@ -122,7 +122,7 @@ mod tests {
     fn every_act_of_the_catalogue_has_somebody_who_performs_it() {
         let _there = There::new();
         let peer = i32::try_from(std::process::id()).unwrap();
-        for row in TABLE.iter().filter(|row| matches!(row.process, Process::Runner | Process::Audit)) {
+        for row in TABLE.iter().filter(|row| row.process.is_runner() || row.process == Process::Audit) {
             for act in ACTS {
                 let scene = Scene { row, mode: Mode::User, agentd: peer, peer };
                 let ready = prepare(act, &scene);

@@ -6,9 +6,9 @@
 
 use confine::twin::{Deed, NotReady, Scene, outcome, prepare};
 use confine::{RunnerPlaces, Watch};
+use manifest::Row;
 use manifest::acts::{AT_ONCE, Act, Moment, status};
 use manifest::command::{FRAME, Frame, Kind, Mode};
-use manifest::{Process, Row};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -91,7 +91,7 @@ impl Told {
     fn seal(&self) -> Result<(), Unable> {
         let Scene { row, mode, .. } = self.scene;
         let sealed = if is_runner(row) {
-            let places = RunnerPlaces::of(mode, &self.workspace(), &self.tmp);
+            let places = RunnerPlaces::of(row, mode, &self.workspace(), &self.tmp);
             confine::seal_runner(row, mode, &places, Watch::Nobody)
         } else {
             confine::seal(row, mode, Watch::Nobody)
@@ -105,5 +105,5 @@ impl Told {
 }
 
 fn is_runner(row: &Row) -> bool {
-    row.process == Process::Runner
+    row.process.is_runner()
 }

@@ -36,7 +36,7 @@ impl<T: Read + Write> Wire for T {}
 impl Way {
     /// The Unix socket of a host.
     pub(super) fn unix(host: &Host) -> Self {
-        Self::Unix(host.dir().join("run/gateway.sock"))
+        Self::Unix(host.gateway())
     }
 
     /// A connection.

@@ -5,11 +5,11 @@ use crate::asker::Asker;
 use crate::promises::{Effect, Promises, Said};
 use crate::record::{self, Facts};
 use crate::stand::Stand;
-use ipc_proto::Text;
 use ipc_proto::approval::Reply;
 use ipc_proto::control::method;
-use ipc_proto::memory::Area;
+use ipc_proto::memory::{self, Area, Ask};
 use ipc_proto::router::{Accepted, MessageState, MessageView};
+use ipc_proto::{List, Text};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::{Duration, Instant};
@@ -224,11 +224,12 @@ fn same_keys(promises: &Promises, asker: &mut Asker) -> Vec<Broken> {
 fn memories(promises: &Promises, asker: &mut Asker, tally: &mut Tally) -> Vec<Broken> {
     let mut broken = Vec::new();
     for (id, text) in &promises.memories {
-        let shown = asker.patiently(&method::memory_show, soon(), async |control, context| {
-            control.memory_show(context, Area::User, *id).await
+        let shown = asker.patiently(&method::memory, soon(), async |control, context| {
+            control.memory(context, Area::User, Ask::Read(List::clip([*id]))).await
         });
+        let shown = shown.map(|said| said.rows().unwrap_or_default());
         match shown {
-            Ok(row) if *row.entry.content == **text => tally.memories += 1,
+            Ok(rows) if rows.first().is_some_and(|row| *row.entry.content == **text) => tally.memories += 1,
             came => {
                 broken.push(Broken::new("what was remembered is remembered", format!("{text}: {came:?}")))
             }
@@ -243,10 +244,11 @@ fn once(asker: &mut Asker) -> Vec<Broken> {
     let mut seen: HashMap<String, u32> = HashMap::new();
     let mut offset = 0;
     loop {
-        let listed = asker.patiently(&method::memory_list, soon(), async |control, context| {
-            control.memory_list(context, Area::User, 100, offset).await
+        let listed = asker.patiently(&method::memory, soon(), async |control, context| {
+            let all = Ask::List { filter: Box::default(), limit: 100, offset };
+            control.memory(context, Area::User, all).await
         });
-        let Ok(rows) = listed else { break };
+        let Ok(Ok(rows)) = listed.map(memory::Said::rows) else { break };
         if rows.is_empty() {
             break;
         }

@@ -8,9 +8,10 @@ use ipc_proto::approval::Reply;
 use ipc_proto::content::Content;
 use ipc_proto::control::{Ask, method};
 use ipc_proto::ids::{MemoryId, TurnId};
-use ipc_proto::memory::Area;
+use ipc_proto::label::Label;
+use ipc_proto::memory::{self, Area, Entry};
 use ipc_proto::router::Task;
-use ipc_proto::{List, Name, Text};
+use ipc_proto::{Name, Text};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,12 +159,11 @@ impl Person {
         let (id, text) =
             (MemoryId::random(), format!("the tide table has entry p{}m{}", self.name, self.said));
         let shared = self.shared.clone();
+        let note = memory::Ask::Write(Box::new(Entry::new(id, Text::clip(&text), Label::bottom())));
         let added = self.asker.patiently(
-            &method::memory_add,
+            &method::memory,
             || shared.goes_on(),
-            async |control, context| {
-                control.memory_add(context, id, Area::User, Text::clip(&text), List::default()).await
-            },
+            async |control, context| control.memory(context, Area::User, note.clone()).await,
         );
         if added.is_ok() {
             self.shared.promises().memories.push((id, text));

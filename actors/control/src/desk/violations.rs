@@ -60,7 +60,7 @@ async fn record(desk: Rc<Desk>) {
 }
 
 fn event(frame: &Frame) -> Event {
-    let jail = frame.peer == Process::Runner;
+    let jail = frame.peer.is_runner();
     let action = if jail { Action::SandboxViolation } else { Action::ProcessViolation };
     let turn = frame.id(at::TURN / 2);
     let mut event = Event::new(action, Result3::Blocked).about(frame.peer.name()).because(&reason(frame));

@@ -5,6 +5,7 @@ use crate::desk::{Desk, down, to_the_end};
 use crate::logs;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::control::{Answer, ControlError, HostStatus, LogChunk};
+use ipc_proto::memory::{self, MemoryError};
 use ipc_proto::{Name, Text};
 use manifest::Process;
 use manifest::command::{self, Frame, Kind};
@@ -13,13 +14,34 @@ use std::time::{Duration, Instant};
 
 /// The longest that `logs` waits for a line, ms.
 const WAIT: u32 = 20_000;
+/// The longest that the host's state waits for memory's.
+const SOON: Duration = Duration::from_millis(300);
+/// What is said of a damaged memory.
+const DAMAGED: &str =
+    "memory: the database is damaged and only read; see docs/memory.md, \"A damaged database\"";
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(200);
 
 impl Caller {
     /// The host and every process.
-    pub(crate) fn host_status(&self) -> HostStatus {
-        self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms())
+    pub(crate) async fn host_status(&self) -> HostStatus {
+        let damaged = self.memory_is_damaged().await;
+        let mut status = self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms());
+        if damaged {
+            let other = Some(status.reason.as_str()).filter(|reason| !reason.is_empty());
+            let reasons: Vec<&str> = other.into_iter().chain([DAMAGED]).collect();
+            status.reason = Text::clip(&reasons.join("; "));
+        }
+        status
+    }
+
+    /// Whether memory's database is damaged. A memory that is away or slow does not keep its host's state waiting.
+    async fn memory_is_damaged(&self) -> bool {
+        let asked = self.desk.ask(&self.desk.memory, &memory::method::sound, |memory, context| async move {
+            memory.sound(context).await
+        });
+        let sound = tokio::time::timeout(SOON, asked).await;
+        matches!(sound, Ok(Ok(Err(MemoryError::ReadOnly))))
     }
 
     /// Restarts, holds or releases a process.

@@ -53,7 +53,8 @@ async fn patiently(desk: &Rc<Desk>, frame: Frame) -> Answer<Probed> {
 
 /// The row of a process of this host, or of its runners.
 fn row(desk: &Desk, name: &str) -> Answer<&'static Row> {
-    let names: Vec<Process> = desk.board.borrow().processes().chain([Process::Runner]).collect();
+    let names: Vec<Process> =
+        desk.board.borrow().processes().chain([Process::Runner, Process::AgentRunner]).collect();
     let found =
         names.iter().find(|process| process.name() == name).and_then(|process| manifest::row(*process));
     let all = || names.iter().map(|process| process.name()).collect::<Vec<_>>().join(", ");

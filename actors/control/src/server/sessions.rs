@@ -8,7 +8,7 @@ use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::ids::{MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::router::{
     Accepted, Followed, MessageInfo, NamedEvent, Passed, RouterError, SessionInfo, SessionName, SessionView,
-    Submission, WorkspaceInfo, method,
+    Submission, Typed, WorkspaceInfo, method,
 };
 
 /// The channel that messages of `agentctl` come by.
@@ -41,6 +41,16 @@ impl Caller {
             &method::cancel,
             |router, context| async move { router.cancel(context, scope, turn).await },
         )
+        .await
+    }
+
+    /// Types for a turn's program.
+    pub(crate) async fn type_into(&self, turn: TurnId, number: u64, typed: Typed) -> Answer<bool> {
+        let scope = self.scope();
+        self.router(&method::type_in, |router, context| {
+            let typed = typed.clone();
+            async move { router.type_in(context, scope, turn, number, typed).await }
+        })
         .await
     }
 

@@ -90,7 +90,7 @@ impl Lab {
                 (Process::Gate, BTreeSet::from(["mail".to_owned()])),
             ]),
             pool: Pool::default(),
-            logins: Mutex::default(),
+            logins: login::Turns::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE)),
             limits: QUICK,
         };

@@ -59,6 +59,12 @@ pub(crate) enum VaultFault {
     /// The list inside is not one.
     #[error("vault: the list inside is not one of this version")]
     List,
+    /// The value that was to be renewed is not there any more.
+    #[error("the secret was set anew or removed meanwhile")]
+    Replaced,
+    /// It is no less than what a secret is bound to by now.
+    #[error("the secret is bound to less by now")]
+    Widens,
     /// It would be larger than what is read of a vault.
     #[error("the vault is full")]
     Full,
@@ -77,6 +83,8 @@ impl VaultFault {
             Self::WrongPassphrase | Self::OtherKey | Self::OtherCredential => CredError::WrongPassphrase,
             Self::NotByPassphrase => CredError::NotByPassphrase,
             Self::Full => CredError::Full,
+            Self::Widens => CredError::Widens,
+            Self::Replaced => CredError::Login,
             _ => CredError::Vault,
         }
     }

@@ -2,11 +2,11 @@
 //! the own folder. It never makes a key where a vault is that another one opens.
 
 use super::fault::VaultFault;
-use crate::door::{hex, unhex};
 use crate::envelope::Key;
 use crate::format::{KeyId, Stretch};
 use crate::store::{PRIVATE, Store};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
+use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::config::KeySource;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -69,13 +69,13 @@ pub(super) fn read(store: &Store, name: &'static str) -> Result<Option<Key>, Vau
 
 /// Writes a key to this file.
 pub(super) fn write(store: &Store, name: &'static str, key: &Key) -> Result<(), VaultFault> {
-    let line = Zeroizing::new(format!("{}\n", *Zeroizing::new(hex(key.bytes()))));
+    let line = Zeroizing::new(format!("{}\n", *Zeroizing::new(HEX.encode(key.bytes()))));
     store.replace(name, PRIVATE, line.as_bytes()).map_err(|cause| VaultFault::File(name, cause))
 }
 
 /// The key that 64 hexadecimal digits are.
 pub(super) fn of_digits(text: &[u8]) -> Option<Key> {
-    Key::from_slice(&Zeroizing::new(unhex(text.trim_ascii_end())?))
+    Key::from_slice(&Zeroizing::new(HEX.decode(text.trim_ascii_end()).ok()?))
 }
 
 /// The key of a credential: 64 hexadecimal digits, or any 32 bytes and more, of which the key is made. No passphrase:
@@ -101,7 +101,7 @@ impl Stretch {
         Ok(Self { salt, memory, passes, lanes })
     }
 
-    /// The key of a passphrase. It takes a tenth of a second and the memory that it states, which is overwritten.
+    /// The key of a passphrase. It takes a good part of a second and the memory that it states, which is overwritten.
     pub(super) fn key(&self, passphrase: &[u8]) -> Result<Key, VaultFault> {
         let refused = |_| VaultFault::Stretch;
         let params = Params::new(self.memory, self.passes, self.lanes, Some(32)).map_err(refused)?;
@@ -129,7 +129,7 @@ mod tests {
         let stretch = Stretch { salt: *b"somesalt16bytes!", memory: 256, passes: 2, lanes: 1 };
         let key = |stretch: Stretch, passphrase: &[u8]| *stretch.key(passphrase).unwrap().bytes();
         let one = key(stretch, b"a passphrase");
-        assert_eq!(hex(&one), KNOWN);
+        assert_eq!(HEX.encode(&one), KNOWN);
         let others = [
             key(stretch, b"a passphrasf"),
             key(Stretch { salt: [1; 16], ..stretch }, b"a passphrase"),

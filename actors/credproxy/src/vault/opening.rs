@@ -4,11 +4,11 @@ use super::fault::VaultFault;
 use super::index::{self, Index};
 use super::keys::{self, KEY_FILE, NEXT_KEY_FILE, Sources};
 use super::{BODY, BODY_1, HOST_FILE, VAULT_FILE, Vault, body, wrapping, write};
-use crate::door::{hex, unhex};
 use crate::envelope::Key;
 use crate::format::{self, Head, HostId, KeyId, Opener, Stretch, VAULT_BOUND, Whole};
 use crate::locker::{Locker, Slot};
 use crate::store::{PRIVATE, Store};
+use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::config::KeySource;
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ fn read_index(whole: &Whole<'_>, key: &Key) -> Result<Index, VaultFault> {
 fn host_of(store: &Store, vault: Option<HostId>) -> Result<HostId, VaultFault> {
     let failed = |cause| VaultFault::File(HOST_FILE, cause);
     let file = store.read(HOST_FILE, 128).map_err(failed)?;
-    let own = file.and_then(|file| HostId::try_from(unhex(file.bytes.trim_ascii_end())?).ok());
+    let own = file.and_then(|file| HostId::try_from(HEX.decode(file.bytes.trim_ascii_end()).ok()?).ok());
     match (own, vault) {
         (Some(own), Some(vault)) if own != vault => Err(VaultFault::OtherHost),
         (Some(own), _) => Ok(own),
@@ -168,7 +168,7 @@ fn host_of(store: &Store, vault: Option<HostId>) -> Result<HostId, VaultFault> {
                 Some(id) => id,
                 None => random()?,
             };
-            store.replace(HOST_FILE, PRIVATE, format!("{}\n", hex(&id)).as_bytes()).map_err(failed)?;
+            store.replace(HOST_FILE, PRIVATE, format!("{}\n", HEX.encode(&id)).as_bytes()).map_err(failed)?;
             Ok(id)
         }
     }

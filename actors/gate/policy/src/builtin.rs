@@ -11,6 +11,9 @@ use ipc_proto::label::{Class, Trust};
 /// Ports that speak something else than HTTP: the seed's two lists together.
 const PORTS: &[u16] = &[22, 23, 25, 445, 3306, 3389, 5432, 6379, 27017];
 
+/// Whatever of a memory a later session reads.
+const REMEMBERED: &[&str] = &["content", "title", "key", "files", "project", "tags"];
+
 const READ_DANGER: &[&str] = &[
     r"/etc/passwd",
     r"\bshadow\b",
@@ -51,9 +54,11 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("grep", file(Effect::Read, READ_DANGER, 30_000, 1_000_000)),
         ("bash", bash()),
         ("memory_query", memory(Effect::Read, &[])),
+        ("memory_timeline", memory(Effect::Read, &[])),
         ("memory_read", memory(Effect::Read, &[])),
         ("memory_list", memory(Effect::Read, &[])),
-        ("memory_write", memory(Effect::Write, &["content"])),
+        ("memory_write", memory(Effect::Write, REMEMBERED)),
+        ("memory_revise", memory(Effect::Write, &["content", "title", "tags"])),
         ("memory_delete", memory(Effect::Delete, &["id"])),
         ("web_fetch", fetch()),
         ("web_search", search()),

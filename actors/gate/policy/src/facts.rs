@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 /// HTTP methods that only read.
 const READS: &[&str] = &["GET", "HEAD"];
-/// The tool that stores what later sessions believe.
-const MEMORY: &str = "memory_write";
+/// The tools that store what later sessions believe.
+const MEMORY: [&str; 2] = ["memory_write", "memory_revise"];
 /// Where the jail's own address space of paths ends; shown for a path that was refused before it could be read.
 const UNREAD: &str = "a path that cannot be read in one way";
 
@@ -81,7 +81,7 @@ impl Facts {
             egress: leaves(capability, effect),
             known,
             executes: target.command.is_some(),
-            remembers: call.tool == MEMORY,
+            remembers: MEMORY.contains(&call.tool),
             planned: session.plan.as_ref().is_some_and(|plan| plan.contains(call.tool)),
             granted: session.grants.contains(&scope),
             canary: !session.canary.is_empty() && holds(call.args, &session.canary),

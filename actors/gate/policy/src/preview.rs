@@ -27,6 +27,7 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
             format!("Calls your service {service} with {} {path}", escaped(method(text("method"))))
         }
         "memory_write" => "Remembers, for later sessions".to_owned(),
+        "memory_revise" => "Changes a memory, for later sessions".to_owned(),
         "memory_delete" => "Forgets a memory".to_owned(),
         tool => format!("{} {}", escaped(tool), deed(effect)),
     };

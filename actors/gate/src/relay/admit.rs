@@ -7,10 +7,11 @@ use super::around::relayed;
 use super::clean::{self, Found};
 use super::rates::{Seat, Whose};
 use crate::host::{Shared, down};
+use crate::running::Asker;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
-use ipc_proto::ids::CallId;
+use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::{Embedding, Payer, Request};
 use ipc_proto::router;
@@ -20,12 +21,31 @@ use std::time::Instant;
 
 /// The agent that policies see where there is none.
 const NO_AGENT: &str = "api";
+/// The agent that policies and budgets see of background work.
+const BACKGROUND: &str = "curator";
 
 /// Who asked, as far as it was found out.
 pub(crate) struct Client {
-    holder: Holder,
+    who: Who,
     whose: Whose,
     id: CallId,
+}
+
+/// Who may ask.
+enum Who {
+    /// A client of the API.
+    Holder(Holder),
+    /// A program that a person runs.
+    Run(Asker),
+    /// Background work.
+    Background(Background),
+}
+
+/// Work that curator does for a user: whose, and what is known of what it reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Background {
+    pub(crate) owner: UserId,
+    pub(crate) label: Label,
 }
 
 impl Client {
@@ -40,34 +60,95 @@ impl Client {
             Ok(Err(_)) | Err(_) => return Err(relayed(down("router"))),
         };
         let whose = Whose::of(&holder);
-        Ok(Self { holder, whose, id: CallId::random() })
+        Ok(Self { who: Who::Holder(holder), whose, id: CallId::random() })
+    }
+
+    /// A program that a person runs: who it is was known before it began. It shares its person's rate.
+    fn run(asker: &Asker) -> Self {
+        Self { who: Who::Run(asker.clone()), whose: Whose::User(asker.user), id: CallId::random() }
+    }
+
+    /// Work for a user, who need not be there. It has a rate of its own, so that it never takes a person's.
+    fn background(work: Background) -> Self {
+        let whose = Whose::Background(work.owner);
+        Self { who: Who::Background(work), whose, id: CallId::random() }
     }
 
     /// For the record: the key's name, or the user's where there is no key.
     fn phrase(&self) -> Name {
-        match self.holder.key {
-            Some(_) => Name::clip(&format!("key {}", self.holder.name)),
-            None => Name::clip(&format!("user {}", self.holder.user_name)),
+        match &self.who {
+            Who::Holder(Holder { key: Some(_), name, .. }) => Name::clip(&format!("key {name}")),
+            Who::Holder(holder) => Name::clip(&format!("user {}", holder.user_name)),
+            Who::Run(asker) => Name::clip(&format!("run by {}", asker.user_name)),
+            Who::Background(work) => Name::clip(&format!("curator for {}", work.owner)),
         }
     }
 
     fn payer(&self) -> Payer {
-        Payer {
-            user: self.holder.user,
-            session: None,
-            agent: None,
-            key: self.holder.key,
-            key_day_micros: self.holder.scope.day_micros,
+        match &self.who {
+            Who::Holder(holder) => Payer {
+                user: holder.user,
+                session: None,
+                agent: None,
+                key: holder.key,
+                key_day_micros: holder.scope.day_micros,
+            },
+            Who::Run(asker) => Payer {
+                user: asker.user,
+                session: Some(asker.session),
+                agent: Some(asker.agent.clone()),
+                key: None,
+                key_day_micros: None,
+            },
+            Who::Background(work) => Payer {
+                user: work.owner,
+                session: None,
+                agent: Some(Name::clip(BACKGROUND)),
+                key: None,
+                key_day_micros: None,
+            },
         }
+    }
+
+    /// Its key reaches every agent, and with them what they remember, and its minute has room. Gives whose memory it is,
+    /// and who it is for a label.
+    pub(crate) fn may_remember(&self, shared: &Shared) -> Result<(UserId, Name), RelayError> {
+        let owner = match &self.who {
+            Who::Holder(holder) if holder.scope.agents.is_empty() => holder.user,
+            Who::Holder(_) | Who::Run(_) | Who::Background(_) => return Err(RelayError::NoMemory),
+        };
+        shared.rates.take(self.whose, Instant::now())?;
+        Ok((owner, Name::clip(&format!("api:{}", self.phrase()))))
     }
 
     /// Its key reaches this model, and its minute has room.
     async fn may_ask(&self, shared: &Shared, model: &str) -> Result<(), RelayError> {
-        if !self.holder.may_use(model) {
+        if let Who::Holder(holder) = &self.who
+            && !holder.may_use(model)
+        {
             self.refused(shared, model, "not in the key's scope").await?;
             return Err(RelayError::NotInScope);
         }
         shared.rates.take(self.whose, Instant::now())
+    }
+
+    /// The same, and there is room for one more that comes at once.
+    async fn seat(&self, shared: &Shared, model: &str) -> Result<Seat, RelayError> {
+        self.may_ask(shared, model).await?;
+        shared.rates.seat(self.whose, Instant::now())
+    }
+
+    /// A conversation that was decided on.
+    async fn decided(
+        &self,
+        shared: &Shared,
+        model: &str,
+        bytes: usize,
+        cleaned: Result<(Request, Found), RelayError>,
+    ) -> Result<Decided, RelayError> {
+        let mut request = self.decide(shared, model, bytes, cleaned).await?;
+        request.payer = self.payer();
+        Ok(Decided { request, id: self.id, whose: self.phrase() })
     }
 
     /// What was found of its texts may go to a model; on the record.
@@ -86,7 +167,12 @@ impl Client {
             }
             Err(error) => return Err(error),
         };
-        let label = found.label(&format!("api:{}", self.holder.name));
+        let label = match &self.who {
+            Who::Holder(holder) => found.label(&format!("api:{}", holder.name)),
+            // It has read its workspace.
+            Who::Run(asker) => found.label("run").join(&asker.label),
+            Who::Background(work) => found.label(BACKGROUND).join(&work.label),
+        };
         let session = self.session(&label);
         if let Err(policies) = policy::passes(&shared.engine(), &session, Passage::Prompt, &label) {
             self.refused(shared, model, "policy").await?;
@@ -99,11 +185,29 @@ impl Client {
         Ok(request)
     }
 
-    /// What policies see of it: it is held to the profile that its texts are scanned by.
+    /// What policies see of it: a client is held to the profile that its texts are scanned by, a program to its agent's.
     fn session(&self, label: &Label) -> Session {
-        let mut session = Session::new(&format!("api:{}", self.holder.name), Profile::PowerUser);
-        session.agent = NO_AGENT.to_owned();
-        session.user = self.holder.user_name.to_string();
+        let mut session = match &self.who {
+            Who::Holder(holder) => {
+                let mut session = Session::new(&format!("api:{}", holder.name), Profile::PowerUser);
+                session.agent = NO_AGENT.to_owned();
+                session.user = holder.user_name.to_string();
+                session
+            }
+            Who::Run(asker) => {
+                let profile = asker.profile.parse().unwrap_or_default();
+                let mut session = Session::new(&asker.session.to_string(), profile);
+                session.agent = asker.agent.to_string();
+                session.user = asker.user_name.to_string();
+                session
+            }
+            Who::Background(work) => {
+                let mut session = Session::new(BACKGROUND, Profile::default());
+                session.agent = BACKGROUND.to_owned();
+                session.user = work.owner.to_string();
+                session
+            }
+        };
         session.label = label.clone();
         session
     }
@@ -116,6 +220,9 @@ impl Client {
 
     fn event(&self, model: &str, result: Result3) -> Event {
         let mut event = Event::new(Action::ModelDecided, result).about(model);
+        if let Who::Run(asker) = &self.who {
+            event = event.in_turn(asker.session, asker.turn);
+        }
         event.call = Some(self.id);
         event
     }
@@ -131,11 +238,35 @@ pub(crate) async fn answer(
     let (model, bytes) = (request.model.clone(), bytes(&request));
     let reading = async { Ok(clean::request(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
-    client.may_ask(shared, &model).await?;
-    let seat = shared.rates.seat(client.whose, Instant::now())?;
-    let mut request = client.decide(shared, &model, bytes, cleaned).await?;
-    request.payer = client.payer();
-    Ok((Decided { request, id: client.id, whose: client.phrase() }, seat))
+    let seat = client.seat(shared, &model).await?;
+    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
+}
+
+/// The same of what a program asks that a person runs. Who it is was known before: nothing is read of what its rate refuses,
+/// or it could keep the scanner from everybody else.
+pub(crate) async fn run(
+    shared: &Shared,
+    asker: &Asker,
+    request: Request,
+) -> Result<(Decided, Seat), RelayError> {
+    let (model, bytes) = (request.model.clone(), bytes(&request));
+    let client = Client::run(asker);
+    let seat = client.seat(shared, &model).await?;
+    let cleaned = clean::request(shared, request).await;
+    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
+}
+
+/// The same of background work.
+pub(crate) async fn background(
+    shared: &Shared,
+    work: Background,
+    request: Request,
+) -> Result<(Decided, Seat), RelayError> {
+    let (model, bytes) = (request.model.clone(), bytes(&request));
+    let client = Client::background(work);
+    let seat = client.seat(shared, &model).await?;
+    let cleaned = clean::request(shared, request).await;
+    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
 }
 
 /// Decides on texts that are to be embedded.
@@ -148,9 +279,30 @@ pub(crate) async fn embedding(
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let reading = async { Ok(clean::embedding(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
-    client.may_ask(shared, &model).await?;
-    let seat = shared.rates.seat(client.whose, Instant::now())?;
-    let mut request = client.decide(shared, &model, bytes, cleaned).await?;
+    to_embed(shared, &client, &model, bytes, cleaned).await
+}
+
+/// The same of background work.
+pub(crate) async fn background_embedding(
+    shared: &Shared,
+    work: Background,
+    request: Embedding,
+) -> Result<(Embedding, Seat), RelayError> {
+    let model = request.model.clone();
+    let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let cleaned = clean::embedding(shared, request).await;
+    to_embed(shared, &Client::background(work), &model, bytes, cleaned).await
+}
+
+async fn to_embed(
+    shared: &Shared,
+    client: &Client,
+    model: &str,
+    bytes: usize,
+    cleaned: Result<(Embedding, Found), RelayError>,
+) -> Result<(Embedding, Seat), RelayError> {
+    let seat = client.seat(shared, model).await?;
+    let mut request = client.decide(shared, model, bytes, cleaned).await?;
     request.payer = client.payer();
     Ok((request, seat))
 }
@@ -158,6 +310,11 @@ pub(crate) async fn embedding(
 /// Whether somebody may have the tokens of a request counted: nothing leaves by that, so nobody reads it.
 pub(crate) async fn count(shared: &Shared, caller: Caller, model: &str) -> Result<(), RelayError> {
     Client::of(shared, caller).await?.may_ask(shared, model).await
+}
+
+/// The same of what a program asks that a person runs.
+pub(crate) fn count_run(shared: &Shared, asker: &Asker) -> Result<(), RelayError> {
+    shared.rates.take(Client::run(asker).whose, Instant::now())
 }
 
 /// Bytes of all texts of a conversation.

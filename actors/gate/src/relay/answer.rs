@@ -56,6 +56,8 @@ pub(crate) struct Answer {
     given: bool,
     /// A pull is under way. One that was given up in the middle has lost pieces.
     pulling: bool,
+    /// Why nothing more can be heard, until somebody is told.
+    fault: Option<RelayError>,
     begun: Instant,
     again: u32,
     answering: Option<ModelName>,
@@ -80,6 +82,7 @@ impl Answer {
             ready: VecDeque::new(),
             given: false,
             pulling: false,
+            fault: None,
             begun,
             again: 0,
             answering: None,
@@ -105,17 +108,27 @@ impl Answer {
         self.answering.as_ref().unwrap_or(&self.request.model)
     }
 
-    /// The next pieces, at most `credit`: waits for the first, and may come back empty.
-    pub(crate) async fn pull(&mut self, around: &impl Around, credit: u16) -> Result<Vec<Piece>, RelayError> {
+    /// Waits until there is something to give out, or for a while. What went wrong is told by the next pull.
+    pub(crate) async fn listen(&mut self, around: &impl Around) {
         if std::mem::replace(&mut self.pulling, true) && !self.over {
             around.cancel(self.stream).await;
             self.fail(around, ModelError::Truncated);
         }
         let until = Instant::now() + WAIT;
-        while credit > 0 && self.ready.is_empty() && !self.over && Instant::now() < until {
-            self.hear(around).await?;
+        while self.ready.is_empty() && !self.over && self.fault.is_none() && Instant::now() < until {
+            self.fault = self.hear(around).await.err();
         }
         self.pulling = false;
+    }
+
+    /// The next pieces, at most `credit`: waits for the first, and may come back empty.
+    pub(crate) async fn pull(&mut self, around: &impl Around, credit: u16) -> Result<Vec<Piece>, RelayError> {
+        if credit > 0 {
+            self.listen(around).await;
+        }
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         let most = usize::from(credit).min(BATCH).min(self.ready.len());
         let pieces: Vec<Piece> = self.ready.drain(..most).collect();
         self.given = self.given || pieces.iter().any(is_said);

@@ -45,11 +45,15 @@ pub(crate) async fn request(
     mut request: Request,
 ) -> Result<(Request, Found), RelayError> {
     let mut found = Found::SENT;
-    for text in declared(&request) {
-        refuse_secrets(around, &mut found, &text).await?;
-    }
+    let declared = declared(&request);
     let mut messages = request.messages.into_vec();
-    let mut verdicts = judge_all(around, messages.iter().flat_map(texts)).await?.into_iter().flatten();
+    let all = declared.iter().map(|text| (Crossing::Record, text.as_str()));
+    let all = all.chain(messages.iter().flat_map(texts));
+    // None of what is declared is empty, so the first verdicts are theirs.
+    let mut verdicts = judge_all(around, all).await?.into_iter().flatten();
+    for verdict in verdicts.by_ref().take(declared.len()) {
+        refuse_secrets(around, &mut found, &verdict).await?;
+    }
     for message in &mut messages {
         if message.role == Role::Tool {
             found.is_a_stranger_s();
@@ -194,11 +198,14 @@ fn declared(request: &Request) -> Vec<String> {
     texts
 }
 
-async fn refuse_secrets(around: &impl Around, found: &mut Found, text: &str) -> Result<(), RelayError> {
-    let Some(verdict) = judge(around, Crossing::Record, text).await? else { return Ok(()) };
-    match cut(around, found, &verdict).await? {
+async fn refuse_secrets(
+    around: &impl Around,
+    found: &mut Found,
+    verdict: &Verdict,
+) -> Result<(), RelayError> {
+    match cut(around, found, verdict).await? {
         None => Ok(()),
-        Some(_) => Err(blocked(&verdict)),
+        Some(_) => Err(blocked(verdict)),
     }
 }
 
@@ -280,6 +287,15 @@ mod tests {
         let mut request = asking(Role::User, "hello");
         request.stop = List::clip([Text::clip("SECRET")]);
         assert!(matches!(cleaned(request).await, Err(RelayError::Blocked(_))));
+    }
+
+    #[tokio::test]
+    async fn what_is_declared_and_what_is_said_is_judged_in_one_round() {
+        let mut request = asking(Role::User, "hello");
+        request.stop = List::clip([Text::clip("END")]);
+        let fake = Fake::default();
+        super::request(&fake, request).await.unwrap();
+        assert_eq!(fake.judged_at_once.get(), 2);
     }
 
     #[tokio::test]

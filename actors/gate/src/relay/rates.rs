@@ -22,6 +22,8 @@ pub(crate) enum Whose {
     Key(KeyId),
     /// A user's that is known by the kernel's word.
     User(UserId),
+    /// The background work for a user.
+    Background(UserId),
 }
 
 impl Whose {

@@ -12,7 +12,7 @@ use ipc_proto::model::{
 };
 use ipc_proto::scanner::{Conversation, Crossing, Judgement, Release, Verdict};
 use ipc_proto::{List, Name, Text};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 /// What the scanner cuts out.
@@ -31,6 +31,10 @@ pub(crate) struct Fake {
     pub(crate) cancelled: RefCell<Vec<StreamId>>,
     /// The scanner is away.
     pub(crate) away: bool,
+    /// Texts that are with the scanner.
+    pub(crate) judging: Cell<u32>,
+    /// Texts that were with the scanner at once, at most.
+    pub(crate) judged_at_once: Cell<u32>,
 }
 
 impl Fake {
@@ -76,6 +80,10 @@ impl Around for Fake {
 
     async fn judge(&self, _: Crossing, text: &str) -> Result<Verdict, RelayError> {
         self.scanner()?;
+        self.judging.set(self.judging.get() + 1);
+        self.judged_at_once.set(self.judged_at_once.get().max(self.judging.get()));
+        tokio::task::yield_now().await;
+        self.judging.set(self.judging.get() - 1);
         let (secret, attack) = (text.contains(SECRET), text.contains("ATTACK"));
         Ok(Verdict {
             judgement: if attack { Judgement::Block } else { Judgement::Pass },

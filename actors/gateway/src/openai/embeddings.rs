@@ -3,10 +3,9 @@
 use crate::answer::document;
 use crate::body::{self, Mixed};
 use crate::desk::Desk;
-use crate::fault::{Dialect, Fault};
+use crate::fault::Fault;
 use crate::guard::Who;
 use crate::relay;
-use crate::routes::paced;
 use crate::wish::nobody;
 use axum::Extension;
 use axum::body::Body;
@@ -17,8 +16,8 @@ use base64::engine::general_purpose::STANDARD;
 use ipc_proto::gate::method;
 use ipc_proto::model::{Embedded, Embedding, ModelName};
 use ipc_proto::{List, Text};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Texts in one request of a client.
@@ -43,34 +42,60 @@ enum Encoding {
     Base64,
 }
 
+/// One vector as it is answered.
+#[derive(Serialize)]
+struct One<'a> {
+    object: &'static str,
+    index: usize,
+    embedding: Vector<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Vector<'a> {
+    Numbers(&'a [f32]),
+    Base64(String),
+}
+
 /// Answers it.
 pub(crate) async fn embed(
     State(desk): State<Arc<Desk>>,
     Extension(who): Extension<Who>,
     request: Request,
-) -> Response {
-    let answer = answer(&desk, &who, request).await;
-    paced(&desk, &who, Dialect::OpenAi, answer)
-}
-
-async fn answer(desk: &Desk, who: &Who, request: Request) -> Result<Response, Fault> {
+) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
-    let ask: Ask = body::decode(&body::read(desk, &parts.headers, body).await?)?;
+    let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
     let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding_format, ask.dimensions);
     let name = ModelName::new(model.as_str()).map_err(|long| Fault::bad("model", long.to_string()))?;
-    let (mut data, mut tokens) = (Vec::new(), 0_u64);
+    // Written as it comes: there may be two million numbers, of which each is a multiple of its text as a value.
+    let mut whole = br#"{"object":"list","data":["#.to_vec();
+    let (mut count, mut tokens) = (0, 0_u64);
     for texts in ask.texts()?.chunks(BATCH) {
         let texts = List::clip(texts.iter().cloned());
         let embedding = Embedding { model: name.clone(), texts, dimensions, payer: nobody() };
-        let embedded = batch(desk, who, embedding).await?;
+        let embedded = batch(&desk, &who, embedding).await?;
         tokens += u64::from(embedded.input);
         for vector in &embedded.vectors {
-            data.push(one(data.len(), vector, encoding));
+            if count > 0 {
+                whole.push(b',');
+            }
+            write(&mut whole, &one(count, vector, encoding));
+            count += 1;
         }
     }
-    let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
-    let whole = json!({"object": "list", "data": data, "model": model, "usage": usage});
-    Ok(document(Body::from(whole.to_string())))
+    whole.extend_from_slice(br#"],"model":"#);
+    write(&mut whole, &model);
+    whole.extend_from_slice(br#","usage":"#);
+    write(&mut whole, &json!({"prompt_tokens": tokens, "total_tokens": tokens}));
+    whole.push(b'}');
+    Ok(document(Body::from(whole)))
+}
+
+fn write(out: &mut Vec<u8>, value: &impl Serialize) {
+    // Nothing that is written here can fail to be.
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.extend_from_slice(b"null");
+    }
 }
 
 async fn batch(desk: &Desk, who: &Who, embedding: Embedding) -> Result<Embedded, Fault> {
@@ -85,15 +110,15 @@ async fn batch(desk: &Desk, who: &Who, embedding: Embedding) -> Result<Embedded,
     }
 }
 
-fn one(index: usize, vector: &[f32], encoding: Encoding) -> Value {
+fn one(index: usize, vector: &[f32], encoding: Encoding) -> One<'_> {
     let embedding = match encoding {
-        Encoding::Float => json!(vector),
+        Encoding::Float => Vector::Numbers(vector),
         Encoding::Base64 => {
             let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-            json!(STANDARD.encode(bytes))
+            Vector::Base64(STANDARD.encode(bytes))
         }
     };
-    json!({"object": "embedding", "index": index, "embedding": embedding})
+    One { object: "embedding", index, embedding }
 }
 
 impl Ask {
@@ -119,6 +144,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn texts(input: Value) -> Result<usize, Fault> {
         let body = json!({"model": "offline/hash-384", "input": input});
@@ -143,8 +169,14 @@ mod tests {
 
     #[test]
     fn a_vector_is_numbers_or_the_bytes_of_the_same_numbers() {
-        assert_eq!(one(3, &[1.0, -0.5], Encoding::Float)["embedding"], json!([1.0, -0.5]));
-        let coded = one(0, &[1.0, -0.5], Encoding::Base64);
+        let written = |index, encoding| -> Value {
+            let mut out = Vec::new();
+            write(&mut out, &one(index, &[1.0, -0.5], encoding));
+            serde_json::from_slice(&out).unwrap()
+        };
+        let expected = json!({"object": "embedding", "index": 3, "embedding": [1.0, -0.5]});
+        assert_eq!(written(3, Encoding::Float), expected);
+        let coded = written(0, Encoding::Base64);
         let bytes = STANDARD.decode(coded["embedding"].as_str().unwrap()).unwrap();
         assert_eq!(bytes, [1.0_f32.to_le_bytes(), (-0.5_f32).to_le_bytes()].concat());
     }

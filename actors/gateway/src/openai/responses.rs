@@ -1,228 +1,35 @@
-//! `/v1/responses`: what a client may send, and what it is answered. Nothing is stored of a model's answers, so a client
-//! that passes through sends the whole conversation each time; an agent's is gone on from by the id of a response.
+//! `/v1/responses`. Nothing is stored of a model's answers, so a client that passes through sends the whole conversation
+//! each time; an agent's is gone on from by the id of a response.
 
-mod reply;
-
-use super::choice;
 use crate::agents;
 use crate::answer::{self, AGENT, Request as Asking};
-use crate::body::{self, Mixed};
+use crate::body;
 use crate::desk::Desk;
-use crate::fault::{Dialect, Fault};
+use crate::fault::Fault;
 use crate::guard::Who;
-use crate::routes::paced;
-use crate::scope;
-use crate::wish::{self, Draft, Options, Wish};
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use ipc_proto::model::Role;
-use ipc_proto::tool::ToolSpec;
-use reply::{Echo, Responses};
-use serde::Deserialize;
-use serde_json::Value;
 use std::sync::Arc;
-
-/// What a client sends. Whatever else it says is passed over.
-#[derive(Debug, Deserialize)]
-struct Ask {
-    model: String,
-    #[serde(default)]
-    input: Mixed<Item>,
-    instructions: Option<String>,
-    #[serde(default)]
-    stream: Option<bool>,
-    max_output_tokens: Option<u32>,
-    temperature: Option<f64>,
-    top_p: Option<f64>,
-    tools: Option<Vec<Value>>,
-    tool_choice: Option<Value>,
-    text: Option<Form>,
-    previous_response_id: Option<String>,
-    user: Option<String>,
-    metadata: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Form {
-    format: Option<Value>,
-}
-
-/// One item of the input: a message, a call, what came of one, or the model's reasoning, which is passed over.
-#[derive(Debug, Deserialize)]
-struct Item {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    role: Option<String>,
-    content: Option<Mixed<Part>>,
-    call_id: Option<String>,
-    name: Option<String>,
-    arguments: Option<String>,
-    output: Option<Mixed<Part>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    refusal: Option<String>,
-    image_url: Option<String>,
-}
+use vendors::openai::responses::{Responses, read, unknown};
 
 /// Answers it.
 pub(crate) async fn respond(
     State(desk): State<Arc<Desk>>,
     Extension(who): Extension<Who>,
     request: Request,
-) -> Response {
-    let answer = answer(&desk, &who, request).await;
-    paced(&desk, &who, Dialect::OpenAi, answer)
-}
-
-async fn answer(desk: &Arc<Desk>, who: &Who, request: Request) -> Result<Response, Fault> {
+) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
-    let bytes = body::read(desk, &parts.headers, body).await?;
-    let ask: Ask = body::decode(&bytes)?;
-    let streams = ask.stream.unwrap_or_default();
-    let echo = ask.echo();
-    let wish = ask.wish()?;
+    let bytes = body::read(desk.max_body(), &parts.headers, body).await?;
+    let asked = read(&bytes)?;
+    let wish = asked.wish;
     let conversation = match (&wish.previous, wish.request.model.starts_with(AGENT)) {
         (_, true) => agents::conversation(&parts.headers, &wish)?,
-        (Some(response), false) => return Err(scope::unknown_response(response)),
+        (Some(response), false) => return Err(unknown(response)),
         (None, false) => None,
     };
-    let writer = Responses::new(echo, conversation);
-    let asking = Asking { desk, who, headers: &parts.headers, body: &bytes, streams };
+    let writer = Responses::new(asked.writer, conversation);
+    let (path, headers, streams) = (parts.uri.path(), &parts.headers, asked.streams);
+    let asking = Asking { desk: &desk, who: &who, path, headers, body: &bytes, streams };
     answer::give(&asking, wish, writer).await
 }
-
-impl Ask {
-    /// What the response says of its request.
-    fn echo(&self) -> Echo {
-        Echo {
-            model: self.model.clone(),
-            instructions: self.instructions.clone(),
-            max_output_tokens: self.max_output_tokens,
-            temperature: self.temperature,
-            top_p: self.top_p,
-            tools: self.tools.clone().unwrap_or_default(),
-            tool_choice: self.tool_choice.clone(),
-            previous: self.previous_response_id.clone(),
-            metadata: self.metadata.clone(),
-        }
-    }
-
-    fn wish(self) -> Result<Wish, Fault> {
-        let mut draft = Draft::default();
-        if let Some(text) = self.instructions {
-            draft.say(Role::System, text, "instructions")?;
-        }
-        match self.input {
-            Mixed::Text(text) => draft.say(Role::User, text, "input")?,
-            Mixed::Parts(items) => {
-                for (index, item) in items.into_iter().enumerate() {
-                    item.put(&mut draft, &format!("input[{index}]"))?;
-                }
-            }
-        }
-        let form = self.text.and_then(|text| text.format);
-        if let Some(form) = choice::format(form.as_ref(), "text.format")? {
-            draft.say(Role::System, form, "text.format")?;
-        }
-        let request = draft.request(Options {
-            model: self.model,
-            tools: tools(self.tools.as_deref().unwrap_or_default())?,
-            max_output: self.max_output_tokens,
-            temperature: self.temperature,
-            top_p: self.top_p,
-            stop: Vec::new(),
-            choice: choice::choice(self.tool_choice.as_ref())?,
-        })?;
-        Ok(Wish { request, conversation: self.user, previous: self.previous_response_id })
-    }
-}
-
-/// The functions among the tools. Tools that the vendor itself runs are not here, and a client that lists them among its
-/// own goes on without them.
-fn tools(tools: &[Value]) -> Result<Vec<ToolSpec>, Fault> {
-    let functions =
-        tools.iter().enumerate().filter(|(_, tool)| tool.get("type").is_some_and(|it| it == "function"));
-    let specs = functions.map(|(index, tool)| {
-        let at = format!("tools[{index}]");
-        let text = |field: &str| tool.get(field).and_then(Value::as_str);
-        let name =
-            text("name").ok_or_else(|| Fault::bad(format!("{at}.name"), "A function needs a name."))?;
-        wish::tool(name, text("description"), tool.get("parameters"), &at)
-    });
-    specs.collect()
-}
-
-impl Item {
-    fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
-        let missing = |field: &str| {
-            let path = format!("{at}.{field}");
-            let message = format!("Missing required parameter: '{path}'.");
-            Fault::bad(path, message).coded("missing_required_parameter")
-        };
-        match self.kind.as_deref().unwrap_or("message") {
-            "message" => {
-                let role = self.role.ok_or_else(|| missing("role"))?;
-                let role = choice::role(&role, &format!("{at}.role"))?;
-                let content = format!("{at}.content");
-                let (text, pictures) = unmixed(self.content.ok_or_else(|| missing("content"))?, &content)?;
-                draft.say(role, text, &content)?;
-                pictures.into_iter().try_for_each(|picture| draft.show(picture, &content))
-            }
-            "function_call" | "custom_tool_call" => {
-                let id = self.call_id.ok_or_else(|| missing("call_id"))?;
-                let name = self.name.ok_or_else(|| missing("name"))?;
-                draft.ask(wish::asked(&id, &name, self.arguments.unwrap_or_default(), at)?, at)
-            }
-            "function_call_output" | "custom_tool_call_output" => {
-                let id = self.call_id.ok_or_else(|| missing("call_id"))?;
-                let (text, pictures) = unmixed(self.output.ok_or_else(|| missing("output"))?, at)?;
-                draft.answer(&id, text, at)?;
-                if pictures.is_empty() {
-                    return Ok(());
-                }
-                // Not every model takes an image from a tool, and every one that sees takes it from the user.
-                draft.say(Role::User, String::new(), at)?;
-                pictures.into_iter().try_for_each(|picture| draft.show(picture, at))
-            }
-            "reasoning" => Ok(()),
-            _ => {
-                let valid = "'message', 'function_call', 'function_call_output' and 'reasoning'";
-                let message = format!("Invalid value: supported items are {valid}.");
-                Err(Fault::bad(format!("{at}.type"), message).coded("invalid_value"))
-            }
-        }
-    }
-}
-
-/// The text of a content, and its images.
-fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>), Fault> {
-    let parts = match content {
-        Mixed::Text(text) => return Ok((text, Vec::new())),
-        Mixed::Parts(parts) => parts,
-    };
-    let (mut texts, mut pictures) = (Vec::new(), Vec::new());
-    for (index, part) in parts.into_iter().enumerate() {
-        match (part.kind.as_str(), part.image_url) {
-            ("input_text" | "output_text" | "text", _) => texts.push(part.text.unwrap_or_default()),
-            ("refusal", _) => texts.push(part.refusal.unwrap_or_default()),
-            ("input_image", Some(url)) => {
-                pictures.push(wish::picture_at(&url, &format!("{at}[{index}].image_url"))?);
-            }
-            _ => {
-                let message = "Invalid value: supported parts are 'input_text', 'output_text' and 'input_image' with \
-                               an image_url.";
-                return Err(Fault::bad(format!("{at}[{index}].type"), message).coded("invalid_value"));
-            }
-        }
-    }
-    Ok((texts.join("\n"), pictures))
-}
-
-#[cfg(test)]
-mod tests;

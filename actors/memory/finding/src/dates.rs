@@ -286,8 +286,8 @@ const fn days(year: i64, month: i64, day: i64) -> Day {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The date of a day: year, month, day.
-const fn civil(day: Day) -> (i64, i64, i64) {
+/// The date of a day since 1970-01-01: year, month, day.
+pub const fn civil(day: Day) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
     let of_era = shifted.rem_euclid(146_097);

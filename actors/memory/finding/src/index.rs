@@ -2,15 +2,21 @@
 //! times it speaks. No text is kept. Rows come in the order of their places in the store and may leave in any.
 
 use crate::dates::{self, Day, Span};
-use crate::postings::{MOST_ROWS, Postings};
-use crate::vector::{Code, Vector};
+use crate::known::Spelling;
+use crate::meaning::{Meant, Signs};
+use crate::postings::{LEFT, MOST_ROWS, Postings};
+use crate::row::{Holds, Kept, NONE, Session, holds};
+use crate::vector::Code;
 use crate::words::{Lexicon, Word, words};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a row and its code weigh, and a time that it speaks of.
-const OF_ROW: usize = (size_of::<Kept>() + size_of::<Code>()) / 4;
-const OF_TIME: usize = size_of::<(u32, Span)>() / 4;
+/// Bytes of a row and its code, of a time that it speaks of, and of a session.
+const OF_ROW: usize = size_of::<Kept>() + size_of::<Code>();
+const OF_TIME: usize = size_of::<(u32, Span)>();
+const OF_SESSION: usize = 128;
+/// Rows that may have left before those that are there are numbered anew, beside a quarter of them.
+const LEFT_LEAST: usize = 1024;
 /// Words of one row that it is found by.
 const MOST_WORDS: usize = 4096;
 /// Times of one row that it is found by.
@@ -33,103 +39,6 @@ pub struct Turn<'a> {
     pub text: &'a str,
 }
 
-/// Stands for a session or a row where there is none; no row has this number.
-const NONE: u32 = u32::MAX;
-
-/// A row, as it is kept: 32 bytes, since there may be a million.
-#[derive(Clone, Debug)]
-pub(crate) struct Kept {
-    pub(crate) n: i64,
-    pub(crate) time_ms: u64,
-    session: u32,
-    before: u32,
-    after: u32,
-    pub(crate) words: u16,
-    pub(crate) holds: Holds,
-}
-
-impl Kept {
-    /// When it was said.
-    pub(crate) fn day(&self) -> Day {
-        dates::day_of(self.time_ms)
-    }
-
-    /// The number of its session.
-    pub(crate) fn session(&self) -> Option<usize> {
-        some(self.session).map(|session| session as usize)
-    }
-
-    /// The row before it in its session.
-    pub(crate) fn before(&self) -> Option<u32> {
-        some(self.before)
-    }
-
-    /// The row after it in its session.
-    pub(crate) fn after(&self) -> Option<u32> {
-        some(self.after)
-    }
-
-    /// Whether it was taken out.
-    pub(crate) const fn gone(&self) -> bool {
-        self.holds.has(Holds::GONE)
-    }
-}
-
-fn some(number: u32) -> Option<u32> {
-    (number != NONE).then_some(number)
-}
-
-/// What a row's text holds, a bit each.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Holds(u8);
-
-impl Holds {
-    /// A time, a number, a name.
-    pub(crate) const TIME: Self = Self(1);
-    pub(crate) const NUMBER: Self = Self(2);
-    pub(crate) const NAME: Self = Self(4);
-    /// It asks rather than tells.
-    pub(crate) const QUESTION: Self = Self(8);
-    /// The row was taken out.
-    const GONE: Self = Self(16);
-
-    /// Whether it holds what the other does.
-    pub(crate) const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// A session: its last row, and the tags of its rows with how many rows have each.
-#[derive(Debug, Default)]
-pub(crate) struct Session {
-    last: Option<u32>,
-    tags: Vec<(String, u32)>,
-}
-
-impl Session {
-    /// Whether a row of it has the tag.
-    pub(crate) fn has(&self, tag: &str) -> bool {
-        self.tags.iter().any(|(of, rows)| of == tag && *rows > 0)
-    }
-
-    fn count(&mut self, tag: String) {
-        match self.tags.iter_mut().find(|(of, _)| *of == tag) {
-            Some((_, rows)) => *rows += 1,
-            None => self.tags.push((tag, 1)),
-        }
-    }
-
-    fn uncount(&mut self, tag: &str) {
-        if let Some((_, rows)) = self.tags.iter_mut().find(|(of, _)| of == tag) {
-            *rows = rows.saturating_sub(1);
-        }
-    }
-}
-
 /// The rows of one scope.
 #[derive(Debug)]
 pub struct Index {
@@ -137,11 +46,14 @@ pub struct Index {
     pub(crate) rows: Vec<Kept>,
     /// The code of each row, in one array: a first pass by meaning reads all of them.
     pub(crate) codes: Vec<Code>,
+    /// The same of the vectors that an embedder made.
+    pub(crate) meant: Meant,
     pub(crate) terms: Postings,
     pub(crate) tags: Postings,
     pub(crate) sessions: Vec<Session>,
     pub(crate) times: Vec<(u32, Span)>,
     numbers: HashMap<[u8; 16], u32>,
+    /// How many rows are there; those that left stay in the lists for a while.
     live: usize,
     said: usize,
 }
@@ -154,6 +66,7 @@ impl Index {
             lexicon,
             rows: Vec::new(),
             codes: Vec::new(),
+            meant: Meant::default(),
             terms: Postings::default(),
             tags: Postings::default(),
             sessions: Vec::new(),
@@ -176,11 +89,11 @@ impl Index {
         self.live
     }
 
-    /// What it weighs, in four bytes: pairs of a term and a row have one each, rows and terms several.
+    /// Bytes that it takes, near enough.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let rows = self.rows.len() * OF_ROW + self.times.len() * OF_TIME;
-        self.terms.weight() + self.tags.weight() + rows
+        let rows = self.rows.len() * OF_ROW + self.times.len() * OF_TIME + self.sessions.len() * OF_SESSION;
+        self.terms.weight() + self.tags.weight() + self.meant.weight() + rows
     }
 
     /// Words of a row on average, at least 1.
@@ -198,14 +111,14 @@ impl Index {
             return;
         }
         let said = words(turn.text);
-        let terms = self.lexicon.terms(&said);
-        for (term, often) in counted(&terms) {
-            self.terms.add(term, row, often);
-        }
+        self.said += said.len();
+        self.live += 1;
+        let code = self.held(&said, row);
+        push(&mut self.codes, code);
         let tags = self.tag_terms(turn.tags);
-        tags.iter().for_each(|tag| self.tags.add(tag, row, 1));
+        let tags: Vec<u32> = tags.iter().map(|tag| self.tags.add(tag, row, 1)).collect();
         let session = turn.session.map(|session| self.number(session));
-        let before = session.and_then(|session| self.joined(session, row, tags));
+        let before = session.and_then(|session| self.joined(session, row, &tags));
         let times = self.spoken_of(&said, row, dates::day_of(turn.time_ms));
         let kept = Kept {
             n: turn.n,
@@ -217,42 +130,96 @@ impl Index {
             holds: holds(turn.text, &said, times),
         };
         push(&mut self.rows, kept);
-        let vector = Vector::of_words(&said, &terms, &self.lexicon, |_| 1.0, 0.0);
-        push(&mut self.codes, vector.code());
-        self.live += 1;
-        self.said += said.len();
+    }
+
+    /// Keeps which terms a row holds; gives its code.
+    fn held(&mut self, said: &[Word], row: u32) -> Code {
+        let lexicon = Arc::clone(&self.lexicon);
+        let mut known = lexicon.known();
+        let known = known.of(said.get(..MOST_WORDS).unwrap_or(said), &lexicon);
+        for (term, often) in counted(&known) {
+            self.terms.add(term, row, often);
+        }
+        Code::of(&known)
     }
 
     /// Takes a row out again, given as it was added.
     pub fn remove(&mut self, turn: Turn<'_>) {
         let Some(at) = self.place(turn.n) else { return };
-        let Ok(row) = u32::try_from(at) else { return };
         let said = words(turn.text);
-        for (term, _) in counted(&self.lexicon.terms(&said)) {
-            self.terms.remove(term, row);
+        let lexicon = Arc::clone(&self.lexicon);
+        for (term, _) in counted(&lexicon.known().of(said.get(..MOST_WORDS).unwrap_or(&said), &lexicon)) {
+            self.terms.left(term);
         }
         let session = self.rows.get(at).and_then(Kept::session);
         for tag in self.tag_terms(turn.tags) {
-            self.tags.remove(&tag, row);
-            if let Some(session) = session.and_then(|session| self.sessions.get_mut(session)) {
-                session.uncount(&tag);
-            }
+            let number = self.tags.left(&tag);
+            let session = session.and_then(|session| self.sessions.get_mut(session));
+            session.zip(number).into_iter().for_each(|(session, number)| session.uncount(number));
         }
-        self.times.retain(|(of, _)| *of != row);
         self.unlink(at);
         self.live -= 1;
-        self.said -= said.len();
-        // The store may give the last place again.
-        while self.rows.last().is_some_and(Kept::gone) {
-            self.rows.pop();
-            self.codes.pop();
+        self.said = self.said.saturating_sub(said.len());
+        self.sink();
+        if self.rows.len() - self.live > self.live / 4 + LEFT_LEAST {
+            self.renumber();
+        }
+    }
+
+    /// Has the last rows, where they have left, stand at the place of the last that is there: the store may give the
+    /// places behind it again.
+    fn sink(&mut self) {
+        let last = self.rows.iter().rposition(|row| !row.gone());
+        let n = last.and_then(|last| self.rows.get(last)).map_or(i64::MIN, |last| last.n);
+        let behind = self.rows.iter_mut().rev().take_while(|row| row.gone());
+        behind.for_each(|row| row.n = n);
+    }
+
+    /// Numbers the rows that are there anew and lets go of the others.
+    pub(crate) fn renumber(&mut self) {
+        let mut next = 0_u32;
+        let numbers: Vec<u32> = self
+            .rows
+            .iter()
+            .map(|row| {
+                let number = if row.gone() { LEFT } else { next };
+                next += u32::from(!row.gone());
+                number
+            })
+            .collect();
+        self.meant.retain(|row| numbers.get(row).is_some_and(|number| *number != LEFT));
+        let anew = |old: u32| numbers.get(old as usize).copied().unwrap_or(NONE);
+        let mut gone = self.rows.iter().map(Kept::gone);
+        self.codes.retain(|_| !gone.next().unwrap_or(false));
+        self.times.retain_mut(|(row, _)| {
+            *row = anew(*row);
+            *row != LEFT
+        });
+        self.rows.retain_mut(|row| {
+            (row.before, row.after) = (anew(row.before), anew(row.after));
+            !row.gone()
+        });
+        for session in &mut self.sessions {
+            session.last = session.last.map(anew);
+        }
+        self.terms.renumber(&numbers);
+        self.tags.renumber(&numbers);
+        self.rows.shrink_to_fit();
+        self.codes.shrink_to_fit();
+    }
+
+    /// Keeps the signs of the vector that an embedder made of a row that is there.
+    pub fn mean(&mut self, n: i64, signs: &Signs) {
+        if let Some(at) = self.place(n) {
+            self.meant.put(at, signs);
         }
     }
 
     /// Where a row is that is there.
     pub(crate) fn place(&self, n: i64) -> Option<usize> {
-        let at = self.rows.binary_search_by_key(&n, |row| row.n).ok()?;
-        self.rows.get(at).filter(|row| !row.gone()).map(|_| at)
+        // Of those at one place the first is the one that may be there.
+        let at = self.rows.partition_point(|row| row.n < n);
+        self.rows.get(at).filter(|row| row.n == n && !row.gone()).map(|_| at)
     }
 
     /// How alike two rows are, from 0 to 1.
@@ -281,9 +248,9 @@ impl Index {
     }
 
     /// Makes a row the last of its session; gives the one before.
-    fn joined(&mut self, session: u32, row: u32, tags: Vec<String>) -> Option<u32> {
+    fn joined(&mut self, session: u32, row: u32, tags: &[u32]) -> Option<u32> {
         let session = self.sessions.get_mut(session as usize)?;
-        tags.into_iter().for_each(|tag| session.count(tag));
+        tags.iter().for_each(|tag| session.count(*tag));
         let before = session.last.replace(row)?;
         self.rows.get_mut(before as usize)?.after = row;
         Some(before)
@@ -321,38 +288,10 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Each of the first terms, and how often it is there.
-fn counted(terms: &[String]) -> Vec<(&str, usize)> {
-    let mut sorted: Vec<&str> = terms.iter().take(MOST_WORDS).map(String::as_str).collect();
+/// Each term, and how often it is there.
+fn counted<'a>(words: &[&'a Spelling]) -> Vec<(&'a str, usize)> {
+    let mut sorted: Vec<&str> = words.iter().map(|word| &*word.term).collect();
     sorted.sort_unstable();
     let alike = sorted.chunk_by(|one, other| one == other);
     alike.filter_map(|alike| Some((*alike.first()?, alike.len()))).collect()
-}
-
-fn holds(text: &str, said: &[Word], times: bool) -> Holds {
-    let of_time = |word: &Word| {
-        matches!(
-            word.plain.as_str(),
-            "morning" | "evening" | "afternoon" | "week" | "month" | "year" | "since" | "ago"
-        )
-    };
-    let many = |word: &Word| {
-        let plain = word.plain.as_str();
-        plain.starts_with(|c: char| c.is_ascii_digit())
-            || !matches!(plain, "a" | "an") && dates::count(plain).is_some()
-            || matches!(plain, "once" | "twice" | "half" | "dozen" | "hundred" | "thousand" | "million")
-            || plain.ends_with("teen")
-            || matches!(
-                plain,
-                "twenty" | "thirty" | "forty" | "fifty" | "sixty" | "seventy" | "eighty" | "ninety"
-            )
-    };
-    let signs = [
-        (times || said.iter().any(of_time), Holds::TIME),
-        (said.iter().any(many), Holds::NUMBER),
-        (said.iter().any(|word| word.named), Holds::NAME),
-        (text.trim_end().ends_with('?'), Holds::QUESTION),
-    ];
-    let held = signs.into_iter().filter(|(holds, _)| *holds);
-    held.fold(Holds::default(), |all, (_, sign)| all.with(sign))
 }

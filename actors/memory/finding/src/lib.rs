@@ -8,18 +8,23 @@ mod forms;
 mod fuse;
 mod index;
 mod kin;
+mod known;
+mod meaning;
+mod near;
 mod postings;
 mod question;
 mod rank;
+mod row;
 mod snippet;
 #[cfg(test)]
 mod tests;
 mod vector;
 mod words;
 
-pub use dates::date_in;
+pub use dates::{civil, date_in};
 pub use fuse::{Ranked, fused, varied, weighted};
 pub use index::{Index, Turn};
+pub use meaning::Signs;
 pub use question::Question;
 pub use rank::{Limits, Scored};
 pub use snippet::snippet;

@@ -1,91 +1,208 @@
-//! Which rows hold a term and how often: four bytes each, in the order of the rows. A row's place fits 28 bits.
+//! Which rows hold a term and how often, in little more than a byte each: the distance to the row before, seven bits a byte,
+//! and how often only where it is more than once. Rows come in order. One that left stays until the rows are numbered
+//! anew; whoever reads passes over it.
 
 use std::collections::HashMap;
 
-/// Bits that say how often.
-const OFTEN_BITS: u32 = 4;
-/// Places that can be told apart.
-pub(crate) const MOST_ROWS: usize = 1 << (u32::BITS - OFTEN_BITS);
-
-/// What a term weighs beside its rows, in four bytes.
-const OF_TERM: usize = 32;
+/// Rows that can be told apart: a distance and one bit must fit 32 bits.
+pub(crate) const MOST_ROWS: usize = 1 << 28;
+/// Stands for a row that left, where rows get new numbers.
+pub(crate) const LEFT: u32 = u32::MAX;
+/// Bytes that a term takes beside its rows: its name, its place in the table, its list.
+const OF_TERM: usize = 112;
+/// The most that is told apart of how often.
+const OFTEN: u8 = 15;
 
 /// Rows by term.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    of: HashMap<Box<str>, Vec<u32>>,
-    held: usize,
+    numbers: HashMap<Box<str>, u32>,
+    lists: Vec<Packed>,
+    /// Numbers of terms that no row holds any more.
+    free: Vec<u32>,
+    bytes: usize,
+}
+
+/// The rows of one term.
+#[derive(Debug, Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    last: u32,
+    /// How many of them have not left.
+    held: u32,
 }
 
 impl Postings {
-    /// Adds a row that is behind every row so far.
-    pub(crate) fn add(&mut self, term: &str, row: u32, often: usize) {
-        let packed = (row << OFTEN_BITS) | u32::try_from(often.min(15)).unwrap_or(15);
-        match self.of.get_mut(term) {
-            Some(rows) => {
-                if rows.len() == rows.capacity() {
-                    rows.reserve_exact(rows.len() / 4 + 1);
-                }
-                rows.push(packed);
-            }
-            None => drop(self.of.insert(term.into(), vec![packed])),
+    /// Adds a row that is behind every row so far; gives the term's number.
+    pub(crate) fn add(&mut self, term: &str, row: u32, often: usize) -> u32 {
+        let number = self.numbers.get(term).copied().unwrap_or_else(|| self.number(term));
+        if let Some(list) = self.lists.get_mut(number as usize) {
+            let before = list.bytes.len();
+            list.push(row, u8::try_from(often).unwrap_or(OFTEN).min(OFTEN));
+            list.held += 1;
+            self.bytes += list.bytes.len() - before;
         }
-        self.held += 1;
+        number
     }
 
-    /// Takes a row out; a term that no row holds is forgotten.
-    pub(crate) fn remove(&mut self, term: &str, row: u32) {
-        let Some(rows) = self.of.get_mut(term) else { return };
-        if let Ok(at) = rows.binary_search_by_key(&row, |packed| packed >> OFTEN_BITS) {
-            rows.remove(at);
-            self.held -= 1;
+    fn number(&mut self, term: &str) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.lists.push(Packed::default());
+            u32::try_from(self.lists.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.numbers.insert(term.into(), number);
+        number
+    }
+
+    /// Tells of a row of a term that it left; a term that no row holds is forgotten. Gives the term's number.
+    pub(crate) fn left(&mut self, term: &str) -> Option<u32> {
+        let number = *self.numbers.get(term)?;
+        let list = self.lists.get_mut(number as usize)?;
+        list.held = list.held.saturating_sub(1);
+        if list.held == 0 {
+            self.bytes -= list.bytes.len();
+            *list = Packed::default();
+            self.numbers.remove(term);
+            self.free.push(number);
         }
-        if rows.is_empty() {
-            self.of.remove(term);
-        }
+        Some(number)
+    }
+
+    /// The number of a term that a row holds.
+    pub(crate) fn number_of(&self, term: &str) -> Option<u32> {
+        self.numbers.get(term).copied()
     }
 
     /// How many rows hold a term.
     pub(crate) fn rows(&self, term: &str) -> usize {
-        self.of.get(term).map_or(0, Vec::len)
+        self.list(term).map_or(0, |list| list.held as usize)
     }
 
-    /// Every row that holds a term, and how often.
-    pub(crate) fn of(&self, term: &str) -> impl Iterator<Item = (usize, f32)> {
-        let packed = self.of.get(term).map_or(&[][..], Vec::as_slice);
-        let often = |packed: u32| f32::from(u8::try_from(packed & 15).unwrap_or(15));
-        packed.iter().map(move |packed| ((packed >> OFTEN_BITS) as usize, often(*packed)))
+    /// Every row that holds a term, and how often; those that left are among them.
+    pub(crate) fn of(&self, term: &str) -> Rows<'_> {
+        self.list(term).map_or(Rows { bytes: [].iter(), row: 0 }, Packed::rows)
     }
 
-    /// Whether a row holds a term.
-    pub(crate) fn has(&self, term: &str, row: u32) -> bool {
-        self.of
-            .get(term)
-            .is_some_and(|rows| rows.binary_search_by_key(&row, |packed| packed >> OFTEN_BITS).is_ok())
+    fn list(&self, term: &str) -> Option<&Packed> {
+        self.lists.get(self.number_of(term)? as usize)
     }
 
-    /// In four bytes: one for each pair of a term and a row, and what a term takes in the table and its own memory.
+    /// Gives every row the number that `numbers` has in its place, and drops those that it says have left.
+    pub(crate) fn renumber(&mut self, numbers: &[u32]) {
+        self.bytes = 0;
+        for list in &mut self.lists {
+            let mut anew = Packed { held: list.held, ..Packed::default() };
+            for (row, often) in list.rows() {
+                if let Some(row) = numbers.get(row).filter(|row| **row != LEFT) {
+                    anew.push(*row, often);
+                }
+            }
+            anew.bytes.shrink_to_fit();
+            self.bytes += anew.bytes.len();
+            *list = anew;
+        }
+    }
+
+    /// Bytes that it takes, near enough.
     pub(crate) fn weight(&self) -> usize {
-        self.held + self.of.len() * OF_TERM
+        self.bytes + self.numbers.len() * OF_TERM
+    }
+}
+
+impl Packed {
+    fn push(&mut self, row: u32, often: u8) {
+        if self.bytes.capacity() - self.bytes.len() < 6 {
+            // By a quarter, not to double: most of what is reserved ahead would never be used.
+            self.bytes.reserve_exact(self.bytes.len() / 4 + 6);
+        }
+        let mut rest = (row.wrapping_sub(self.last) << 1) | u32::from(often > 1);
+        self.last = row;
+        while rest > 0x7f {
+            self.bytes.push(low(rest) | 0x80);
+            rest >>= 7;
+        }
+        self.bytes.push(low(rest));
+        if often > 1 {
+            self.bytes.push(often);
+        }
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows { bytes: self.bytes.iter(), row: 0 }
+    }
+}
+
+/// The seven lowest bits.
+const fn low(value: u32) -> u8 {
+    value.to_le_bytes()[0] & 0x7f
+}
+
+/// Rows of a term, and how often each holds it.
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    bytes: std::slice::Iter<'a, u8>,
+    row: u32,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = (usize, u8);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, u8)> {
+        let mut byte = *self.bytes.next()?;
+        let mut value = u32::from(byte & 0x7f);
+        let mut shift = 7;
+        while byte & 0x80 != 0 {
+            byte = *self.bytes.next()?;
+            value |= u32::from(byte & 0x7f) << shift;
+            shift += 7;
+        }
+        self.row += value >> 1;
+        let often = if value & 1 == 0 { 1 } else { *self.bytes.next()? };
+        Some((self.row as usize, often))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn what_was_added_is_there_until_it_is_removed() {
+    fn a_term_is_known_until_the_last_of_its_rows_has_left() {
         let mut postings = Postings::default();
-        for (row, often) in [(0, 1), (3, 99), (7, 2)] {
-            postings.add("cat", row, often);
+        let number = postings.add("cat", 0, 1);
+        postings.add("cat", 3, 99);
+        assert_eq!(postings.of("cat").collect::<Vec<_>>(), [(0, 1), (3, 15)]);
+        assert_eq!((postings.left("cat"), postings.left("dog")), (Some(number), None));
+        assert_eq!(postings.rows("cat"), 1);
+        postings.left("cat");
+        assert_eq!((postings.number_of("cat"), postings.weight()), (None, 0));
+        assert_eq!(postings.add("dog", 9, 2), number);
+        assert_eq!(postings.of("dog").collect::<Vec<_>>(), [(9, 2)]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_read_as_they_were_added_also_under_new_numbers(
+            steps in prop::collection::vec((1..100_000_u32, 1..40_usize, any::<bool>()), 1..200),
+        ) {
+            let (mut postings, mut row, mut numbers) = (Postings::default(), 0, Vec::new());
+            let (mut added, mut kept) = (Vec::new(), Vec::new());
+            for (step, often, left) in steps {
+                row += step;
+                postings.add("cat", row, often);
+                let often = u8::try_from(often.min(15)).unwrap();
+                added.push((row as usize, often));
+                numbers.resize(row as usize, LEFT);
+                numbers.push(if left { LEFT } else { u32::try_from(kept.len()).unwrap() });
+                if !left {
+                    kept.push((kept.len(), often));
+                }
+            }
+            prop_assert_eq!(postings.of("cat").collect::<Vec<_>>(), added);
+            postings.renumber(&numbers);
+            prop_assert_eq!(postings.of("cat").collect::<Vec<_>>(), kept);
         }
-        assert_eq!(postings.of("cat").collect::<Vec<_>>(), [(0, 1.0), (3, 15.0), (7, 2.0)]);
-        postings.remove("cat", 3);
-        postings.remove("cat", 4);
-        assert_eq!((postings.rows("cat"), postings.weight()), (2, 2 + OF_TERM));
-        postings.remove("cat", 0);
-        postings.remove("cat", 7);
-        assert_eq!((postings.of.len(), postings.weight()), (0, 0));
     }
 }

@@ -5,10 +5,11 @@
 //! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two.
 
 use crate::dates::{Day, Span};
-use crate::index::{Holds, Index, Kept};
+use crate::index::Index;
 use crate::question::{Question, Wants};
+use crate::row::{Holds, Kept};
 use crate::vector::Vector;
-use crate::words::words;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// BM25: how soon a repeated term says no more, and how much a long row counts less.
@@ -34,6 +35,8 @@ const NEAR_DAYS: Day = 7;
 /// How much more a row is worth that holds what is asked for, and less one that asks itself.
 const IF_ANSWERS: f32 = 1.2;
 const IF_ASKS: f32 = 0.7;
+/// The most that all of these raise a row by together, and a little for what rounding loses.
+const MOST_RAISED: f32 = IF_NAMED * IF_ANSWERS * 1.001;
 /// The part of its worth that a row shorter than the average may lose.
 const IF_SHORT: f32 = 0.3;
 
@@ -105,43 +108,14 @@ impl Sums {
     }
 }
 
-/// How many of the rows seen so far are how far apart, and beyond which distance enough are nearer.
-struct Nearest {
-    counts: [usize; 385],
-    bound: u32,
-    within: usize,
-    most: usize,
-}
-
-impl Nearest {
-    const fn new(most: usize) -> Self {
-        Self { counts: [0; 385], bound: 384, within: 0, most }
-    }
-
-    const fn may_hold(&self, apart: u32) -> bool {
-        apart <= self.bound
-    }
-
-    /// Counts a row in, and draws the bound nearer while enough rows are within a nearer one.
-    fn count(&mut self, apart: u32) {
-        if let Some(count) = self.counts.get_mut(apart as usize) {
-            *count += 1;
-            self.within += 1;
-        }
-        while let Some(outmost) = self.counts.get(self.bound as usize).copied()
-            && self.bound > 0
-            && self.within - outmost >= self.most
-        {
-            self.within -= outmost;
-            self.bound -= 1;
-        }
-    }
-}
-
 /// What a question says of this index: which of its terms are tags, and which rows are of the times it names.
 struct Asked<'a> {
     question: &'a Question,
     names: Vec<&'a str>,
+    /// By row: whether it is of one whom the question names; empty if it names nobody.
+    named: Vec<bool>,
+    /// By session: whether one whom the question names takes part in it.
+    with_named: Vec<bool>,
     /// By row; empty if it names no time.
     dated: Vec<bool>,
 }
@@ -150,15 +124,32 @@ impl Index {
     /// The rows that answer best by words, best first; of equals the newest.
     #[must_use]
     pub fn by_words(&self, question: &Question, limits: &Limits<'_>) -> Vec<Scored> {
-        let names = question.terms.iter().map(String::as_str).filter(|term| self.tags.rows(term) > 0);
-        let mut asked = Asked { question, names: names.collect(), dated: Vec::new() };
+        let mut asked = self.asked(question);
         let own = self.own(&asked);
         let mut all = self.with_neighbours(&own);
-        self.of_tags(&asked, &mut all);
+        self.of_tags(&mut asked, &mut all);
         self.of_times(&mut asked, &mut all);
-        let allowed = |row: &&usize| self.rows.get(**row).is_some_and(|row| allows(row, limits));
-        let rows = all.touched.iter().filter(allowed);
-        best(rows.filter_map(|row| self.scored(*row, &asked, &own, &all)), limits.most)
+        let mut best = Best::of(limits.most);
+        for row in all.touched.iter().copied() {
+            // Most rows are touched by a common word alone and could not be among the best whatever else they hold.
+            if best.may_hold(all.get(row) * MOST_RAISED)
+                && self.rows.get(row).is_some_and(|row| allows(row, limits))
+            {
+                best.extend(self.scored(row, &asked, &own, &all));
+            }
+        }
+        best.sorted()
+    }
+
+    fn asked<'a>(&self, question: &'a Question) -> Asked<'a> {
+        let names = question.terms.iter().map(String::as_str).filter(|term| self.tags.rows(term) > 0);
+        let names: Vec<&str> = names.collect();
+        let numbers: Vec<u32> = names.iter().filter_map(|name| self.tags.number_of(name)).collect();
+        let with_named = match numbers.is_empty() {
+            true => Vec::new(),
+            false => self.sessions.iter().map(|of| numbers.iter().any(|tag| of.has(*tag))).collect(),
+        };
+        Asked { question, names, named: Vec::new(), with_named, dated: Vec::new() }
     }
 
     /// The vector of a question to this index: its rare terms are worth more, and their kin are in it.
@@ -168,31 +159,7 @@ impl Index {
             let part = if self.tags.rows(term) > 0 { OF_NAME } else { 1.0 };
             part * self.worth(self.terms.rows(term))
         };
-        let words = words(question);
-        Vector::of_words(&words, &self.lexicon.terms(&words), &self.lexicon, worth, 1.0)
-    }
-
-    /// The rows whose codes are nearest to a vector's, nearest first; of equals the newest. The first pass of a search
-    /// by meaning: the caller compares the vectors of these.
-    #[must_use]
-    pub fn by_code(&self, vector: &Vector, limits: &Limits<'_>) -> Vec<i64> {
-        let code = vector.asked();
-        let mut near: Vec<(u32, i64)> = Vec::new();
-        // What is behind so many that are nearer cannot be among the nearest: most rows are left by the first pass.
-        let mut nearest = Nearest::new(limits.most);
-        for (row, other) in self.rows.iter().zip(&self.codes) {
-            let apart = code.apart(other);
-            if nearest.may_hold(apart) && allows(row, limits) {
-                nearest.count(apart);
-                near.push((apart, -row.n));
-            }
-        }
-        if near.len() > limits.most {
-            near.select_nth_unstable(limits.most);
-            near.truncate(limits.most);
-        }
-        near.sort_unstable();
-        near.into_iter().map(|(_, n)| -n).collect()
+        Vector::of_question(question, &self.lexicon, worth)
     }
 
     /// What a term that so many rows hold is worth.
@@ -221,11 +188,12 @@ impl Index {
 
     fn term(&self, term: &str, part: f32, best: &mut Sums) {
         let (worth, average) = (self.worth(self.terms.rows(term)) * part, self.average());
-        for (row, often) in self.terms.of(term) {
-            let words = self.rows.get(row).map_or(0, |row| row.words);
+        for (at, often) in self.terms.of(term) {
+            let Some(row) = self.rows.get(at).filter(|row| !row.gone()) else { continue };
+            let (words, often) = (row.words, f32::from(often));
             let length = 1.0 - BY_LENGTH + BY_LENGTH * f32::from(words) / average;
             let worth = worth * often * (SATURATION + 1.0) / (often + SATURATION * length);
-            best.join(row, worth, f32::max);
+            best.join(at, worth, f32::max);
         }
     }
 
@@ -264,9 +232,13 @@ impl Index {
     }
 
     /// Brings in the rows of whom the question names.
-    fn of_tags(&self, asked: &Asked<'_>, all: &mut Sums) {
+    fn of_tags(&self, asked: &mut Asked<'_>, all: &mut Sums) {
         for name in &asked.names {
-            self.tags.of(name).for_each(|(row, _)| all.add(row, OF_TAG));
+            asked.named.resize(self.rows.len(), false);
+            for (row, _) in self.tags.of(name) {
+                all.add(row, OF_TAG);
+                asked.named.get_mut(row).into_iter().for_each(|named| *named = true);
+            }
         }
     }
 
@@ -300,8 +272,8 @@ impl Index {
     fn scored(&self, at: usize, asked: &Asked<'_>, own: &Sums, all: &Sums) -> Option<Scored> {
         let row = self.rows.get(at)?;
         let (own, sum) = (own.get(at), all.get(at));
-        let number = u32::try_from(at).ok()?;
-        let named = asked.names.iter().any(|name| self.tags.has(name, number));
+        let named = asked.named.get(at).copied().unwrap_or_default();
+        let with_named = row.session().and_then(|session| asked.with_named.get(session)).copied();
         let wanted = match asked.question.wants {
             Wants::Time => Holds::TIME,
             Wants::Number => Holds::NUMBER,
@@ -313,7 +285,7 @@ impl Index {
         let short = (f32::from(row.words) / self.average()).min(1.0);
         let by_who = if named {
             IF_NAMED
-        } else if self.is_with(row, &asked.names) {
+        } else if with_named.unwrap_or_default() {
             IF_WITH_NAMED
         } else {
             1.0
@@ -330,15 +302,10 @@ impl Index {
             answers,
         })
     }
-
-    /// Whether somebody whom the question names takes part in the row's session.
-    fn is_with(&self, row: &Kept, names: &[&str]) -> bool {
-        let session = row.session().and_then(|session| self.sessions.get(session));
-        session.is_some_and(|session| names.iter().any(|name| session.has(name)))
-    }
 }
 
-fn allows(row: &Kept, limits: &Limits<'_>) -> bool {
+/// Whether a row is there and may be found.
+pub(crate) fn allows(row: &Kept, limits: &Limits<'_>) -> bool {
     !row.gone()
         && limits.only.is_none_or(|only| only.contains(&row.n))
         && limits.since_ms.is_none_or(|since| row.time_ms >= since)
@@ -350,18 +317,40 @@ const fn is_near(day: Day, span: Span) -> bool {
     span.from <= day && day <= span.to + NEAR_DAYS
 }
 
-/// The best of them, best first; of equals the newest. Few are held at any moment: a common word finds every row.
-fn best(scored: impl Iterator<Item = Scored>, most: usize) -> Vec<Scored> {
-    let order = |one: &Scored, other: &Scored| other.score.total_cmp(&one.score).then(other.n.cmp(&one.n));
-    let mut best: Vec<Scored> = Vec::new();
-    for scored in scored {
-        best.push(scored);
-        if best.len() >= 2 * most + 1024 {
-            best.select_nth_unstable_by(most, order);
-            best.truncate(most);
+/// The best rows so far. Few are held at any moment: a common word finds every row.
+struct Best {
+    most: usize,
+    held: Vec<Scored>,
+    /// The score of the last of the best when they were last counted: what is below it is not among them.
+    floor: f32,
+}
+
+impl Best {
+    const fn of(most: usize) -> Self {
+        Self { most, held: Vec::new(), floor: 0.0 }
+    }
+
+    fn may_hold(&self, score: f32) -> bool {
+        score >= self.floor
+    }
+
+    fn extend(&mut self, scored: Option<Scored>) {
+        self.held.extend(scored);
+        if self.held.len() >= 2 * self.most + 256 {
+            self.held.select_nth_unstable_by(self.most, order);
+            self.held.truncate(self.most);
+            self.floor = self.held.iter().map(|scored| scored.score).fold(f32::MAX, f32::min);
         }
     }
-    best.sort_unstable_by(order);
-    best.truncate(most);
-    best
+
+    /// Best first; of equals the newest.
+    fn sorted(mut self) -> Vec<Scored> {
+        self.held.sort_unstable_by(order);
+        self.held.truncate(self.most);
+        self.held
+    }
+}
+
+fn order(one: &Scored, other: &Scored) -> Ordering {
+    other.score.total_cmp(&one.score).then(other.n.cmp(&one.n))
 }

@@ -35,6 +35,10 @@ fn found(index: &Index, text: &str) -> Vec<(i64, f32)> {
     index.by_words(&question, &limits).into_iter().map(|scored| (scored.n, scored.score)).collect()
 }
 
+fn near(index: &Index, text: &str) -> Vec<i64> {
+    index.by_code(&index.vector(text), &Limits { most: 100, ..Limits::default() })
+}
+
 fn text() -> impl Strategy<Value = String> {
     let known = [
         "garden",
@@ -89,6 +93,14 @@ proptest! {
         }
         prop_assert_eq!(whole.rows(), rest.rows());
         prop_assert_eq!(found(&whole, &question), found(&rest, &question));
+        whole.renumber();
+        prop_assert_eq!(found(&whole, &question), found(&rest, &question));
+        prop_assert_eq!(near(&whole, &question), near(&rest, &question));
+        // Places behind the last that is there may be given again.
+        let last = turns.iter().zip(&leave).rposition(|(_, leaves)| !leaves).map_or(0, |last| last + 1);
+        whole.add(turn(last, &turns[0], &[]));
+        rest.add(turn(last, &turns[0], &[]));
+        prop_assert_eq!(found(&whole, &question), found(&rest, &question));
     }
 
     #[test]
@@ -111,6 +123,29 @@ proptest! {
         prop_assert_eq!(few.iter().map(|scored| scored.n).collect::<Vec<_>>(), want);
         prop_assert!(index.by_code(&index.vector(&question), &limits).len() <= most);
     }
+}
+
+#[test]
+fn a_place_is_given_again_after_its_row_has_left_and_many_that_left_are_let_go_of() {
+    let said = |text: &str| Said { session: 1, speaker: "Ida", text: text.to_owned() };
+    let mut index = index(&[said("a harbour"), said("a lighthouse"), said("a ferry")]);
+    let light = index.weight();
+    for _ in 0..2 {
+        for (n, text) in [(2, "a ferry"), (1, "a lighthouse")] {
+            index.remove(turn(n, &said(text), &["Ida"]));
+        }
+        assert_eq!(found(&index, "lighthouse ferry"), []);
+        for (n, text) in [(1, "a lighthouse"), (2, "a ferry")] {
+            index.add(turn(n, &said(text), &["Ida"]));
+        }
+        assert_eq!(found(&index, "lighthouse").first().map(|found| found.0), Some(1));
+    }
+    for n in 3..5000 {
+        index.add(turn(n, &said("a ferry"), &["Ida"]));
+    }
+    (3..5000).for_each(|n| index.remove(turn(n, &said("a ferry"), &["Ida"])));
+    assert_eq!(index.rows(), 3);
+    assert!(index.weight() < light + 2000 * 100, "{}", index.weight());
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use crate::forms::FORMS;
 use crate::kin::Kin;
+use crate::known::Known;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -74,6 +76,7 @@ pub struct Lexicon {
     forms: HashMap<&'static str, &'static str>,
     common: HashSet<String>,
     kin: Kin,
+    known: Mutex<Known>,
 }
 
 /// A word of a text.
@@ -111,6 +114,7 @@ impl Lexicon {
             forms: forms.collect(),
             common: COMMON.iter().chain(ASKING).map(|word| fold(word)).collect(),
             kin: Kin::default(),
+            known: Mutex::default(),
         };
         lexicon.kin = Kin::of(|word| lexicon.term(word));
         lexicon
@@ -122,9 +126,9 @@ impl Lexicon {
         if base.is_ascii() { self.stemmer.stem(base).into_owned() } else { base.to_owned() }
     }
 
-    /// The term of each word.
-    pub(crate) fn terms(&self, words: &[Word]) -> Vec<String> {
-        words.iter().map(|word| self.term(&word.plain)).collect()
+    /// What was reckoned lately of words; held by one row or question at a time.
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a plain word is about the asking, or says little.
@@ -201,7 +205,11 @@ pub(crate) fn fold(word: &str) -> String {
 }
 
 fn belongs(c: char) -> bool {
-    c.is_alphanumeric() || is_apostrophe(c) || is_combining_mark(c)
+    match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => true,
+        _ if c.is_ascii() => is_apostrophe(c),
+        _ => c.is_alphanumeric() || is_apostrophe(c) || is_combining_mark(c),
+    }
 }
 
 const fn is_apostrophe(c: char) -> bool {
@@ -226,7 +234,8 @@ mod tests {
     #[test]
     fn what_was_said_and_what_is_asked_meet_in_one_term() {
         let lexicon = Lexicon::new();
-        let terms = |text| lexicon.terms(&words(text));
+        let terms =
+            |text| -> Vec<String> { words(text).iter().map(|word| lexicon.term(&word.plain)).collect() };
         for (said, asked) in [
             ("went", "go"),
             ("bought", "buying"),

@@ -2,7 +2,7 @@
 //! said of a bad line holds nothing of it.
 
 use ipc_proto::Text;
-use ipc_proto::memory::CONTENT_BOUND;
+use ipc_proto::memory::{CONTENT_BOUND, Manner};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
@@ -37,6 +37,8 @@ pub(super) struct Asked {
     pub(super) id: Value,
     pub(super) question: String,
     pub(super) evidence: Vec<Value>,
+    /// By what it is answered, if not as all are.
+    pub(super) manner: Option<Manner>,
 }
 
 /// Why there is no further line.
@@ -67,6 +69,8 @@ enum Written {
         question: String,
         #[serde(default)]
         evidence: Vec<Value>,
+        #[serde(default)]
+        manner: Option<Manner>,
     },
 }
 
@@ -120,12 +124,13 @@ fn line(text: &[u8]) -> Result<Line, String> {
             speaker,
             text: Text::new(text).map_err(|why| format!("text: {why}"))?,
         })),
-        Written::Ask { id, question, evidence } => {
+        Written::Ask { id, question, evidence, manner } => {
             let evidence = evidence.into_iter().map(|id| named(id, "evidence"));
             Ok(Line::Ask(Asked {
                 id: named(id, "id")?,
                 question,
                 evidence: evidence.collect::<Result<_, _>>()?,
+                manner,
             }))
         }
     }

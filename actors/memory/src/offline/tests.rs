@@ -52,6 +52,16 @@ fn each_question_is_answered_with_ids_as_they_were_given_and_figures_come_last()
 }
 
 #[test]
+fn a_question_that_names_a_manner_is_answered_by_that() {
+    // No word of the full-text index is spelt so; by meaning it is near enough.
+    let asked =
+        |manner| format!("{TALK}{{\"op\":\"ask\",\"id\":1,\"question\":\"ferrry leavess noonn\"{manner}}}");
+    let found = |lines: String| told(by(Manner::Plain), &lines).1[2]["results"].clone();
+    assert_eq!(found(asked("")), json!([]));
+    assert_eq!(found(asked(",\"manner\":\"meaning\""))[0], json!("c"));
+}
+
+#[test]
 fn a_turn_that_says_nothing_is_passed_over_and_its_place_stays() {
     let lines = format!("{{\"op\":\"add\",\"id\":\"void\",\"text\":\" \"}}\n{TALK}");
     let (done, out) = told(by(Manner::Words), &lines);

@@ -10,7 +10,7 @@ fn fill(store: &mut Store, from: u8) -> Vec<MemoryId> {
     let text = "some words that fill a disk ".repeat(1500);
     let mut kept = Vec::new();
     for number in from..=250 {
-        match store.insert(&user(1), &scanned(entry(number, &format!("{number} {text}"))), 1000, 1) {
+        match store.insert(&user(1), &scanned(entry(number, &format!("{number} {text}"))), 1) {
             Ok(_) => kept.push(id(number)),
             Err(StoreError::Database(_)) => return kept,
             Err(error) => panic!("{error}"),
@@ -22,7 +22,7 @@ fn fill(store: &mut Store, from: u8) -> Vec<MemoryId> {
 fn keeps_exactly(store: &Store, kept: &[MemoryId]) {
     let mut ids: Vec<MemoryId> = Vec::new();
     while let page @ 1.. = store
-        .list(&user(1), 100, u32::try_from(ids.len()).unwrap())
+        .list(&user(1), &Filter::default(), 100, u32::try_from(ids.len()).unwrap())
         .map(|rows| {
             ids.extend(rows.iter().map(|row| row.entry.id));
             rows.len()
@@ -63,7 +63,7 @@ fn a_full_disk_keeps_what_it_has_and_nothing_half_written() {
     assert!(!kept.is_empty());
     keeps_exactly(&store, &kept);
     std::fs::remove_file(&ballast).unwrap();
-    store.insert(&user(1), &scanned(entry(251, "room again")), 1000, 1).unwrap();
+    store.insert(&user(1), &scanned(entry(251, "room again")), 1).unwrap();
     kept.push(id(251));
     keeps_exactly(&store, &kept);
     drop(store);

@@ -2,26 +2,27 @@
 //! ranking included, and no text is an error.
 
 use super::*;
-use crate::store::Doomed;
-use ipc_proto::memory::{Found, Row};
+use crate::capture;
+use ipc_proto::memory::{BlockAsk, Capture, CaptureEvent, Muted, Over, StateName};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Write { area: u8, id: u8, content: String, tags: Vec<String> },
-    Query { area: u8, words: String, tags: Vec<String>, limit: u16 },
-    Read { area: u8, id: u8 },
-    List { area: u8, limit: u16, offset: u32 },
-    Delete { area: u8, id: u8 },
-}
-
-#[derive(Debug, PartialEq)]
-enum Answer {
-    Written(Option<Admission>),
-    Found(Vec<Found>),
-    Row(Option<Row>),
-    Rows(Vec<Row>),
-    Deleted(Doomed),
+    Write { id: u8, kind: u8, content: String, tags: Vec<String> },
+    Restore { id: u8, content: String },
+    Revise { old: u8, id: u8, content: String },
+    Remove { id: u8 },
+    Forget { what: u8, id: u8, words: String, purge: bool },
+    Capture { ended: bool, call: String, text: String },
+    Mute { words: String, mute: bool },
+    Query { words: String, tags: Vec<String>, limit: u16, state: u8 },
+    Read { id: u8 },
+    List { words: String, limit: u16, offset: u32 },
+    Timeline { id: Option<u8>, words: String },
+    History { id: u8 },
+    Sessions { words: String },
+    Block { words: String },
+    Stats,
 }
 
 /// Words that both owners use, wildcards, quotes, operators, columns, other scripts, controls, and anything.
@@ -80,16 +81,28 @@ fn tags() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let (area, id) = (0..4_u8, 0..12_u8);
+    use Operation::*;
+    let id = || 0..12_u8;
     prop_oneof![
-        4 => (area.clone(), id.clone(), text(), tags())
-            .prop_map(|(area, id, content, tags)| Operation::Write { area, id, content, tags }),
-        4 => (area.clone(), text(), tags(), prop::sample::select(vec![0, 1, 3, 100, u16::MAX]))
-            .prop_map(|(area, words, tags, limit)| Operation::Query { area, words, tags, limit }),
-        1 => (area.clone(), id.clone()).prop_map(|(area, id)| Operation::Read { area, id }),
-        1 => (area.clone(), any::<u16>(), 0..5_u32)
-            .prop_map(|(area, limit, offset)| Operation::List { area, limit, offset }),
-        1 => (area, id).prop_map(|(area, id)| Operation::Delete { area, id }),
+        6 => (id(), 0..4_u8, text(), tags())
+            .prop_map(|(id, kind, content, tags)| Write { id, kind, content, tags }),
+        4 => (text(), tags(), prop::sample::select(vec![0, 1, 3, 100, u16::MAX]), 0..8_u8)
+            .prop_map(|(words, tags, limit, state)| Query { words, tags, limit, state }),
+        1 => (id(), text()).prop_map(|(id, content)| Restore { id, content }),
+        2 => (id(), id(), text()).prop_map(|(old, id, content)| Revise { old, id, content }),
+        1 => id().prop_map(|id| Remove { id }),
+        1 => (0..5_u8, id(), text(), any::<bool>())
+            .prop_map(|(what, id, words, purge)| Forget { what, id, words, purge }),
+        2 => (any::<bool>(), text(), text()).prop_map(|(ended, call, text)| Capture { ended, call, text }),
+        1 => (text(), any::<bool>()).prop_map(|(words, mute)| Mute { words, mute }),
+        1 => id().prop_map(|id| Read { id }),
+        1 => (text(), any::<u16>(), 0..5_u32)
+            .prop_map(|(words, limit, offset)| List { words, limit, offset }),
+        1 => (prop::option::of(id()), text()).prop_map(|(id, words)| Timeline { id, words }),
+        1 => id().prop_map(|id| History { id }),
+        1 => text().prop_map(|words| Sessions { words }),
+        1 => text().prop_map(|words| Block { words }),
+        1 => Just(Stats),
     ]
 }
 
@@ -106,55 +119,143 @@ fn names(tags: &[String]) -> Vec<Name> {
     tags.iter().map(|tag| Name::clip(tag)).collect()
 }
 
-/// Ids of the two owners are apart, as random ids are; asking for the other's is a law of its own below.
-fn perform(store: &mut Store, owner: u8, operation: &Operation) -> Answer {
-    let own = |number: u8| id(owner * 100 + number);
-    let place = |number: u8| scope(owner, area(number));
-    match operation {
-        Operation::Write { area, id, content, tags } => {
+/// An entry of some kind, with words for its names.
+fn some_entry(id: MemoryId, kind: u8, content: &str, tags: &[String]) -> Entry {
+    let mut entry = match kind {
+        0 => entry(0, content),
+        1 => observed(0, content, "a title"),
+        2 => {
             let mut entry = entry(0, content);
-            entry.id = own(*id);
-            entry.tags = List::clip(names(tags));
-            let written = Proposal::of(entry).ok().map(|proposal| {
-                let scanned = proposal.judged(&passed(), Some(&passed())).unwrap();
-                store.insert(&place(*area), &scanned, 9, 1).unwrap()
-            });
-            Answer::Written(written)
+            entry.detail.kind = Kind::Note { key: Some(Text::clip(content)) };
+            entry
         }
-        Operation::Query { area, words, tags, limit } => {
-            let question = question(words, &names(tags), *limit);
-            Answer::Found(store.find(&place(*area), &question, 1).unwrap())
+        _ => {
+            let mut entry = entry(0, content);
+            entry.detail.kind = Kind::Episodic { role: Name::clip("user") };
+            entry
         }
-        Operation::Read { area, id } => Answer::Row(store.read(&place(*area), own(*id)).unwrap()),
-        Operation::List { area, limit, offset } => {
-            Answer::Rows(store.list(&place(*area), *limit, *offset).unwrap())
-        }
-        Operation::Delete { area, id } => {
-            let doomed = store.doomed(&place(*area), own(*id)).unwrap();
-            store.delete(&place(*area), own(*id), 2).unwrap();
-            Answer::Deleted(doomed)
-        }
-    }
+    };
+    entry.id = id;
+    entry.tags = List::clip(names(tags));
+    entry
 }
 
-fn rows(answer: &Answer) -> Vec<&Row> {
-    match answer {
-        Answer::Found(found) => found.iter().map(|found| &found.hit.row).collect(),
-        Answer::Rows(rows) => rows.iter().collect(),
-        Answer::Row(row) => row.iter().collect(),
-        Answer::Deleted(Doomed::Here(row)) => vec![row],
-        Answer::Deleted(_) | Answer::Written(_) => Vec::new(),
-    }
-}
-
-fn asked(operation: &Operation) -> Area {
-    match operation {
-        Operation::Write { area: number, .. }
-        | Operation::Query { area: number, .. }
-        | Operation::Read { area: number, .. }
-        | Operation::List { area: number, .. }
-        | Operation::Delete { area: number, .. } => area(*number),
-    }
+/// What an owner is answered, as text, and the rows in it. Ids of the two owners are apart, as random ids are; asking for
+/// the other's is a law of its own below.
+#[expect(clippy::too_many_lines, reason = "one arm an operation")]
+fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (String, Vec<Row>) {
+    let own = |number: u8| id(owner * 100 + number);
+    let scope = scope(owner, area(place));
+    let of = |words: &str| Filter { any_tags: List::clip([Name::clip(words)]), ..Filter::default() };
+    let admitted = |entry: Entry, old: Option<u8>| {
+        let proposal = Proposal::of(entry).ok()?;
+        let proposal = match old {
+            Some(old) => proposal.instead_of(own(old), "because"),
+            None => proposal,
+        };
+        proposal.judged(&passed()).ok()
+    };
+    let rows = match operation {
+        Operation::Write { id, kind, content, tags } => {
+            let scanned = admitted(some_entry(own(*id), *kind, content, tags), None);
+            let written = scanned.map(|scanned| store.insert(&scope, &scanned, 9).unwrap());
+            return (format!("{written:?}"), Vec::new());
+        }
+        Operation::Restore { id, content } => {
+            let Some(scanned) = admitted(some_entry(own(*id), 0, content, &[]), None) else {
+                return Default::default();
+            };
+            let row = Row::new(scanned.entry().clone(), scope.area.clone(), 3);
+            return (format!("{:?}", store.restore(&scope, &scanned, &row, Over::Merge)), Vec::new());
+        }
+        Operation::Revise { old, id, content } => {
+            let scanned = admitted(some_entry(own(*id), 1, content, &[]), Some(*old));
+            let written = scanned.map(|scanned| store.insert(&scope, &scanned, 9).unwrap());
+            return (format!("{written:?}"), Vec::new());
+        }
+        Operation::Remove { id } => {
+            return (format!("{:?}", store.remove(&scope, own(*id), "because", 9)), Vec::new());
+        }
+        Operation::Forget { what, id, words, purge } => {
+            let what = match what {
+                0 => Forget::Ids(List::clip([own(*id)])),
+                1 => Forget::Project(Text::clip("/p")),
+                2 => Forget::Session(SessionId::from_bytes([0; 16])),
+                3 => Forget::Before(9),
+                _ => Forget::Topic(Text::clip(words)),
+            };
+            let chosen = store.chosen(&scope, &what, *purge).unwrap();
+            let ids: Vec<MemoryId> = chosen.rows.iter().map(|row| row.entry.id).collect();
+            match purge {
+                true => store.purge(&scope, &what, &ids, 9).unwrap(),
+                false => store.entomb(&scope, &ids, "because", 9).unwrap(),
+            }
+            chosen.rows
+        }
+        Operation::Capture { ended, call, text } => {
+            let output = Text::clip(&format!("{text} and enough words to be worth keeping them"));
+            let event = match ended {
+                true => CaptureEvent::Ended,
+                false => CaptureEvent::Tool {
+                    tool: Text::clip("Read"),
+                    call: Text::clip(call),
+                    title: Text::default(),
+                    output,
+                },
+            };
+            let capture = Capture {
+                client: Text::clip("c"),
+                session: Text::clip("s"),
+                project: Text::clip("/p"),
+                event,
+            };
+            let seen = capture::seen(&scope, &capture, &capture::Ignored::default());
+            let scanned = seen.and_then(|seen| admitted(seen.entry, None));
+            return (format!("{:?}", store.take_down(&scope, &capture, scanned.as_ref(), 9)), Vec::new());
+        }
+        Operation::Mute { words, mute } => {
+            store.mute(&scope, &Muted::Project(Text::clip(words)), *mute).unwrap();
+            return (format!("{:?}", store.is_muted(&scope, Some("*"), None)), Vec::new());
+        }
+        Operation::Query { words, tags, limit, state } => {
+            let mut question = question(words, &names(tags), *limit);
+            question.filter.state = match state {
+                0 => StateName::Superseded,
+                1 => StateName::Removed,
+                _ => StateName::Current,
+            };
+            let found = store.find(&scope, &question, 1).unwrap();
+            let rows = found.iter().map(|found| found.hit.row.clone()).collect();
+            return (format!("{found:?}"), rows);
+        }
+        Operation::Read { id } => {
+            let raw = store.raw(&scope, own(*id)).unwrap_or_default();
+            return (raw, store.read_all(&scope, &[own(*id)]).unwrap());
+        }
+        Operation::List { words, limit, offset } => store.list(&scope, &of(words), *limit, *offset).unwrap(),
+        Operation::Timeline { id, words } => {
+            store.timeline(&scope, id.map(own), &of(words), (3, 3)).unwrap_or_default()
+        }
+        Operation::History { id } => store.history(&scope, own(*id)).unwrap_or_default(),
+        Operation::Sessions { words } => {
+            let all = store.sessions(&scope, None, 9, 0).unwrap();
+            return (format!("{all:?}{:?}", store.sessions(&scope, Some(words), 9, 0)), Vec::new());
+        }
+        Operation::Block { words } => {
+            let ask = BlockAsk {
+                project: Some(Text::clip("/p")),
+                session: None,
+                words: Text::clip(words),
+                tokens: 4000,
+                rows: 50,
+                full: 3,
+                compacting: false,
+            };
+            return (format!("{:?}", store.block(&scope, &ask, 1).unwrap()), Vec::new());
+        }
+        Operation::Stats => return (format!("{:?}", store.stats(&scope).unwrap()), Vec::new()),
+    };
+    (format!("{rows:?}"), rows)
 }
 
 proptest! {
@@ -162,30 +263,37 @@ proptest! {
 
     #[test]
     fn one_owner_is_answered_the_same_whether_or_not_there_is_another(
-        operations in prop::collection::vec((1..=2_u8, operation()), 1..60),
+        operations in prop::collection::vec((1..=2_u8, 0..4_u8, operation()), 1..80),
     ) {
         let (mut both, mut alone) = (Held::quick(), Held::quick());
-        for (owner, operation) in &operations {
-            let answer = perform(&mut both.store, *owner, operation);
-            for row in rows(&answer) {
-                prop_assert_eq!(row.entry.id.bytes()[0] / 100, *owner);
-                prop_assert_eq!(&row.area, &asked(operation));
+        let seen = |row: &Row| row.entry.detail.source.tool.is_some();
+        for (owner, place, operation) in &operations {
+            let (answer, rows) = perform(&mut both.store, *owner, *place, operation);
+            for row in rows {
+                prop_assert!(seen(&row) || row.entry.id.bytes()[0] / 100 == *owner, "{:?}", row);
+                prop_assert_eq!(&row.area, &area(*place));
             }
             if *owner == 1 {
-                prop_assert_eq!(answer, perform(&mut alone.store, 1, operation));
+                prop_assert_eq!(answer, perform(&mut alone.store, 1, *place, operation).0);
             }
         }
         holds_together(&both.store);
     }
 
     #[test]
-    fn a_foreign_id_reads_deletes_and_overwrites_nothing(content in "[a-z ]{1,20}z", other in "[a-z ]{1,20}z") {
+    fn a_foreign_id_reads_changes_and_overwrites_nothing(content in "[a-z ]{1,20}z", other in "[a-z ]{1,20}z") {
         let mut held = Held::quick();
         held.write(&user(1), entry(1, &content));
         let before = held.store.read(&user(1), id(1)).unwrap();
         prop_assert_eq!(held.write(&user(2), entry(1, &other)), Admission::Taken);
         prop_assert_eq!(held.store.read(&user(2), id(1)).unwrap(), None);
-        held.store.delete(&user(2), id(1), 5).unwrap();
+        let revised = held.store.insert(&user(2), &revision(1, entry(2, &other), "mine now"), 5).unwrap();
+        prop_assert_eq!(revised, Admission::Unknown);
+        held.purge(&user(2), id(1));
+        prop_assert!(held.store.remove(&user(2), id(1), "", 5).is_err());
+        prop_assert!(held.store.raw(&user(2), id(1)).is_err() && held.store.history(&user(2), id(1)).is_err());
+        held.store.distinct(&user(2), id(1)).unwrap();
+        held.store.supersede(&user(2), (id(1), id(1)), "", 5).unwrap();
         prop_assert_eq!(held.store.read(&user(1), id(1)).unwrap(), before);
         prop_assert!(held.found(&user(2), &content).is_empty());
     }

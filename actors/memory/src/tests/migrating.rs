@@ -3,15 +3,15 @@
 
 use super::*;
 use crate::migrate::STEPS;
-use crate::store::{Doomed, FILE};
+use crate::opening::FILE;
 use migration::migrate;
 use rusqlite::Connection;
 use std::path::Path;
 
 /// By version.
-const FIXTURES: [&str; 1] = [include_str!("fixtures/v1.sql")];
+const FIXTURES: [&str; 2] = [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql")];
 /// A step as a later version might have it.
-const FURTHER: &str = "ALTER TABLE entry ADD COLUMN used_ms INTEGER; UPDATE entry SET used_ms = created_ms;";
+const FURTHER: &str = "ALTER TABLE kept ADD COLUMN used_ms INTEGER; UPDATE kept SET used_ms = created_ms;";
 
 /// A folder with a database as an earlier release made it.
 fn found(fixture: &str) -> tempfile::TempDir {
@@ -31,15 +31,15 @@ fn is_all_there(held: &mut Held) {
     let harbour = "the harbour office opens at 07:40";
     assert_eq!(held.found(&user(1), "harbour"), [harbour]);
     assert_eq!(held.found(&user(2), "harbour"), ["the harbour office of another owner"]);
-    let rows = held.store.list(&user(1), 10, 0).unwrap();
+    let rows = held.listed(&user(1), 10, 0);
     let ids: Vec<MemoryId> = rows.iter().map(|row| row.entry.id).collect();
     assert_eq!(ids, [id(0x12), id(0x11)]);
     let tags: Vec<&str> = rows[1].entry.tags.iter().map(|tag| tag.as_str()).collect();
     assert_eq!((tags, rows[1].created_ms), (vec!["town", "hours"], 1000));
     assert_eq!(rows[0].entry.label, Label::of(Trust::User, Class::Sensitive, "control"));
-    let ferry = held.store.list(&scope(1, Area::Agent(Text::clip("default"))), 10, 0).unwrap();
+    let ferry = held.listed(&scope(1, Area::Agent(Text::clip("default"))), 10, 0);
     assert_eq!(ferry[0].entry.label.trust, Trust::Untrusted);
-    assert_eq!(held.store.doomed(&user(1), id(0x19)).unwrap(), Doomed::Gone);
+    assert!(held.store.is_deleted(&user(1), id(0x19)).unwrap());
     assert_eq!(held.write(&user(1), entry(0x19, "what was deleted does not come back")), Admission::Taken);
     holds_together(&held.store);
 }
@@ -55,11 +55,11 @@ fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_befor
             held.write(&user(1), entry(0x21, "the harbour office is closed on Mondays")),
             Admission::New
         );
-        held.store.delete(&user(1), id(0x11), 9000).unwrap();
+        held.purge(&user(1), id(0x11));
         assert_eq!(held.found(&user(1), "harbour"), ["the harbour office is closed on Mondays"]);
         holds_together(&held.store);
         let held = held.reopened();
-        assert_eq!(held.store.list(&user(1), 10, 0).unwrap().len(), 2);
+        assert_eq!(held.listed(&user(1), 10, 0).len(), 2);
     }
 }
 
@@ -72,7 +72,8 @@ fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_wi
         let steps: Vec<&str> = STEPS.iter().copied().chain([FURTHER]).collect();
         let mut db = Connection::open(&file).unwrap();
         migrate(&mut db, &file, &steps).unwrap();
-        let sum: i64 = db.query_row("SELECT sum(used_ms) FROM entry", [], |row| row.get(0)).unwrap();
+        let sum: i64 =
+            db.query_row("SELECT sum(used_ms) FROM kept WHERE n <= 4", [], |row| row.get(0)).unwrap();
         drop(db);
         assert_eq!((version(&file), sum), (STEPS.len() + 1, 10_000), "from version {at}");
         assert!(Store::open(folder.path()).is_err(), "a newer one is not guessed at");

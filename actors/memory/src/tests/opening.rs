@@ -1,7 +1,8 @@
 //! Opening: the settings that confinement rests on, and files that must not be opened.
 
 use super::*;
-use crate::store::{FILE, OpenError};
+use crate::opening::{FILE, OpenError};
+use crate::store::StoreError;
 use rusqlite::Connection;
 
 #[test]
@@ -39,7 +40,7 @@ fn a_second_process_on_the_same_file_is_refused() {
 }
 
 #[test]
-fn a_damaged_file_is_named_and_left_as_it_is() {
+fn a_damaged_file_is_read_as_far_as_it_can_be_and_never_changed() {
     let mut held = Held::new();
     for number in 1..=200 {
         held.write(&user(1), entry(number, &format!("row {number} {}", "x".repeat(500))));
@@ -48,17 +49,33 @@ fn a_damaged_file_is_named_and_left_as_it_is() {
     drop(store);
     let path = folder.path().join(FILE);
     let whole = std::fs::read(&path).unwrap();
-    for (from, to) in [(0, 100), (4096, 4200), (whole.len() / 2, whole.len() / 2 + 4096)] {
+    let mut read = 0;
+    for (from, to) in [(0, 100), (whole.len() / 2, whole.len() / 2 + 4096), (whole.len() - 4096, whole.len())]
+    {
         let mut damaged = whole.clone();
         damaged[from..to].fill(0x5a);
         std::fs::write(&path, &damaged).unwrap();
-        let told = Store::open(folder.path()).unwrap_err();
-        assert!(matches!(&told, OpenError::Damaged(..)), "{told}");
-        assert!(told.to_string().contains(path.to_str().unwrap()), "{told}");
+        let mut store = Store::open(folder.path()).unwrap();
+        let told = store.damage.clone().unwrap();
+        assert!(told.contains(path.to_str().unwrap()), "{told}");
+        read += (1..=200).filter(|number| matches!(store.read(&user(1), id(*number)), Ok(Some(_)))).count();
+        let refused = [
+            store.insert(&user(1), &scanned(entry(201, "x")), 1).err(),
+            store.remove(&user(1), id(1), "", 1).err(),
+            store.reindex(&user(1)).err(),
+            store.waiting(&[], 1, 1, 1).err(),
+        ];
+        assert!(refused.iter().all(|error| matches!(error, Some(StoreError::ReadOnly))), "{refused:?}");
+        drop(store.expire(u64::MAX));
+        drop(store.tidy(u64::MAX));
+        drop(store);
         assert_eq!(std::fs::read(&path).unwrap(), damaged);
     }
+    assert!(read > 200, "{read} rows could be read");
     std::fs::write(&path, &whole).unwrap();
-    assert_eq!(Store::open(folder.path()).unwrap().list(&user(1), 100, 0).unwrap().len(), 100);
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(store.damage, None);
+    assert_eq!(store.list(&user(1), &Filter::default(), 100, 0).unwrap().len(), 100);
 }
 
 #[test]

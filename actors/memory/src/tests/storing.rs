@@ -1,6 +1,7 @@
 //! What is written is found again, as it was written.
 
 use super::*;
+use ipc_proto::memory::{Importance, Source, SourceType};
 
 #[test]
 fn a_row_comes_back_as_it_was_written_with_its_label() {
@@ -11,13 +12,25 @@ fn a_row_comes_back_as_it_was_written_with_its_label() {
         Class::Public,
         "a",
     ));
+    written.detail = Detail {
+        kind: Kind::Note { key: Some(Text::clip("cat")) },
+        source: Source {
+            r#type: SourceType::AiInference,
+            message: Some(Text::clip("m")),
+            tool: Some(Name::clip("t")),
+            external: true,
+        },
+        importance: Importance::of(5),
+        project: Some(Text::clip("/p")),
+        expires_ms: Some(u64::from(u32::MAX)),
+    };
     let area = Area::Agent(Name::clip("helper"));
     let scope = scope(1, area.clone());
     assert_eq!(held.write(&scope, written.clone()), Admission::New);
     let held = held.reopened();
     let row = held.store.read(&scope, id(1)).unwrap().unwrap();
     assert_eq!((&row.entry, &row.area, row.created_ms), (&written, &area, 1));
-    assert_eq!(held.store.list(&scope, 10, 0).unwrap(), std::slice::from_ref(&row));
+    assert_eq!(held.listed(&scope, 10, 0), std::slice::from_ref(&row));
     assert_eq!(held.hits(&scope, "mimi", &[], 10)[0].row, row);
 }
 
@@ -31,8 +44,8 @@ fn the_same_write_twice_is_one_row_and_another_under_its_id_is_refused() {
     assert_eq!(held.write(&mine, tagged(1, "one", &["tag"])), Admission::Taken);
     assert_eq!(held.write(&scope(1, Area::Global), entry(1, "one")), Admission::Taken);
     assert_eq!(held.write(&user(2), entry(1, "one")), Admission::Taken);
-    assert_eq!(held.store.list(&mine, 10, 0).unwrap().len(), 1);
-    assert!(held.store.list(&user(2), 10, 0).unwrap().is_empty());
+    assert_eq!(held.listed(&mine, 10, 0).len(), 1);
+    assert!(held.listed(&user(2), 10, 0).is_empty());
     holds_together(&held.store);
 }
 
@@ -52,17 +65,16 @@ fn a_repeat_under_a_heavier_label_does_not_pass_for_the_row_that_is_kept() {
 #[test]
 fn an_owner_has_at_most_so_many_rows_over_all_areas() {
     let mut held = Held::new();
+    held.store.limits.rows = 2;
     for (number, area) in [(1, Area::User), (2, Area::Global)] {
-        let new = scanned(entry(number, "x"));
-        assert_eq!(held.store.insert(&scope(1, area), &new, 2, 1).unwrap(), Admission::New);
+        assert_eq!(held.write(&scope(1, area), entry(number, "x")), Admission::New);
     }
-    let third = scanned(entry(3, "x"));
-    assert_eq!(held.store.admit(&user(1), &third, 2).unwrap(), Admission::Full);
-    assert_eq!(held.store.insert(&user(1), &third, 2, 1).unwrap(), Admission::Full);
-    assert_eq!(held.store.insert(&user(1), &scanned(entry(1, "x")), 2, 1).unwrap(), Admission::Already);
-    assert_eq!(held.store.insert(&user(2), &third, 2, 1).unwrap(), Admission::New);
-    held.store.delete(&user(1), id(1), 2).unwrap();
-    assert_eq!(held.store.insert(&user(1), &scanned(entry(4, "x")), 2, 1).unwrap(), Admission::New);
+    assert_eq!(held.store.admit(&user(1), &scanned(entry(3, "x"))).unwrap(), Admission::Full);
+    assert_eq!(held.write(&user(1), entry(3, "x")), Admission::Full);
+    assert_eq!(held.write(&user(1), entry(1, "x")), Admission::Already);
+    assert_eq!(held.write(&user(2), entry(3, "x")), Admission::New);
+    held.purge(&user(1), id(1));
+    assert_eq!(held.write(&user(1), entry(4, "x")), Admission::New);
 }
 
 #[test]
@@ -72,7 +84,7 @@ fn rows_are_listed_newest_first_by_pages() {
         held.write(&user(1), entry(number, &format!("row {number}")));
     }
     let ids = |limit, offset| -> Vec<MemoryId> {
-        held.store.list(&user(1), limit, offset).unwrap().into_iter().map(|row| row.entry.id).collect()
+        held.listed(&user(1), limit, offset).into_iter().map(|row| row.entry.id).collect()
     };
     assert_eq!(ids(2, 0), [id(5), id(4)]);
     assert_eq!(ids(10, 3), [id(2), id(1)]);
@@ -149,4 +161,24 @@ fn a_snippet_shows_the_words_around_the_match_and_a_score_falls() {
     assert!(hits[1].snippet.contains("the [needle] is here"), "{}", hits[1].snippet.as_str());
     assert!(hits[1].snippet.starts_with('…') && hits[1].snippet.len() < 300);
     assert!(hits[0].score > hits[1].score && hits[1].score > 0, "{} {}", hits[0].score, hits[1].score);
+}
+
+#[test]
+fn what_others_wrote_takes_the_place_of_nothing_of_the_persons_own_by_its_key() {
+    let keyed = |number, content: &str, trust| {
+        let mut entry = entry(number, content);
+        entry.label.trust = trust;
+        entry.detail.kind = Kind::Note { key: Some(Text::clip("editor")) };
+        entry
+    };
+    let mut held = Held::new();
+    assert_eq!(held.write(&user(1), keyed(1, "a stranger's", Trust::Untrusted)), Admission::New);
+    assert_eq!(held.write(&user(1), keyed(2, "the person's", Trust::User)), Admission::New);
+    assert_eq!(
+        held.write(&user(1), keyed(3, "a stranger's again", Trust::Untrusted)),
+        Admission::NeedsPerson
+    );
+    assert_eq!(held.write(&user(1), keyed(4, "the person's new one", Trust::User)), Admission::New);
+    let standing = held.listed(&user(1), 10, 0);
+    assert_eq!(standing.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(4)]);
 }

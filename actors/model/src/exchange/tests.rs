@@ -156,8 +156,24 @@ fn the_same_answer_comes_wherever_the_body_is_cut() {
         let (first, second) = STREAM.as_bytes().split_at(at);
         let provider = Provider::sends(&[first, second]);
         assert_eq!(run(&provider), whole(), "{at}");
-        assert_eq!(provider.closed.get(), 1, "{at}");
+        assert_eq!(provider.closed.get(), 0, "{at}: what was read to its end need not be let go");
     }
+}
+
+#[test]
+fn a_reply_that_ends_after_its_answer_keeps_its_connection_and_one_that_does_not_is_let_go() {
+    let sends = |rest: &[Does]| {
+        let provider = Provider::new(200, [&[Does::Sends(STREAM.into())], rest].concat());
+        block_on(async {
+            assert_eq!(answer(&provider).await, whole(), "nothing after it is waited for");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        });
+        provider.closed.get()
+    };
+    assert_eq!(sends(&[Does::Sends(Vec::new())]), 0);
+    assert_eq!(sends(&[Does::Sends(b": bye\n\n".to_vec()), Does::Sends(Vec::new())]), 0);
+    assert_eq!(sends(&[Does::Waits(3600)]), 1);
+    assert_eq!(sends(&[Does::Fails(ModelError::Truncated)]), 1);
 }
 
 #[test]
@@ -212,7 +228,7 @@ fn a_refusal_is_what_its_status_its_headers_and_its_body_say() {
     ] {
         let provider = Provider::says(status, headers, body);
         assert_eq!(run(&provider), [Piece::Failed(error)], "{status} {body}");
-        assert_eq!(provider.closed.get(), 1);
+        assert_eq!(provider.closed.get(), 0);
     }
     let mut provider = Provider::new(200, []);
     provider.status = Err(ModelError::Credentials(CredError::NoSecret));
@@ -301,17 +317,17 @@ fn vectors_come_however_the_body_is_cut_and_errors_as_of_any_request() {
         let provider = Provider::sends(&[first, second]);
         let embedded = block_on(embed(provider.clone(), embedding())).unwrap();
         assert_eq!((embedded.vectors[0].to_vec(), embedded.input), (vec![1.0, 2.0], 5), "{at}");
-        assert_eq!(provider.closed.get(), 1, "{at}");
+        assert_eq!(provider.closed.get(), 0, "{at}");
     }
-    for (provider, error) in [
-        (Provider::says(401, &[], ""), ModelError::Auth),
-        (Provider::says(200, &[], "{}"), ModelError::InvalidJson),
-        (Provider::new(200, [Does::Waits(3600)]), ModelError::Timeout),
-        (Provider::new(200, [Does::Fails(ModelError::Truncated)]), ModelError::Truncated),
-        (Provider::new(200, (0..200).map(|_| Does::Sends(vec![b' '; CHUNK]))), ModelError::InvalidJson),
+    for (provider, error, closed) in [
+        (Provider::says(401, &[], ""), ModelError::Auth, 0),
+        (Provider::says(200, &[], "{}"), ModelError::InvalidJson, 0),
+        (Provider::new(200, [Does::Waits(3600)]), ModelError::Timeout, 1),
+        (Provider::new(200, [Does::Fails(ModelError::Truncated)]), ModelError::Truncated, 1),
+        (Provider::new(200, (0..200).map(|_| Does::Sends(vec![b' '; CHUNK]))), ModelError::InvalidJson, 1),
     ] {
         assert_eq!(block_on(embed(provider.clone(), embedding())), Err(error), "{error}");
-        assert_eq!(provider.closed.get(), 1, "{error}");
+        assert_eq!(provider.closed.get(), closed, "{error}");
     }
 }
 

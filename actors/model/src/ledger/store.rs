@@ -159,7 +159,7 @@ impl Change<'_> {
             return Ok(());
         }
         let sql = "INSERT INTO spent (per, whose, period, micros, day, bound) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            ON CONFLICT DO UPDATE SET micros = micros + ?4, day = ?5, bound = ?6";
+            ON CONFLICT DO UPDATE SET micros = micros + ?4, day = ?5, bound = CASE ?6 WHEN 0 THEN bound ELSE ?6 END";
         let day = sql_number(calendar::day(asked.at_ms));
         for Scope { per, whose, period } in scopes(&asked.account, asked.at_ms) {
             let bound = key_day.filter(|_| per == Per::Key).map_or(0, sql_number);

@@ -209,6 +209,23 @@ fn what_a_killed_model_had_set_aside_counts_whole_at_the_next_start_and_once() {
     }
 }
 
+#[test]
+fn a_key_s_bound_is_known_as_before_after_what_a_killed_model_had_set_aside_was_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keyed = bill(1, 99);
+    (keyed.payer.key, keyed.payer.key_day_micros) = (Some(KeyId::from_bytes([7; 16])), Some(900));
+    run(async {
+        let ledger = Opened::open(folder.path(), day(1000)).unwrap().start();
+        ledger.reserve(&keyed).await.unwrap().settle(used(4));
+        std::mem::forget(ledger.reserve(&keyed).await.unwrap());
+        assert_eq!(stands(&ledger, Per::Key).await, (5, 100));
+    });
+    run(async {
+        let ledger = Opened::open(folder.path(), day(1000)).unwrap().start();
+        assert_eq!(stands(&ledger, Per::Key).await, (105, 0));
+    });
+}
+
 /// Books without a process around them, the time being the test's.
 fn books(folder: &TempDir, budget: Budget) -> (Books, mpsc::UnboundedReceiver<Order>) {
     let (store, ..) = Store::open(&folder.path().join(FILE), NOON).unwrap();

@@ -2,9 +2,9 @@
 //! However it ends, whoever answers is told to end as well, and has let its connection go when this returns.
 
 use super::Answers;
+use super::class::was_read;
 use crate::ledger::Reservation;
 use crate::streams::{Outlet, Stop};
-use ipc_proto::credproxy::CredError;
 use ipc_proto::model::{ModelError, Piece, Usage};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -142,21 +142,14 @@ impl Heard {
         }
     }
 
-    /// Settles what it cost. A provider that refused, or could not be reached, was paid nothing; one that fell silent, or
-    /// whose reply was lost with credproxy, may have read the request.
+    /// Settles what it cost.
     pub(crate) fn settle(&self, reservation: Reservation, input: u32, ended: Ended) {
-        let silent = !self.said && self.usage.is_none();
-        let unread = match ended {
-            Ended::Failed(
-                ModelError::Timeout
-                | ModelError::Truncated
-                | ModelError::InvalidJson
-                | ModelError::Credentials(CredError::NoReply),
-            ) => false,
-            Ended::Failed(_) => silent,
-            Ended::Done | Ended::Stopped => false,
+        let heard = self.said || self.usage.is_some();
+        let paid = match ended {
+            Ended::Failed(error) => heard || was_read(&error),
+            Ended::Done | Ended::Stopped => true,
         };
-        if !unread {
+        if paid {
             reservation.settle(self.used(input, ended));
         }
     }

@@ -9,10 +9,6 @@ use std::time::Duration;
 pub(crate) const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest such wait.
 pub(crate) const MOST_WAIT: Duration = Duration::from_secs(30);
-/// The wait of a provider that says it is overloaded and not for how long.
-const OVERLOADED_WAIT: Duration = Duration::from_secs(30);
-/// The status of a provider that is overloaded.
-const OVERLOADED: u16 = 529;
 /// The longest that a provider's own word is believed: a task does without it for no longer.
 const WORD: Duration = Duration::from_secs(300);
 
@@ -78,13 +74,24 @@ pub(crate) const fn is_the_providers(error: &ModelError) -> bool {
     }
 }
 
+/// Whether the provider may have read a request that failed so, and then it was paid. One that refused, or could not be
+/// reached, was paid nothing; one that fell silent, or whose reply was lost with credproxy, may have read it.
+pub(crate) const fn was_read(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::Timeout
+            | ModelError::Truncated
+            | ModelError::InvalidJson
+            | ModelError::Credentials(CredError::NoReply)
+    )
+}
+
 /// What the provider itself says of when to come back.
 pub(crate) fn said_wait(error: &ModelError) -> Option<Duration> {
     match error {
         ModelError::RateLimited { retry_after_s } => {
             Some(Duration::from_secs(u64::from(*retry_after_s)).min(WORD))
         }
-        ModelError::Server { status: OVERLOADED } => Some(OVERLOADED_WAIT),
         // credproxy restarted and took the reply with it; it is there again by now.
         ModelError::Credentials(CredError::NoReply) => Some(Duration::ZERO),
         _ => None,
@@ -155,7 +162,6 @@ mod tests {
         let said = |error: ModelError| wait(&error, 1, 77).as_secs();
         assert_eq!(said(ModelError::RateLimited { retry_after_s: 17 }), 17);
         assert_eq!(said(ModelError::RateLimited { retry_after_s: u32::MAX }), 300);
-        assert_eq!(said(ModelError::Server { status: OVERLOADED }), 30);
         assert_eq!(said(ModelError::Credentials(CredError::NoReply)), 0);
     }
 }

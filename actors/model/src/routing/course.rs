@@ -11,9 +11,10 @@ use ipc_proto::model::{ModelError, ModelName, Piece};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Seconds, for people: a part of one is one.
-fn seconds(time: Duration) -> u32 {
-    u32::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u32::MAX)
+/// It is left alone for so long. Whole seconds, for people: a part of one is one, and so is none.
+pub(super) fn cooling_down(left: Duration) -> ModelError {
+    let again_s = u32::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1);
+    ModelError::CoolingDown { again_s }
 }
 
 /// One that may answer.
@@ -110,7 +111,7 @@ impl Course {
                 State::Open(left) | State::Cooling(left) => left,
                 State::Ready => Duration::ZERO,
             });
-            ModelError::CoolingDown { again_s: seconds(open.min().unwrap_or_default()) }
+            cooling_down(open.min().unwrap_or_default())
         })
     }
 
@@ -119,11 +120,11 @@ impl Course {
         let from = self.candidates.get(self.current)?;
         let to = self.candidates.get(number)?;
         let news = number != self.current || self.said;
-        let state = || match breaker.state(&from.model, now) {
-            State::Open(left) | State::Cooling(left) => seconds(left),
-            State::Ready => 0,
+        let left = || match breaker.state(&from.model, now) {
+            State::Open(left) | State::Cooling(left) => left,
+            State::Ready => Duration::ZERO,
         };
-        let why = from.last.unwrap_or_else(|| ModelError::CoolingDown { again_s: state() });
+        let why = from.last.unwrap_or_else(|| cooling_down(left()));
         let told = Piece::Failover { from: from.model.clone(), why, to: to.model.clone() };
         (self.current, self.said) = (number, false);
         news.then_some(told)

@@ -1,11 +1,12 @@
 //! Embeddings: asked again where a failure may pass, and never of another model, since vectors of two models cannot be
 //! compared.
 
-use super::course::{Course, Next};
+use super::class::was_read;
+use super::course::{Course, Next, cooling_down};
 use super::routes::Chain;
 use super::{Answers, Desk, Worth, luck};
 use crate::breaker::Breaker;
-use crate::ledger::{Bill, Refused};
+use crate::ledger::{Bill, Refused, Reservation};
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelName, Usage};
 use std::cell::RefCell;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -14,10 +15,29 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 struct Trial<'a> {
     breaker: &'a RefCell<Breaker>,
     model: &'a ModelName,
+    /// The money for it, until that is settled.
+    reservation: Option<Reservation>,
+    /// An estimate of the tokens that are read.
+    input: u32,
+}
+
+impl Trial<'_> {
+    fn settle(&mut self, input: u32) {
+        if let Some(reservation) = self.reservation.take() {
+            reservation.settle(Usage { input, ..Usage::default() });
+        }
+    }
+
+    /// It cost nothing.
+    fn let_go(&mut self) {
+        self.reservation = None;
+    }
 }
 
 impl Drop for Trial<'_> {
+    /// Given up in the middle, it may have been read.
     fn drop(&mut self) {
+        self.settle(self.input);
         self.breaker.borrow_mut().ended(self.model);
     }
 }
@@ -55,19 +75,21 @@ impl<A: Answers> Desk<A> {
             Refused::Blocked(error) | Refused::Cheaper(error) => error,
         })?;
         let begun = self.breaker.borrow_mut().begin(&request.model, Instant::now());
-        begun.map_err(|left| ModelError::CoolingDown {
-            again_s: u32::try_from(left.as_secs()).unwrap_or(u32::MAX).max(1),
-        })?;
-        let _trial = Trial { breaker: &self.breaker, model: &request.model };
+        begun.map_err(cooling_down)?;
+        let (breaker, model) = (&self.breaker, &request.model);
+        let mut trial = Trial { breaker, model, reservation: Some(reservation), input };
         let answer = timeout_at(until, self.answers.embed(request)).await;
         match answer.unwrap_or(Err(ModelError::Timeout)) {
             Ok(embedded) => {
-                self.breaker.borrow_mut().succeeded(&request.model);
-                reservation.settle(Usage { input: embedded.input, ..Usage::default() });
+                breaker.borrow_mut().succeeded(model);
+                trial.settle(embedded.input);
                 Ok(embedded)
             }
             Err(error) => {
-                self.breaker.borrow_mut().failed(&request.model, &error, Instant::now());
+                breaker.borrow_mut().failed(model, &error, Instant::now());
+                if !was_read(&error) {
+                    trial.let_go();
+                }
                 Err(error)
             }
         }

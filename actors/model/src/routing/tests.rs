@@ -107,6 +107,10 @@ impl Answers for Models {
         self.script.borrow_mut().asked.push((request.model.to_string(), after));
         match self.next_play(&request.model).and_then(|play| play.into_iter().next()) {
             Some(Fails(error)) => Err(error),
+            Some(Waits(seconds)) => {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                Err(ModelError::Truncated)
+            }
             _ => Ok(Embedded { vectors: List::default(), input: 7 }),
         }
     }
@@ -234,6 +238,16 @@ fn a_named_model_is_asked_again_after_growing_waits_and_never_replaced() {
         assert_eq!(told(&world.ask("a/1").await), ["LLM_SERVER_ERROR"]);
         assert_eq!(world.models.names(), ["a/1"; 4], "three retries");
         assert!(world.cost().await.is_empty(), "a provider that refused was paid nothing");
+    });
+}
+
+#[test]
+fn a_short_answer_is_one_pull() {
+    run(async {
+        let world = World::new(&[("a/1", &[well("hi")])]);
+        let id = world.start("a/1").await.unwrap();
+        let pieces = world.streams.next(id, 64).await.unwrap();
+        assert!(matches!(&pieces[..], [Piece::Text(_), Piece::Usage(_), Piece::Done(_)]), "{pieces:?}");
     });
 }
 
@@ -431,17 +445,41 @@ fn options_that_a_request_leaves_open_are_the_configured_ones() {
     });
 }
 
+fn texts(model: &str) -> Embedding {
+    let payer = request(model).payer;
+    Embedding { model: ModelName::clip(model), texts: List::default(), dimensions: None, payer }
+}
+
+#[test]
+fn an_embedding_that_broke_off_or_was_given_up_may_have_been_read_and_one_that_was_refused_was_not() {
+    run(async {
+        for (error, micros) in [
+            (ModelError::Truncated, Some(10)),
+            (ModelError::InvalidJson, Some(10)),
+            (ModelError::Auth, None),
+            (ModelError::Credentials(CredError::NoSecret), None),
+        ] {
+            let once = |asking: &mut Asking| asking.retries = 0;
+            let plays: &[(&str, &[Play])] = &[("a/1", &[vec![Fails(error)]])];
+            let world = World::with(plays, &[], once, Budget::default());
+            assert_eq!(world.desk.embed(texts("a/1")).await.err(), Some(error));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(world.cost().await.first().map(|row| row.1), micros, "{error}");
+        }
+        let world = World::new(&[("a/1", &[vec![Waits(60)]])]);
+        let given_up = tokio::time::timeout(Duration::from_secs(1), world.desk.embed(texts("a/1")));
+        assert!(given_up.await.is_err());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.cost().await, [("a/1".to_owned(), 10)]);
+    });
+}
+
 #[test]
 fn an_embedding_is_asked_again_and_never_of_another_model() {
     run(async {
         let fails = vec![Fails(DOWN)];
         let world = World::new(&[("a/1", &[fails.clone(), fails, vec![]])]);
-        let texts = Embedding {
-            model: ModelName::clip("a/1"),
-            texts: List::default(),
-            dimensions: None,
-            payer: request("a/1").payer,
-        };
+        let texts = texts("a/1");
         assert_eq!(world.desk.embed(texts.clone()).await.map(|it| it.input), Ok(7));
         assert_eq!(world.models.names(), ["a/1"; 3]);
         assert_eq!(world.cost().await, [("a/1".to_owned(), 7)]);

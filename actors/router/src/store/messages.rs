@@ -4,7 +4,7 @@
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, parts, to_json, to_sql_ms};
 use crate::state;
 use ipc_proto::content::Content;
-use ipc_proto::ids::{MessageId, SessionId, TurnId, UserId};
+use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{MessageInfo, MessageState, Passed, SessionName, Submission, Task};
 use ipc_proto::{Name, Text};
@@ -30,6 +30,8 @@ pub(crate) struct Head {
     pub(crate) accepted_ms: u64,
     /// Of its text.
     pub(crate) bytes: u32,
+    /// The key of the API that it came with.
+    pub(crate) key: Option<KeyId>,
 }
 
 /// A message that is to be accepted.
@@ -38,6 +40,8 @@ pub(crate) struct Fresh<'a> {
     pub(crate) turn: TurnId,
     pub(crate) session: SessionId,
     pub(crate) submission: &'a Submission,
+    /// The key of the API that it comes with.
+    pub(crate) key: Option<KeyId>,
     pub(crate) bytes: u32,
     pub(crate) now_ms: u64,
 }
@@ -66,7 +70,8 @@ impl Pass<'_> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms, bytes ",
+            "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms, bytes, ",
+            "api_key ",
             "FROM messages ",
             $rest
         )
@@ -210,10 +215,12 @@ impl Tx<'_> {
             fresh.bytes,
             to_json("content", &content)?,
             to_json("task", &task)?,
+            fresh.key.map(KeyId::bytes),
         ];
         let sql =
             "INSERT INTO messages (id, turn, session, user, channel, key, state, attempts, failures, losses,
-                   accepted_ms, bytes, content, task) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?)";
+                   accepted_ms, bytes, content, task, api_key)
+             VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?, ?)";
         self.run_one("message", sql, row)?;
         let seq = self.0.last_insert_rowid();
         self.keep_parts(seq, &bytes)?;
@@ -268,6 +275,7 @@ fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
         losses: row.get(9)?,
         accepted_ms: from_sql_ms(row.get(10)?),
         bytes: row.get(11)?,
+        key: row.get::<_, Option<[u8; 16]>>(12)?.map(KeyId::from_bytes),
     })
 }
 
@@ -307,6 +315,7 @@ mod tests {
             turn: TurnId::random(),
             session: SessionId::random(),
             submission: &submission,
+            key: None,
             bytes: 5,
             now_ms: 1,
         };

@@ -37,6 +37,7 @@ const STEPS: &[&str] = &[
     include_str!("schema2.sql"),
     include_str!("schema3.sql"),
     include_str!("schema4.sql"),
+    include_str!("schema5.sql"),
 ];
 
 /// Fewer different statements are prepared than are kept.

@@ -4,9 +4,11 @@
 use super::world::World;
 use super::{answer, approval, asking, decided, question, reply, said};
 use crate::answers::Given;
+use crate::turn::NewStep;
 use ipc_proto::approval::{PENDING, PENDING_PER_SESSION, Question, Reply, State, USE_MS};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{CallId, TurnId, UserId};
+use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{CallVerdict, EventName, MessageState, RouterError, Step};
 use ipc_proto::{List, Name, Text};
 use manifest::command::Ended;
@@ -351,6 +353,24 @@ fn a_plan_is_locked_once_and_given_back_with_the_turn() {
     world.finish(turn, answer("done")).unwrap().unwrap();
     let shown = world.act(|desk| desk.session(None, "s")).unwrap().transcript;
     assert_eq!(shown.len(), 2, "nobody was told of the plan");
+}
+
+#[test]
+fn what_memory_gave_is_kept_once_raises_the_session_and_is_no_part_of_what_was_said() {
+    let mut world = World::new();
+    let turn = world.say("s", "x").turn;
+    let label = Label::of(Trust::Untrusted, Class::Internal, "web");
+    let given = |text| Step::Recalled { text: Text::clip(text), label: label.clone() };
+    let new = NewStep { number: 0, step: given("a row"), session: label.clone(), workspace: Label::bottom() };
+    world.ask(|desk, port| desk.step(turn, new, port)).unwrap().unwrap();
+    assert_eq!(world.keep(turn, 0, given("a row")), Ok(()));
+    assert_eq!(world.keep(turn, 1, given("another")), Err(RouterError::BadStep));
+    world.restart();
+    let taken = world.act(|desk| desk.take(turn, 1 << 20)).unwrap();
+    assert_eq!((taken.steps.to_vec(), taken.session_label.trust), (vec![given("a row")], Trust::Untrusted));
+    world.finish(turn, answer("done")).unwrap().unwrap();
+    let shown = world.act(|desk| desk.session(None, "s")).unwrap().transcript;
+    assert_eq!(shown.len(), 2, "it stands in the conversation");
 }
 
 #[test]

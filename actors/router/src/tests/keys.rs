@@ -8,7 +8,7 @@ use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::audit::Action;
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{TurnId, UserId};
-use ipc_proto::router::{Accepted, RouterError, Submission, Task};
+use ipc_proto::router::{Accepted, PayingKey, RouterError, Submission, Task};
 use ipc_proto::{List, Name, Text};
 
 const ROOT: Caller = Caller::Peer(0);
@@ -248,6 +248,23 @@ fn a_message_of_a_client_is_its_users_in_a_session_of_its_own_whatever_gateway_s
 }
 
 #[test]
+fn what_a_client_s_turn_spends_is_its_key_s_over_restarts_and_after_the_key_was_revoked() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let bound = KeyScope { day_micros: Some(7), ..KeyScope::default() };
+    let made = create_as(&mut world, ann, "bar", bound, 1).unwrap();
+    let turn = submit(&mut world, client(1), words("s", "k")).unwrap().turn;
+    let by_uid = submit(&mut world, Caller::Peer(1001), words("t", "k")).unwrap().turn;
+    let paying = |world: &mut World, turn| world.act(|desk| desk.take(turn, 1 << 20)).unwrap().key;
+    let expected = Some(PayingKey { id: made.id, day_micros: Some(7) });
+    assert_eq!(paying(&mut world, turn), expected);
+    assert_eq!(paying(&mut world, by_uid), None);
+    world.restart();
+    revoke(&mut world, None, "bar").unwrap();
+    assert_eq!(paying(&mut world, turn), expected);
+}
+
+#[test]
 fn a_client_speaks_to_the_agents_of_its_key_and_asks_for_nothing_but_an_answer() {
     let mut world = World::new();
     let ann = world.id(1001);
@@ -275,21 +292,16 @@ fn a_client_speaks_to_the_agents_of_its_key_and_asks_for_nothing_but_an_answer()
 }
 
 #[test]
-fn a_client_follows_and_cancels_the_turns_of_its_own_sessions_alone() {
+fn a_client_follows_the_turns_of_its_own_sessions_alone() {
     let mut world = World::new();
     create(&mut world, "bar", 1);
     create(&mut world, "baz", 2);
     let turn = submit(&mut world, client(1), words("s", "k")).unwrap().turn;
     let hers = world.say("chat", "hello").turn;
-    let cancel = |world: &mut World, caller, turn| {
-        world.ask(|desk, port| desk.api_cancel(caller, turn, port)).unwrap()
-    };
     assert!(follows(&mut world, client(1), turn));
     for (caller, turn) in [(client(1), hers), (client(2), turn), (Caller::Peer(1001), turn), (ROOT, turn)] {
         assert!(!follows(&mut world, caller, turn), "{caller:?}");
-        assert_eq!(cancel(&mut world, caller, turn), Err(RouterError::NoTurn), "{caller:?}");
     }
-    assert_eq!(cancel(&mut world, client(1), turn), Ok(()));
     revoke(&mut world, None, "bar").unwrap();
     assert!(!follows(&mut world, client(1), turn), "a revoked key sees nothing any more");
 }

@@ -16,11 +16,12 @@ use sha2::{Digest, Sha256};
 /// What this program makes of an older database.
 const KNOWN: u32 = manifest::schemas::DATABASES[1].version;
 /// By version.
-const FIXTURES: [&str; 4] = [
+const FIXTURES: [&str; 5] = [
     include_str!("fixtures/v1.sql"),
     include_str!("fixtures/v2.sql"),
     include_str!("fixtures/v3.sql"),
     include_str!("fixtures/v4.sql"),
+    include_str!("fixtures/v5.sql"),
 ];
 
 fn message(n: u8) -> MessageId {
@@ -107,4 +108,13 @@ fn keys_that_an_earlier_version_kept_open_what_they_opened_and_those_it_revoked_
     let listed = world.act(|desk| desk.list_keys(None));
     let listed: Vec<_> = listed.iter().map(|key| (key.name.as_str(), key.revoked_ms)).collect();
     assert_eq!(listed, [("bar", None), ("old", Some(4500))]);
+}
+
+#[test]
+fn the_key_that_a_message_came_with_pays_for_its_turn_and_earlier_versions_kept_none() {
+    for (fixture, bound) in [(FIXTURES[3], None), (FIXTURES[4], Some(5_000_000))] {
+        let mut world = found(fixture);
+        let taken = world.act(|desk| desk.take(turn(3), 1 << 20)).unwrap();
+        assert_eq!(taken.key.and_then(|key| key.day_micros), bound);
+    }
 }

@@ -41,6 +41,8 @@ pub(crate) fn config() -> config::Router {
         tool_failures: 3,
         seconds: 120,
         cpu_seconds: 60,
+        run_seconds: 3600,
+        run_cpu_seconds: 3600,
         output_tokens: 4096,
         model_calls_per_hour: 100,
         same_call: 3,
@@ -50,6 +52,8 @@ pub(crate) fn config() -> config::Router {
         prompt: String::new(),
         tools: vec!["read".into()],
         profile: "paranoid".into(),
+        memory: false,
+        memory_tokens: 4000,
         limits,
     };
     config::Router {

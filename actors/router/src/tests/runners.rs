@@ -5,7 +5,7 @@ use super::world::{World, verdict};
 use super::{answer, reply};
 use crate::desk::{Desk, Moment};
 use crate::errands::Errand;
-use crate::launch::{LOSSES, RETRIES};
+use crate::falling::{LOSSES, RETRIES};
 use crate::turn::NewStep;
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;

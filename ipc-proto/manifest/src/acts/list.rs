@@ -1,7 +1,7 @@
 //! The acts themselves. The order is their numbers, which only the programs of one release say to each other.
 
 use super::Moment::{Apart, Jailed, Sealed};
-use super::Right::{Call, Client, Flat, OwnFolder, Programs};
+use super::Right::{Call, Client, Flat, Loopback, OwnFolder, Programs};
 use super::Whom::{Actors, All, Runner};
 use super::{Act, Moment, Right, Whom};
 
@@ -17,6 +17,13 @@ const fn all(id: &'static str, tries: &'static str) -> Act {
 }
 
 const DIALS: Contained = &[(Client, "to dial is its duty; what it dials is checked before")];
+/// Loopback is the jail's own as well: what is reached is the jail itself.
+const CONNECTS: Contained = &[
+    (Client, "to dial is its duty; what it dials is checked before"),
+    (Loopback, "the loopback is the jail's own: nobody but the jail itself is there"),
+];
+const LISTENS: Contained =
+    &[(Loopback, "the loopback is the jail's own: nobody but the jail itself is there")];
 const OWN: Contained =
     &[(Programs, "the workspace is its own, and no process of the host runs what is in it")];
 const TOOLS: Contained = &[(Programs, "tools are programs, and each is under the same seal")];
@@ -69,7 +76,13 @@ pub const ACTS: &[Act] = &[
     all("sysrq", "open /proc/sysrq-trigger"),
     all("memory-device", "open /dev/mem, /dev/kmem or /dev/port"),
     all("disk-device", "open disks, FUSE, KVM or TUN"),
-    all("terminal", "open a terminal"),
+    act(
+        "terminal",
+        "open a terminal",
+        Sealed,
+        All,
+        &[(Loopback, "the terminals it sees are of a file system that its jail has to itself")],
+    ),
     all("other-folder", "list another process's folder"),
     act("folder-above", "list the state directory", Sealed, Actors, &[]),
     act("log-write", "write agentd's log", Sealed, Actors, &[]),
@@ -82,22 +95,33 @@ pub const ACTS: &[Act] = &[
     act("code-map", "map memory that is written and executed", Sealed, All, JIT),
     act("code-protect", "turn written memory into code", Sealed, All, JIT),
     // Sockets.
-    act("tcp-connect", "connect to 127.0.0.1:22 by TCP", Sealed, All, DIALS),
-    act("tcp-connect-apart", "connect to 127.0.0.1:22 by TCP, not sealed", Apart, All, DIALS),
+    act("tcp-connect", "connect to 127.0.0.1:22 by TCP", Sealed, All, CONNECTS),
+    act("tcp-connect-apart", "connect to 127.0.0.1:22 by TCP, not sealed", Apart, All, CONNECTS),
+    act("tcp-outside", "connect to an address outside by TCP", Sealed, All, DIALS),
+    act("tcp-outside-apart", "connect to an address outside by TCP, not sealed", Apart, All, DIALS),
     act(
         "tcp-bind",
         "take a TCP port",
         Sealed,
         All,
-        &[(Client, "its sockets for DNS are bound; nothing can listen")],
+        &[
+            (Client, "its sockets for DNS are bound; nothing can listen"),
+            (Loopback, "the loopback is the jail's own: nobody but the jail itself is there"),
+        ],
     ),
-    all("tcp-listen", "listen on a TCP port"),
+    act("tcp-listen", "listen on a TCP port", Sealed, All, LISTENS),
     act("udp-send", "send a datagram to 127.0.0.1:53", Sealed, All, DIALS),
     all("tcp-fast-open", "send with TCP Fast Open, which landlock does not see"),
     all("mptcp", "make a socket of MPTCP, which landlock does not see"),
     all("raw-socket", "make a raw socket"),
     act("raw-socket-jailed", "make a raw socket, not sealed", Jailed, All, &[]),
-    all("socket-netlink", "make a socket of netlink"),
+    act(
+        "socket-netlink",
+        "make a socket of netlink",
+        Sealed,
+        All,
+        &[(Loopback, "it tells of the jail's own loopback, which no capability of its can change")],
+    ),
     all("socket-vsock", "make a socket of vsock"),
     all("socket-packet", "make a packet socket"),
     all("socket-unix", "make a Unix socket"),
@@ -107,7 +131,10 @@ pub const ACTS: &[Act] = &[
         "connect a socket it holds to a path",
         Sealed,
         All,
-        &[(Client, "its list has connect; it has no socket that a path would take")],
+        &[
+            (Client, "its list has connect; it has no socket that a path would take"),
+            (Loopback, "its list has connect; the one Unix socket it holds is connected already"),
+        ],
     ),
     all("abstract-socket", "send to an abstract Unix socket of another domain"),
     act("datagram-pair", "make a pair of datagram sockets, which send to any path", Sealed, Runner, &[]),

@@ -1,7 +1,7 @@
 //! What a runner's process may not call, where that is more than "not listed": what it hears, what it dies by, and what
 //! the kernel answers without a word to agentd because ordinary programs ask for it all the time.
 
-use super::{When, equal};
+use super::{When, bits, equal};
 
 /// Refused with an errno rather than death in a runner, because libraries probe with them and fall back:
 /// (name, errno). `clone3` cannot be filtered by its flags, so glibc is sent to `clone`; nor `openat2` by its mode, so
@@ -77,14 +77,25 @@ pub const QUIET: &[Quiet] = &[
         "a jail's programs may not make the whole host flush its disks, and nothing is lost by it",
     ),
     quiet("syncfs", ENOSYS, "the same"),
-    Quiet {
-        name: "socket",
-        // AF_UNIX: a name service; AF_NETLINK: which addresses there are.
-        when: &[equal(0, 1), equal(0, 16)],
-        errno: EAFNOSUPPORT,
-        why: "the C library looks for a name service whenever a user's name is asked, as by ls",
-    },
 ];
+
+/// The same of a runner that has no network at all.
+pub(super) const QUIET_SOCKETS: &[Quiet] = &[Quiet {
+    name: "socket",
+    // AF_UNIX: a name service; AF_NETLINK: which addresses there are.
+    when: &[equal(0, 1), equal(0, 16)],
+    errno: EAFNOSUPPORT,
+    why: "the C library looks for a name service whenever a user's name is asked, as by ls",
+}];
+
+/// The same of a runner that has a loopback of its own.
+pub const QUIET_APART: &[Quiet] = &[Quiet {
+    name: "socket",
+    // AF_UNIX: a name service; SOCK_DGRAM: in which order addresses are tried.
+    when: &[equal(0, 1), bits(1, 0xf, 2)],
+    errno: EAFNOSUPPORT,
+    why: "the C library looks for a name service whenever a name is asked, and tries addresses by datagram",
+}];
 
 /// What kills a runner's process outright: no program has an honest use for these in a jail, and each has been
 /// a way out of one.

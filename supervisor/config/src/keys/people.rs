@@ -69,6 +69,22 @@ pub(super) const KEYS: &[Key] = &[
         means: "Which policy it is held to.",
     },
     Key {
+        path: "agent.NAME.memory",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Router, Gate],
+        means: "Whether each of its turns begins with what is remembered, chosen by the words of the message, as \
+                quoted data. It is off unless you say so, since a session knows then what was remembered: with what \
+                others wrote among it, the session is untrusted from its first turn.",
+    },
+    Key {
+        path: "agent.NAME.memory_tokens",
+        kind: Kind::Number { min: 500, max: 32_000 },
+        preset: Preset::Number(4000),
+        seen_by: &[Router, Gate],
+        means: "Most tokens of that, everything counted: a quarter of its characters.",
+    },
+    Key {
         path: "agent.NAME.limits.tool_calls",
         kind: Kind::Number { min: 1, max: 1000 },
         preset: Preset::Number(50),
@@ -95,6 +111,20 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Number(60),
         seen_by: &[Router, Gate],
         means: "CPU time of everything that runs in a turn's jail, seconds.",
+    },
+    Key {
+        path: "agent.NAME.limits.run_seconds",
+        kind: Kind::Number { min: 1, max: 86_400 },
+        preset: Preset::Number(14_400),
+        seen_by: &[Router, Gate],
+        means: "Wall clock of a program that a person runs with it (`agentctl run`), seconds.",
+    },
+    Key {
+        path: "agent.NAME.limits.run_cpu_seconds",
+        kind: Kind::Number { min: 1, max: 3600 },
+        preset: Preset::Number(3600),
+        seen_by: &[Router, Gate],
+        means: "CPU time of everything that runs in the jail of such a program, seconds.",
     },
     Key {
         path: "agent.NAME.limits.output_tokens",

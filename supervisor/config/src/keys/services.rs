@@ -1,9 +1,9 @@
 //! The keys of `[provider.NAME]`, `[credproxy]`, `[memory]` and `[router]`. It holds no logic.
 
 use super::Key;
-use crate::forms::{BASE_URL, HOST_PORT, LOOPBACK, SECRET};
+use crate::forms::{BASE_URL, HOST_PORT, LOOPBACK, NAME, PATTERN, ROUTED, SECRET};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Credproxy, Dialer, Memory, Model, Router};
+use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Memory, Model, Router};
 use manifest::settings;
 
 /// A price of a million tokens.
@@ -161,7 +161,74 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Number { min: 1, max: 10_000_000 },
         preset: Preset::Number(100_000),
         seen_by: &[Memory],
-        means: "Most rows that one user may have; the next write is refused.",
+        means: "Most rows that one user may have, with those that no longer hold; the next write is refused.",
+    },
+    Key {
+        path: "memory.max_episodic",
+        kind: Kind::Number { min: 1, max: 10_000_000 },
+        preset: Preset::Number(10_000),
+        seen_by: &[Memory],
+        means: "Most episodic rows that one user may have; the oldest goes for the next.",
+    },
+    Key {
+        path: "memory.max_semantic",
+        kind: Kind::Number { min: 1, max: 1_000_000 },
+        preset: Preset::Number(1000),
+        seen_by: &[Memory],
+        means: "Most facts, preferences and instructions that one user may have; the next is refused.",
+    },
+    Key {
+        path: "memory.episodic_days",
+        kind: Kind::Number { min: 0, max: 36_500 },
+        preset: Preset::Number(90),
+        seen_by: &[Memory],
+        means: "Days after which an episodic row is forgotten that does not say when itself; 0 is never.",
+    },
+    Key {
+        path: "memory.retention_days",
+        kind: Kind::Number { min: 0, max: 36_500 },
+        preset: Preset::Number(90),
+        seen_by: &[Memory],
+        means: "Days after which observations are forgotten, and rows that were superseded or removed; 0 is never. Notes, \
+                facts and summaries stay.",
+    },
+    Key {
+        path: "memory.max_mib",
+        kind: Kind::Number { min: 16, max: 4000 },
+        preset: Preset::Number(500),
+        seen_by: &[Memory],
+        means: "MiB that the database may take: rows that were superseded or removed go first, then the oldest \
+                observations; if nothing is left that may go, the next write is refused.",
+    },
+    Key {
+        path: "memory.ignored_tools",
+        kind: Kind::List { of: &Kind::Text(&NAME), max: 64 },
+        preset: Preset::List(&[]),
+        seen_by: &[Memory],
+        means: "Tools of coding agents whose outputs are not taken down by a hook.",
+    },
+    Key {
+        path: "memory.min_output_length",
+        kind: Kind::Number { min: 0, max: 50_000 },
+        preset: Preset::Number(50),
+        seen_by: &[Memory],
+        means: "Characters of a tool's output below which a hook takes nothing down.",
+    },
+    Key {
+        path: "memory.sensitive_patterns",
+        kind: Kind::List { of: &Kind::Text(&PATTERN), max: 32 },
+        preset: Preset::List(&[]),
+        seen_by: &[Memory],
+        means: "What is never kept: whatever matches one of these becomes `[REDACTED]` before it is scanned and stored.",
+    },
+    Key {
+        path: "memory.embedder",
+        kind: Kind::Text(&ROUTED),
+        preset: Preset::Nothing,
+        seen_by: &[Memory, Curator, Control],
+        means: "The model that makes vectors of what is kept, for the manners `meaning`, `fused` and `weighted`, such as \
+                `openai/text-embedding-3-small` or `ollama/all-minilm`. Texts go to it as their labels allow. Left out, \
+                these manners compare spelling alone. Another one makes every vector anew, in the background.",
     },
     Key {
         path: "router.queue_per_session",

@@ -21,11 +21,12 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b1_1111_1111_1110, false, 8 << 20)
+        (0b111_1111_1111_1110, false, 8 << 20)
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
     assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)), "as before there was a gateway");
     assert_eq!(settings.ids(Process::Gateway), Some((780_012, 780_012)));
+    assert_eq!(settings.ids(Process::Curator), Some((780_014, 780_014)));
     assert_eq!(
         (settings.slot(0), settings.slot(63), settings.slot(64)),
         (Some(780_064), Some(780_127), None)
@@ -67,12 +68,23 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let default = &own.agents["default"];
     assert_eq!(
         (default.model.as_str(), default.profile.as_str(), default.tools.len()),
-        ("offline/reader", "paranoid", 13)
+        ("offline/reader", "paranoid", 15)
     );
+    assert_eq!((default.memory, default.memory_tokens), (false, 4000));
     let limits = default.limits;
     assert_eq!((limits.tool_calls, limits.tool_failures, limits.seconds), (50, 3, 120));
     assert_eq!(limits.cpu_seconds, 60);
     assert_eq!((limits.output_tokens, limits.model_calls_per_hour, limits.same_call), (4096, 600, 3));
+}
+
+#[test]
+fn an_empty_file_has_the_curator_compress_and_ask_no_model() {
+    let document = check("").unwrap().document().unwrap();
+    let curator: Section<config::Curator> = section(&document, Process::Curator);
+    let own = curator.own;
+    assert_eq!((own.model, own.embedder, own.compression_enabled), (None, None, true));
+    assert_eq!((own.max_tokens_per_compression, own.batch_size, own.batch_interval_ms), (1024, 5, 30_000));
+    assert_eq!((own.conflict_low, own.conflict_high, own.resolve_conflicts), (700, 920, false));
 }
 
 /// A file that says something to everybody.
@@ -173,10 +185,10 @@ fn model_is_handed_providers_and_dialer_their_hosts_alone() {
 #[test]
 fn a_provider_set_to_none_removes_its_row() {
     let cases = [
-        ("memory", vec![Process::Memory], 8),
-        ("web", vec![Process::Web], 11),
-        ("gateway", vec![Process::Gateway], 13),
-        ("credproxy", vec![Process::Dialer, Process::Credproxy, Process::Web], 11),
+        ("memory", vec![Process::Memory, Process::Curator], 8),
+        ("web", vec![Process::Web], 13),
+        ("gateway", vec![Process::Gateway], 15),
+        ("credproxy", vec![Process::Dialer, Process::Credproxy, Process::Web], 13),
     ];
     for (section, gone, tools) in cases {
         let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
@@ -184,7 +196,7 @@ fn a_provider_set_to_none_removes_its_row() {
         let (settings, sections) = decode(&document).unwrap();
         for process in Process::ALL.into_iter().filter(|p| *p != Process::Agentd) {
             assert_eq!(settings.enabled(process), !gone.contains(&process), "{section}: {}", process.name());
-            let handed = process != Process::Runner && !gone.contains(&process);
+            let handed = !process.is_runner() && !gone.contains(&process);
             assert_eq!(sections.get(process).is_some(), handed, "{section}: {}", process.name());
         }
         assert_eq!(plan.router.agents["default"].tools.len(), tools);
@@ -323,10 +335,14 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.prompt_file", "agent.default.prompt_file = 'p'"),
         ("agent.NAME.tools", "agent.default.tools = []"),
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
+        ("agent.NAME.memory", "agent.default.memory = true"),
+        ("agent.NAME.memory_tokens", "agent.default.memory_tokens = 500"),
         ("agent.NAME.limits.tool_calls", "agent.default.limits.tool_calls = 1"),
         ("agent.NAME.limits.tool_failures", "agent.default.limits.tool_failures = 1"),
         ("agent.NAME.limits.seconds", "agent.default.limits.seconds = 1"),
         ("agent.NAME.limits.cpu_seconds", "agent.default.limits.cpu_seconds = 1"),
+        ("agent.NAME.limits.run_seconds", "agent.default.limits.run_seconds = 1"),
+        ("agent.NAME.limits.run_cpu_seconds", "agent.default.limits.run_cpu_seconds = 1"),
         ("agent.NAME.limits.output_tokens", "agent.default.limits.output_tokens = 256"),
         ("agent.NAME.limits.model_calls_per_hour", "agent.default.limits.model_calls_per_hour = 1"),
         ("agent.NAME.limits.same_call", "agent.default.limits.same_call = 1"),
@@ -384,6 +400,15 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("credproxy.hosts", "credproxy.hosts = ['a.b:443']"),
         ("memory.provider", "memory.provider = 'none'"),
         ("memory.max_rows", "memory.max_rows = 1"),
+        ("memory.max_episodic", "memory.max_episodic = 1"),
+        ("memory.max_semantic", "memory.max_semantic = 1"),
+        ("memory.episodic_days", "memory.episodic_days = 0"),
+        ("memory.retention_days", "memory.retention_days = 0"),
+        ("memory.max_mib", "memory.max_mib = 16"),
+        ("memory.ignored_tools", "memory.ignored_tools = ['TodoWrite']"),
+        ("memory.min_output_length", "memory.min_output_length = 0"),
+        ("memory.sensitive_patterns", "memory.sensitive_patterns = ['AB-[0-9]+']"),
+        ("memory.embedder", "memory.embedder = 'offline/hash-384'"),
         ("router.queue_per_session", "router.queue_per_session = 1"),
         ("router.queue_total", "router.queue_total = 100"),
         ("router.turns_at_once", "router.turns_at_once = 1"),
@@ -440,6 +465,18 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("policy.contacts", "policy.contacts = ['ada@example.com']"),
         ("policy.approval_seconds", "policy.approval_seconds = 10"),
         ("policy.autonomy", "policy.autonomy = 'readonly'"),
+        ("curator.compression_enabled", "curator.compression_enabled = false"),
+        ("curator.model", "curator.model = 'offline/reader'"),
+        ("curator.max_tokens_per_compression", "curator.max_tokens_per_compression = 512"),
+        ("curator.batch_size", "curator.batch_size = 6"),
+        ("curator.batch_interval_ms", "curator.batch_interval_ms = 100"),
+        ("curator.summaries", "curator.summaries = false"),
+        ("curator.resolve_conflicts", "curator.resolve_conflicts = true"),
+        ("curator.conflict_low", "curator.conflict_low = 0.5"),
+        ("curator.conflict_high", "curator.conflict_high = 0.95"),
+        ("curator.extract_entities", "curator.extract_entities = true"),
+        ("curator.tokens_per_day", "curator.tokens_per_day = 0"),
+        ("curator.attempts", "curator.attempts = 1"),
         ("gateway.provider", "gateway.provider = 'none'"),
         ("gateway.listen", "gateway.listen = '127.0.0.1:80'"),
         ("gateway.origins", "gateway.origins = ['https://a.b']"),

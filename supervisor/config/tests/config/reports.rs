@@ -2,10 +2,10 @@
 
 use crate::common::{check, check_in, machine};
 
-const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_read, memory_list, memory_delete, web_fetch, web_search, http_call, oauth_call";
+const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
 const PROCESSES: &str =
-    "audit, dialer, credproxy, scanner, memory, web, model, router, gate, gateway, control";
+    "audit, dialer, credproxy, scanner, memory, web, model, router, gate, curator, gateway, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
                    `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
@@ -29,19 +29,29 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, gateway, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, curator, gateway, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, limits",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, memory, memory_tokens, limits",
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, gateway, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, curator, gateway, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
     assert_eq!(odd, "f:2: log.\"a\\u{1b} b\": unknown key; valid: format, level, rotate_bytes, levels\n");
+}
+
+#[test]
+fn background_work_asks_a_model_that_there_is_and_its_bounds_are_in_order() {
+    all(&[(
+        "[curator]\nconflict_low = 0.9\nconflict_high = 0.8",
+        "2: curator.conflict_low: it is over `conflict_high`; valid: at most `conflict_high`",
+    )]);
+    let told = check("[curator]\nmodel = 'corp/nothing'").unwrap_err();
+    assert!(told.starts_with("f:2: curator.model: there is no model corp/nothing; valid: "), "{told}");
 }
 
 #[test]
@@ -388,6 +398,10 @@ fn what_needs_a_process_that_is_switched_off_is_refused() {
             &format!(
                 "4: agent.x.tools[1]: memory_read needs a memory, and `memory.provider` is \"none\"; valid: {off}"
             ),
+        ),
+        (
+            "[memory]\nprovider='none'\n[agent.x]\nmemory=true",
+            "4: agent.x.memory: needs a memory, and `memory.provider` is \"none\"; valid: false",
         ),
         (
             "[web]\nprovider='none'\n[agent.x]\ntools=['web_fetch']",

@@ -19,7 +19,7 @@ const TMP: i64 = 256 << 20;
 /// More filters than any program stacks.
 const FILTERS: usize = 40;
 /// Most children, whatever the row says.
-const CHILDREN: u32 = 300;
+const CHILDREN: u32 = 600;
 
 /// Makes the act of this name ready, if it is one of these.
 pub(super) fn prepare(id: &str, scene: &Scene) -> Option<Ready> {

@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 /// `IPPROTO_MPTCP`, `linux/in.h`.
 const MPTCP: i32 = 262;
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+/// Nobody's: TEST-NET-1 of RFC 5737.
+const OUTSIDE: [u8; 4] = [192, 0, 2, 1];
 /// `struct sockaddr_in`, 16 bytes: family, port, address.
 type Inet = [u8; 16];
 
@@ -15,6 +17,9 @@ type Inet = [u8; 16];
 pub(super) fn prepare(id: &str, _: &Scene) -> Option<Ready> {
     let stream = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
     match id {
+        "tcp-outside" | "tcp-outside-apart" => {
+            deed(move || to(&at(OUTSIDE, 80), socket(libc::AF_INET, stream, 0)?, libc::connect))
+        }
         "tcp-connect" | "tcp-connect-apart" => {
             deed(move || to(&inet(22), socket(libc::AF_INET, stream, 0)?, libc::connect))
         }
@@ -40,9 +45,13 @@ pub(super) fn prepare(id: &str, _: &Scene) -> Option<Ready> {
 }
 
 fn inet(port: u16) -> Inet {
+    at(LOOPBACK, port)
+}
+
+fn at(host: [u8; 4], port: u16) -> Inet {
     let mut address = [0; 16];
     let family = u16::try_from(libc::AF_INET).unwrap_or(0).to_ne_bytes();
-    let bytes = family.into_iter().chain(port.to_be_bytes()).chain(LOOPBACK);
+    let bytes = family.into_iter().chain(port.to_be_bytes()).chain(host);
     for (slot, byte) in address.iter_mut().zip(bytes) {
         *slot = byte;
     }

@@ -25,7 +25,7 @@ fn expected(row: &'static Row, case: &Case, own: u32) -> Came {
     if allows(row, case.name, &case.arguments, own) {
         return Came::Allowed;
     }
-    let silent = quiet(case.name, &case.arguments).filter(|_| row.process == Process::Runner);
+    let silent = quiet(row, case.name, &case.arguments);
     silent.map_or(Came::Told, Came::Errno)
 }
 
@@ -90,7 +90,7 @@ fn calls_that_end_or_stop_their_process_are_allowed_and_stopped_alike() {
         ("pause", End::Signal(nix::libc::SIGALRM)),
         ("rt_sigreturn", End::Signal(nix::libc::SIGSEGV)),
     ];
-    for row in TABLE.iter().filter(|row| matches!(row.process, Process::Runner | Process::Scanner)) {
+    for row in TABLE.iter().filter(|row| row.process.is_runner() || row.process == Process::Scanner) {
         for (name, end) in ends {
             let listed = calls(row, name).next().is_some();
             let wanted = if listed { end } else { End::Told };
@@ -118,7 +118,7 @@ fn a_process_that_nobody_watches_is_ended_or_answered_by_the_kernel_alike() {
         let case = Case::bare(name);
         assert_eq!(sealed::unwatched(runner, &case), None, "{name} did not kill");
     }
-    for row in TABLE.iter().filter(|row| row.process != Process::Runner) {
+    for row in TABLE.iter().filter(|row| !row.process.is_runner()) {
         for name in ["execve", "clone", "ptrace", "seccomp", "bind", "kill"] {
             let case = Case::bare(name);
             if calls(row, name).next().is_none() {
@@ -135,7 +135,7 @@ fn what_hands_the_listener_over_is_taken_away_by_the_last_filter() {
             let mut case = Case::bare(name);
             case.arguments[2] = flags;
             let end = sealed::last(row, &case);
-            let wanted = if row.process == Process::Runner {
+            let wanted = if row.process.is_runner() {
                 End::Errno(nix::libc::ENOSYS)
             } else {
                 End::Signal(nix::libc::SIGSYS)

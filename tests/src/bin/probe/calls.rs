@@ -10,13 +10,14 @@ use ipc_proto::audit::{Action, AuditClient, Event, Filter, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
 use ipc_proto::credproxy::{Binding, CredproxyClient, Lease, Reply, Request, Verb};
+use ipc_proto::curator::{self, CuratorClient};
 use ipc_proto::dialer::DialerClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::memory::{self, Area, Entry, Manner, MemoryClient, Scope};
+use ipc_proto::memory::{self, Area, MemoryClient, Scope};
 use ipc_proto::model::{GroupBy, ModelClient, StreamId, Usage};
-use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task};
+use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task, Typed};
 use ipc_proto::scanner::{Crossing, ScannerClient, Subject};
 use ipc_proto::web::{FETCH_MS, Fetch, Method, Rule, WebClient};
 use ipc_proto::{Blob, List, Text, model};
@@ -66,6 +67,10 @@ pub(crate) async fn every_method(me: Process, edge: Held) {
         Process::Model => model(me, stream).await,
         Process::Router => router(me, stream).await,
         Process::Gate => gate(me, stream).await,
+        Process::Curator => {
+            let list = || curator::Ask::List { state: None };
+            each!(CuratorClient, stream, me, curate(Text::clip("probe"), UserId::random(), list());)
+        }
         _ => "nobody calls it".to_owned(),
     };
     say(&format_args!("calls {} {outcomes}", callee.name()));
@@ -124,29 +129,11 @@ async fn scanner(me: Process, stream: UnixStream) -> String {
 
 async fn memory(me: Process, stream: UnixStream) -> String {
     let scope = || Scope { owner: UserId::random(), area: Area::User };
-    let entry = Entry {
-        id: MemoryId::random(),
-        content: Text::clip("a harmless text"),
-        tags: List::default(),
-        label: Label::bottom(),
-        session: None,
-    };
-    let question = memory::Question {
-        words: Text::clip("harmless"),
-        tags: List::default(),
-        since_ms: None,
-        until_ms: None,
-        manner: Manner::Words,
-        varied: false,
-        limit: 1,
-    };
     each!(MemoryClient, stream, me,
-        write(scope(), entry);
-        query(scope(), Text::clip("harmless"), List::default(), 1);
-        read(scope(), MemoryId::random());
-        list(scope(), 1, 0);
-        delete(scope(), MemoryId::random());
-        find(scope(), question);
+        ask(scope(), memory::Ask::Stats);
+        sound();
+        waiting(List::default(), 0, 0);
+        settle(scope(), memory::Settled::LeftPlain(MemoryId::random()));
     )
 }
 
@@ -178,6 +165,9 @@ async fn gate(me: Process, stream: UnixStream) -> String {
         relay_end(StreamId(0));
         relay_embed(nobody(), to_embed());
         relay_count(nobody(), to_model());
+        background(UserId::random(), Label::bottom(), to_model());
+        background_embed(UserId::random(), Label::bottom(), to_embed());
+        memory(nobody(), memory::Ask::Stats);
         try_model(Text::clip("none/none"), name());
         usage(GroupBy::Model, 0);
         budgets();
@@ -198,7 +188,7 @@ async fn model(me: Process, stream: UnixStream) -> String {
 }
 
 /// A request to a model that there is not.
-fn to_model() -> model::Request {
+pub(crate) fn to_model() -> model::Request {
     model::Request {
         model: Text::clip("none/none"),
         purpose: model::Purpose::Answer,
@@ -242,10 +232,10 @@ async fn router(me: Process, stream: UnixStream) -> String {
         finish(turn, finished());
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
+        typed(turn, 0);
         holder(nobody());
         api_submit(nobody(), submission());
         api_follow(nobody(), turn, 0, 1);
-        api_cancel(nobody(), turn);
         api_events(nobody(), 0, 0);
         api_queue(nobody());
         create_key(UserId::random(), name(), name(), KeyScope::default(), Presented([0; 32]));
@@ -261,6 +251,7 @@ async fn router(me: Process, stream: UnixStream) -> String {
         submit(submission());
         follow(user, turn, 0, 1);
         cancel(user, turn);
+        type_in(user, turn, 0, Typed::End);
         sessions(user);
         session(user, Text::clip("probe"));
         end_session(user, Text::clip("probe"));

@@ -4,11 +4,13 @@
 //! An attack costs it its connection. It leaves a note in the workspace, ends as by a passing failure, and the turn's
 //! next attempt gives the note in.
 
+use crate::calls::to_model;
 use crate::{Fault, raw};
 use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
-use ipc_proto::ids::{CallId, MemoryId, TurnId, UserId};
-use ipc_proto::memory::{Area, MemoryRequest, Scope};
+use ipc_proto::ids::{CallId, TurnId, UserId};
+use ipc_proto::memory::{Area, Ask, MemoryRequest, Scope};
+use ipc_proto::model::StreamId;
 use ipc_proto::router::{RouterRequest, Task};
 use ipc_proto::runner_gate::{
     Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse,
@@ -135,11 +137,26 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("result", outcome(gate.result(now(), result).await)),
         ("progress", outcome(gate.progress(now(), call, Text::clip("half")).await)),
         ("output", outcome(gate.output(now(), true, Blob::new(*b"heard")?).await)),
+        ("run_models", let_through(&gate.run_models(now()).await)),
+        ("run_ask", let_through(&gate.run_ask(now(), to_model()).await)),
+        ("run_pull", let_through(&gate.run_pull(now(), StreamId(0), 1).await)),
+        ("run_end", let_through(&gate.run_end(now(), StreamId(0)).await)),
+        ("run_count", let_through(&gate.run_count(now(), to_model()).await)),
+        ("run_input", let_through(&gate.run_input(now(), 0).await)),
     ];
     let line = outcomes.map(|(method, outcome)| format!("{method}={outcome}")).join(" ");
     let _ = gate.output(now(), false, Blob::new(line)?).await?;
     let _ = gate.finish(now(), Ending::Exited { status: 0 }).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of a method that is another row's.
+const fn let_through<T>(answer: &Result<T, RpcError>) -> &'static str {
+    match answer {
+        Ok(_) => "answered",
+        Err(RpcError::Server(_)) => "not-allowed",
+        Err(_) => "connection-lost",
+    }
 }
 
 fn outcome<T>(answer: Result<Result<T, GateError>, RpcError>) -> &'static str {
@@ -159,7 +176,7 @@ async fn send(mut stream: UnixStream, attack: &str) -> Result<&'static str, Faul
         "garbage" => raw::framed(&[0xa5; 64]),
         "oversize" => u32::try_from(FRAME_BOUND + 1)?.to_le_bytes().to_vec(),
         "endless" => raw::endless(Process::Gate),
-        "memory.read" => raw::request(1, MemoryRequest::Read { scope: scope(), id: MemoryId::random() }),
+        "memory.ask" => raw::request(1, MemoryRequest::Ask { scope: scope(), ask: Ask::Stats }),
         "router.take" => raw::request(1, RouterRequest::Take { turn: TurnId::random(), budget: 1 }),
         "router.events" => raw::request(1, RouterRequest::Events { after: 0, wait_ms: 0 }),
         "audit.tail" => raw::request(1, AuditRequest::Tail { from: 0, max: 1, wait_ms: 0 }),

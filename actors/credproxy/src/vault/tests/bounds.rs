@@ -86,17 +86,49 @@ fn a_binding_is_narrowed_and_never_widened_and_the_value_stays() {
 }
 
 #[test]
+fn what_was_less_when_it_was_looked_at_and_is_more_by_now_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut vault = open(folder.path()).unwrap();
+    put(&mut vault, "k", &["a.test", "b.test"], VALUE);
+    let narrower = vault.narrower("k", &bound(&["a.test"]), Lease::default()).unwrap();
+    put(&mut vault, "k", &["b.test"], VALUE);
+    assert!(matches!(vault.narrow(narrower), Err(VaultFault::Widens)));
+    assert_eq!(at(&mut vault, 1), Err(CredError::NotBound));
+}
+
+#[test]
+fn uses_that_are_left_stay_as_many_when_a_secret_is_narrowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut vault = open(folder.path()).unwrap();
+    set(&mut vault, Lease { until_ms: None, uses: Some(3) });
+    at(&mut vault, 1).unwrap();
+    let left = vault.list().next().unwrap().lease;
+    let more = Lease { uses: Some(3), ..left };
+    assert_eq!(vault.narrower("k", &bound(&["a.test"]), more).err(), Some(CredError::Widens));
+    for _ in 0..2 {
+        let narrower = vault.narrower("k", &bound(&["a.test"]), left).unwrap();
+        vault.narrow(narrower).unwrap();
+    }
+    assert_eq!(vault.list().next().unwrap().lease.uses, Some(2));
+    assert!(at(&mut vault, 1).is_ok() && at(&mut vault, 1).is_ok());
+    assert_eq!(at(&mut vault, 1), Err(CredError::Spent));
+}
+
+#[test]
 fn a_renewed_value_is_for_what_the_one_before_was_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut vault = open(folder.path()).unwrap();
     set(&mut vault, Lease { until_ms: Some(50), uses: Some(2) });
     at(&mut vault, 1).unwrap();
-    let value = Secret::new(b"the-next-token".to_vec().into()).unwrap();
-    vault.renew("k", &value).unwrap();
+    let secret = |text: &str| Secret::new(text.as_bytes().to_vec().into()).unwrap();
+    let value = secret("the-next-token");
+    vault.renew("k", &secret(VALUE), &value).unwrap();
+    let late = vault.renew("k", &secret(VALUE), &secret("of-a-login-before"));
+    assert!(matches!(late, Err(VaultFault::Replaced)), "what was set anew stays");
     let mut vault = open(folder.path()).unwrap();
     assert_eq!(at(&mut vault, 1).unwrap(), b"the-next-token");
     assert_eq!(at(&mut vault, 1), Err(CredError::Spent));
-    assert!(vault.renew("x", &value).is_err());
+    assert!(vault.renew("x", &value, &value).is_err());
 }
 
 #[test]

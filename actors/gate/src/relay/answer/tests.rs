@@ -47,6 +47,20 @@ fn said(pieces: &[Piece]) -> String {
 }
 
 #[tokio::test]
+async fn what_is_heard_before_anybody_pulls_is_given_to_whoever_does_and_so_is_what_went_wrong() {
+    let giving = || Fake::giving([Pulled::Pieces(vec![text("hi"), done()])]);
+    let host = giving();
+    let mut answer = begin(&host).await;
+    answer.listen(&host).await;
+    assert!(!answer.is_over(), "nothing was given out yet");
+    assert_eq!(answer.pull(&host, 64).await.unwrap(), [text("hi"), done()]);
+    let host = Fake { away: true, ..giving() };
+    let mut answer = begin(&host).await;
+    answer.listen(&host).await;
+    assert_eq!(answer.pull(&host, 64).await, Err(RelayError::Down(Name::clip("scanner"))));
+}
+
+#[tokio::test]
 async fn text_goes_on_as_it_comes_and_a_secret_does_not_wherever_it_is_cut() {
     let whole = "so SECRET it is";
     for at in 0..=whole.len() {

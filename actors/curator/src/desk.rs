@@ -1,0 +1,347 @@
+//! The queue at work: takes work from memory, begins what is due, one job of a provider and of a scope at a time. It holds
+//! the texts that are worked on, in memory alone and for as long as they are worked on.
+
+use crate::driving;
+use crate::failure::Failure;
+use crate::order::{self, Candidate};
+use crate::store::{Job, Store, StoreFault};
+use crate::work::{job_of, nothing, resource_of, scope_of};
+use ipc_proto::config;
+use ipc_proto::curator::{Held, JobKind, JobState};
+use ipc_proto::gate::GateClient;
+use ipc_proto::ids::JobId;
+use ipc_proto::memory::{MemoryClient, TaskName, Work, method};
+use ipc_proto::{List, Name, Text};
+use kit::{Host, Link, Recorder};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Most jobs under way.
+const AT_ONCE: usize = 8;
+/// Most texts that are held; what is offered besides is offered again.
+const TEXTS: usize = 64;
+/// Longest and shortest time that work is kept from being offered again, ms. Nobody else takes work, so what a restart
+/// loses is offered again after it.
+const LEASE_MS: (u32, u32) = (5000, 60_000);
+/// How long a job of memory's waits without being offered again before it is forgotten, ms: somebody else settled it.
+const ORPHANED_MS: u64 = 600_000;
+/// How long a text is held that is not offered again.
+pub(crate) const STALE: Duration = Duration::from_secs(600);
+/// The longest time without a look at the queue.
+const REST: Duration = Duration::from_secs(30);
+/// The least time between two looks for work.
+const BREATH: Duration = Duration::from_secs(1);
+/// What the tokens of a day are called among what is held.
+pub(crate) const TOKENS: &str = "tokens a day";
+const DAY_MS: u64 = 86_400_000;
+/// Why a job waits again whose end was not written down.
+const UNWRITTEN: &str = "how it ended could not be written down";
+/// Why a job is given up that was tried as often as may be and never came to an end.
+const UNENDED: &str = "it was begun as often as may be, and no try came to an end";
+
+/// A job that is under way.
+pub(crate) struct Flight {
+    resource: String,
+    scope: String,
+    /// Told when a person breaks it off.
+    pub(crate) aborted: Rc<Notify>,
+}
+
+/// A provider of which nothing is to be had for a while.
+struct Quota {
+    until_ms: u64,
+    reason: String,
+}
+
+/// The queue.
+pub(crate) struct Desk {
+    pub(crate) config: config::Curator,
+    pub(crate) store: Store,
+    pub(crate) gate: Link<GateClient>,
+    pub(crate) memory: Link<MemoryClient>,
+    pub(crate) recorder: Recorder,
+    /// What memory gave, by the job that it is, and when it gave it last.
+    texts: RefCell<HashMap<JobId, (Work, Instant)>>,
+    /// Since when texts are gathered: what has none may not have been offered again yet.
+    gathering: Cell<Instant>,
+    pub(crate) flying: RefCell<HashMap<JobId, Flight>>,
+    quotas: RefCell<BTreeMap<String, Quota>>,
+    /// Told when something changed that may let a job begin.
+    pub(crate) wake: Notify,
+    /// When memory is asked next.
+    look: Cell<Instant>,
+}
+
+impl Desk {
+    pub(crate) fn new(config: config::Curator, store: Store, host: &Host) -> Self {
+        Self {
+            config,
+            store,
+            gate: host.link(),
+            memory: host.link(),
+            recorder: host.recorder(),
+            texts: RefCell::default(),
+            gathering: Cell::new(Instant::now()),
+            flying: RefCell::default(),
+            quotas: RefCell::default(),
+            wake: Notify::new(),
+            look: Cell::new(Instant::now()),
+        }
+    }
+
+    /// Jobs that wait.
+    pub(crate) fn depth(&self) -> u64 {
+        self.store.count(JobState::Waiting).map_or(0, u64::from)
+    }
+
+    /// Has memory be asked at once.
+    pub(crate) fn look_now(&self) {
+        self.look.set(Instant::now());
+        self.wake.notify_one();
+    }
+
+    /// The work that a job is, as long as its text is here.
+    pub(crate) fn work(&self, id: JobId) -> Option<Work> {
+        self.texts.borrow().get(&id).map(|(work, _)| work.clone())
+    }
+
+    /// Lets go of a job's text.
+    pub(crate) fn forget(&self, id: JobId) {
+        self.texts.borrow_mut().remove(&id);
+    }
+
+    /// Lets go of every text that memory gave so long ago: it may be forgotten there, and then goes nowhere. What is work
+    /// still is offered again.
+    pub(crate) fn let_go(&self, age: Duration) {
+        let mut texts = self.texts.borrow_mut();
+        let held = texts.len();
+        texts.retain(|_, (_, given)| given.elapsed() < age);
+        if age.is_zero() || texts.len() < held {
+            self.gathering.set(Instant::now());
+            self.look.set(Instant::now());
+        }
+    }
+
+    /// Kinds of work that are done here.
+    fn tasks(&self) -> List<TaskName, 4> {
+        let config = &self.config;
+        let kinds = [
+            (config.compression_enabled, TaskName::Compress),
+            (config.summaries, TaskName::Summarise),
+            (config.resolve_conflicts, TaskName::Resolve),
+            (config.embedder.is_some(), TaskName::Embed),
+        ];
+        List::clip(kinds.into_iter().filter(|(done, _)| *done).map(|(_, task)| task))
+    }
+
+    /// Takes work from memory, where it is time to.
+    pub(crate) async fn take(&self) {
+        let tasks = self.tasks();
+        if Instant::now() < self.look.get() {
+            return;
+        }
+        if tasks.is_empty() || self.is_paused() {
+            self.look.set(Instant::now() + REST);
+            return;
+        }
+        let interval = self.config.batch_interval_ms;
+        self.look.set(Instant::now() + Duration::from_millis(interval.into()));
+        let lease_ms = interval.saturating_mul(2).clamp(LEASE_MS.0, LEASE_MS.1);
+        let limit = self.config.batch_size;
+        let offered = self.memory.call(&method::waiting, |memory, context| {
+            let tasks = tasks.clone();
+            async move { memory.waiting(context, tasks, limit, lease_ms).await }
+        });
+        match offered.await {
+            Ok(Ok(offered)) => {
+                self.keep(offered.into_vec());
+                self.sweep().await;
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "memory gives no work"),
+            Err(fault) => tracing::debug!(%fault, "memory is not there"),
+        }
+    }
+
+    fn keep(&self, offered: Vec<Work>) {
+        let full = offered.len() >= usize::from(self.config.batch_size);
+        let now_ms = kit::now_ms();
+        for work in offered {
+            if let Err(error) = self.keep_one(work, now_ms) {
+                tracing::error!(%error, "work could not be put into the queue");
+            }
+        }
+        if full && self.texts.borrow().len() < TEXTS {
+            self.look.set(Instant::now() + BREATH);
+        }
+    }
+
+    fn keep_one(&self, work: Work, now_ms: u64) -> Result<(), StoreFault> {
+        let job = job_of(&work, now_ms);
+        let id = job.info.id;
+        let store = &self.store;
+        store.add(&job)?;
+        let waits = store.get(id)?.is_some_and(|job| job.view.info.state == JobState::Waiting);
+        let mut texts = self.texts.borrow_mut();
+        if waits && (texts.len() < TEXTS || texts.contains_key(&id)) {
+            texts.insert(id, (work, Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// Forgets what is too old or too much. Of what was given up memory is told first, so that it is not offered again.
+    async fn sweep(&self) {
+        let now_ms = kit::now_ms();
+        let old = self.store.old(now_ms).unwrap_or_default();
+        for info in old.into_iter().map(|job| job.view.info) {
+            let told = match nothing(&info).filter(|_| info.state == JobState::Dead) {
+                Some(nothing) => self.settle(&scope_of(&info), nothing).await,
+                None => Ok(()),
+            };
+            let removed = match told {
+                Ok(()) | Err(Failure::Gone | Failure::Unusable(_)) => self.store.remove(info.id),
+                Err(_) => Ok(()),
+            };
+            if let Err(error) = removed {
+                tracing::error!(%error, "what is old could not be forgotten");
+            }
+        }
+        if let Err(error) = self.sweep_orphans(now_ms) {
+            tracing::error!(%error, "what nobody offers could not be forgotten");
+        }
+    }
+
+    /// Forgets jobs whose work nobody offers any more.
+    fn sweep_orphans(&self, now_ms: u64) -> Result<(), StoreFault> {
+        let store = &self.store;
+        store.forget_days(now_ms)?;
+        if self.gathering.get().elapsed() < STALE {
+            return Ok(());
+        }
+        let texts = self.texts.borrow();
+        for job in store.list(JobState::Waiting)? {
+            let info = job.view.info;
+            let old = info.due_ms.saturating_add(ORPHANED_MS) < now_ms;
+            if old && info.kind != JobKind::Ask && !texts.contains_key(&info.id) {
+                store.remove(info.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_paused(&self) -> bool {
+        // A queue that cannot be read begins nothing.
+        self.store.paused().unwrap_or(true)
+    }
+
+    /// Has wait again what is not under way any more, though how it ended could not be written down.
+    fn take_back(&self, now_ms: u64) -> Result<(), StoreFault> {
+        let flying = self.flying.borrow();
+        for id in self.store.running()?.into_iter().filter(|id| !flying.contains_key(id)) {
+            self.store.again(id, now_ms, true, UNWRITTEN)?;
+        }
+        Ok(())
+    }
+
+    /// Begins what can be begun.
+    pub(crate) fn begin(self: &Rc<Self>) -> Result<(), StoreFault> {
+        self.take_back(kit::now_ms())?;
+        if self.is_paused() {
+            return Ok(());
+        }
+        while self.flying.borrow().len() < AT_ONCE {
+            let now_ms = kit::now_ms();
+            let Some((job, candidate)) = self.next(now_ms)? else { break };
+            let id = job.view.info.id;
+            if job.view.info.attempts >= self.config.attempts {
+                // Its last try had no end: this process did not outlive it, or could not write it down.
+                self.forget(id);
+                self.store.give_up(id, now_ms, UNENDED)?;
+                continue;
+            }
+            self.store.claim(id, now_ms)?;
+            kit::fault_point!("curator.claimed");
+            let aborted = Rc::new(Notify::new());
+            let Candidate { resource, scope, .. } = candidate;
+            let flight = Flight { resource, scope, aborted: Rc::clone(&aborted) };
+            self.flying.borrow_mut().insert(id, flight);
+            drop(tokio::task::spawn_local(driving::fly(Rc::clone(self), job, aborted)));
+        }
+        Ok(())
+    }
+
+    /// What is to be begun next.
+    fn next(&self, now_ms: u64) -> Result<Option<(Job, Candidate)>, StoreFault> {
+        let mut waiting = self.store.list(JobState::Waiting)?;
+        // What is chosen is read whole; the others are only compared.
+        let texts = self.texts.borrow();
+        waiting.retain(|job| job.view.info.kind == JobKind::Ask || texts.contains_key(&job.view.info.id));
+        let candidates: Vec<Candidate> = waiting.iter().map(|job| job.candidate(self.model(job))).collect();
+        let spent = self.tokens_are_spent(now_ms)?;
+        let flying = self.flying.borrow();
+        let quotas = self.quotas.borrow();
+        let is_free = |job: &Candidate| {
+            let asks = !job.resource.is_empty();
+            let held = quotas.get(&job.resource).is_some_and(|quota| now_ms < quota.until_ms);
+            let busy =
+                |flight: &Flight| (asks && flight.resource == job.resource) || flight.scope == job.scope;
+            !(asks && (held || spent)) && !flying.values().any(busy)
+        };
+        let Some(chosen) = order::next(&candidates, now_ms, is_free).cloned() else { return Ok(None) };
+        let id = waiting.iter().find(|job| job.seq == chosen.seq).map(|job| job.view.info.id);
+        let job = id.map(|id| self.store.get(id)).transpose()?.flatten();
+        Ok(job.map(|job| (job, chosen)))
+    }
+
+    /// The model that a job of this kind asks, unless it has one of its own.
+    pub(crate) fn model(&self, job: &Job) -> Option<&str> {
+        match job.view.info.kind {
+            JobKind::Embed => self.config.embedder.as_deref(),
+            _ => self.config.model.as_deref(),
+        }
+    }
+
+    fn tokens_are_spent(&self, now_ms: u64) -> Result<bool, StoreFault> {
+        let most = u64::from(self.config.tokens_per_day);
+        Ok(most > 0 && self.store.spent(now_ms)? >= most)
+    }
+
+    /// Holds a provider for so long.
+    pub(crate) fn hold(&self, model: Option<&str>, until_ms: u64, reason: &str) {
+        let quota = Quota { until_ms, reason: reason.to_owned() };
+        self.quotas.borrow_mut().insert(resource_of(model), quota);
+    }
+
+    /// What is held now, for people.
+    pub(crate) fn held(&self, now_ms: u64) -> Result<List<Held, 16>, StoreFault> {
+        let mut quotas = self.quotas.borrow_mut();
+        quotas.retain(|_, quota| now_ms < quota.until_ms);
+        let of = |(resource, quota): (&String, &Quota)| Held {
+            resource: Name::clip(resource),
+            until_ms: quota.until_ms,
+            reason: Text::clip(&quota.reason),
+        };
+        let mut held: Vec<Held> = quotas.iter().map(of).collect();
+        if self.tokens_are_spent(now_ms)? {
+            held.push(Held {
+                resource: Name::clip(TOKENS),
+                until_ms: (now_ms / DAY_MS + 1).saturating_mul(DAY_MS),
+                reason: Text::clip("as many tokens were used today as [curator] tokens_per_day allows"),
+            });
+        }
+        Ok(List::clip(held))
+    }
+
+    /// How long nothing happens by itself.
+    pub(crate) fn rest(&self) -> Duration {
+        let now_ms = kit::now_ms();
+        let until_look = self.look.get().saturating_duration_since(Instant::now());
+        let waiting = self.store.list(JobState::Waiting).unwrap_or_default();
+        let due = waiting.iter().map(|job| job.view.info.due_ms).filter(|due| *due > now_ms).min();
+        let until_due = due.map(|due| Duration::from_millis(due - now_ms));
+        // What is held is looked at again by and by.
+        until_due.unwrap_or(REST).min(until_look).min(REST)
+    }
+}

@@ -1,0 +1,44 @@
+//! A text becomes a vector, by the embedder that is configured. The gate looks at its label first.
+
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::store::Job;
+use ipc_proto::gate::method;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::label::Label;
+use ipc_proto::memory::{RAW_BOUND, Settled, Vector};
+use ipc_proto::model::{Embedding, Payer};
+use ipc_proto::{Blob, List, Name, Text};
+
+/// Makes a vector of a text.
+pub(crate) async fn embed(
+    desk: &Desk,
+    job: &Job,
+    (id, text, label): (MemoryId, &Text<RAW_BOUND>, &Label),
+) -> Result<Settled, Failure> {
+    let Some(model) = desk.model_of(job) else {
+        return Err(Failure::Permanent("no embedder is configured".to_owned()));
+    };
+    let owner = job.view.info.owner;
+    let request = Embedding {
+        model: model.clone(),
+        texts: List::clip([Text::clip(text)]),
+        dimensions: None,
+        // The gate fills it in.
+        payer: Payer { user: owner, session: None, agent: None, key: None, key_day_micros: None },
+    };
+    let embedded = desk.gate.call(&method::background_embed, |gate, context| {
+        let (label, request) = (label.clone(), request.clone());
+        async move { gate.background_embed(context, owner, label, request).await }
+    });
+    let embedded = embedded.await??;
+    if let Err(error) = desk.store.spend(kit::now_ms(), embedded.input.into()) {
+        tracing::error!(%error, "tokens could not be counted");
+    }
+    let Some(values) = embedded.vectors.first() else {
+        return Err(Failure::Passing("LLM_INVALID_JSON: the embedder gave no vector".to_owned()));
+    };
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let values = Blob::new(bytes).map_err(|_| Failure::Permanent("the vector is too long".to_owned()))?;
+    Ok(Settled::Embedded { id, vector: Vector { by: Name::clip(&model), values } })
+}

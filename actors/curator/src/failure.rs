@@ -1,0 +1,177 @@
+//! Why a job was not done, and what follows from that. The list of what is never tried again is closed: whatever is new
+//! is tried again, a bounded number of times.
+
+use ipc_proto::Fault;
+use ipc_proto::gate::RelayError;
+use ipc_proto::memory::MemoryError;
+use ipc_proto::model::ModelError;
+
+/// First wait after a failure, ms; each further failure doubles it.
+const FIRST_MS: u64 = 2000;
+/// The longest wait that doubling comes to, ms.
+const LONGEST_MS: u64 = 30_000;
+/// How long a process of the host is waited for, ms.
+pub(crate) const AWAY_MS: u64 = 3000;
+/// How long a quota is held that says of no time, ms.
+pub(crate) const HOUR_MS: u64 = 3_600_000;
+/// HTTP statuses that say "later": of the request nothing was wrong.
+const LATER: [u16; 2] = [408, 429];
+
+/// Why a job was not done. Reasons hold neither content nor secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// It may succeed another time.
+    #[error("{0}")]
+    Passing(String),
+    /// The provider asks to wait so long.
+    #[error("{reason}")]
+    Later {
+        /// So long, ms.
+        after_ms: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing of this provider is to be had for so long: no job of it is begun meanwhile, and none failed.
+    #[error("{reason}")]
+    Quota {
+        /// So long, ms.
+        after_ms: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A process of the host is not there: no fault of the job's.
+    #[error("{0}")]
+    Away(String),
+    /// The text may not go to the model, or the model's answer is of no use: what needs no model is done instead.
+    #[error("{0}")]
+    Unusable(String),
+    /// It would fail each time.
+    #[error("{0}")]
+    Permanent(String),
+    /// What it was about is gone.
+    #[error("what it was about is gone")]
+    Gone,
+    /// A person broke it off.
+    #[error("broken off")]
+    Aborted,
+}
+
+/// How long the next try waits after so many that failed, ms.
+pub(crate) fn backoff_ms(attempts: u32) -> u64 {
+    let doubled = attempts.saturating_sub(1).min(16);
+    FIRST_MS.saturating_mul(1 << doubled).min(LONGEST_MS)
+}
+
+fn ms(seconds: u32) -> u64 {
+    u64::from(seconds) * 1000
+}
+
+impl From<RelayError> for Failure {
+    fn from(error: RelayError) -> Self {
+        let reason = error.to_string();
+        match error {
+            RelayError::Model(error) => Self::from(error),
+            RelayError::Policy(_) | RelayError::Blocked(_) => Self::Unusable(reason),
+            RelayError::NoKey | RelayError::NotInScope | RelayError::NoMemory => Self::Permanent(reason),
+            RelayError::Busy { retry_s } => Self::Later { after_ms: ms(retry_s), reason },
+            RelayError::Down(_) => Self::Away(reason),
+            RelayError::Memory(error) => Self::from(error),
+        }
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let reason = error.to_string();
+        match error {
+            ModelError::UnknownModel
+            | ModelError::Auth
+            | ModelError::TooLong { .. }
+            | ModelError::Unpriced => Self::Permanent(reason),
+            ModelError::Rejected { status } if !LATER.contains(&status) => Self::Permanent(reason),
+            ModelError::RateLimited { retry_after_s: seconds }
+            | ModelError::CoolingDown { again_s: seconds } => Self::Later { after_ms: ms(seconds), reason },
+            ModelError::Budget { again_s: 0, .. } => Self::Quota { after_ms: HOUR_MS, reason },
+            ModelError::Budget { again_s, .. } => Self::Quota { after_ms: ms(again_s), reason },
+            ModelError::Rejected { .. }
+            | ModelError::Timeout
+            | ModelError::InvalidJson
+            | ModelError::Truncated
+            | ModelError::Server { .. }
+            | ModelError::Credentials(_)
+            | ModelError::Script
+            | ModelError::NoStream
+            | ModelError::Busy
+            | ModelError::Ledger => Self::Passing(reason),
+        }
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Self {
+        let reason = error.to_string();
+        match error {
+            MemoryError::NotFound | MemoryError::NotCurrent(_) => Self::Gone,
+            MemoryError::Refused | MemoryError::NeedsPerson | MemoryError::Full => Self::Unusable(reason),
+            MemoryError::OtherEmbedder => Self::Permanent(reason),
+            MemoryError::ScannerDown | MemoryError::NotRecorded | MemoryError::ReadOnly => Self::Away(reason),
+            MemoryError::Storage => Self::Passing(reason),
+        }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let reason = fault.to_string();
+        match fault {
+            // The question arrived, so it may be what the other did not live through, and what it cost is spent: such
+            // a try counts.
+            Fault::PeerRestarted | Fault::Deadline => Self::Passing(reason),
+            Fault::Unreachable | Fault::NotAllowed | Fault::WrongVersion => Self::Away(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::model::Per;
+
+    #[test]
+    fn the_wait_doubles_from_two_seconds_up_to_thirty() {
+        let waits: Vec<u64> = (1..=6).map(backoff_ms).collect();
+        assert_eq!(waits, [2000, 4000, 8000, 16_000, 30_000, 30_000]);
+        assert_eq!(backoff_ms(u32::MAX), 30_000);
+    }
+
+    #[test]
+    fn what_is_never_tried_again_is_a_closed_list() {
+        let permanent = |error: ModelError| matches!(Failure::from(error), Failure::Permanent(_));
+        for status in 400..=499 {
+            assert_eq!(permanent(ModelError::Rejected { status }), ![408, 429].contains(&status), "{status}");
+        }
+        for error in [ModelError::Auth, ModelError::UnknownModel, ModelError::TooLong { context: 1 }] {
+            assert!(permanent(error), "{error}");
+        }
+        for error in [ModelError::Timeout, ModelError::Server { status: 500 }, ModelError::Truncated] {
+            assert!(matches!(Failure::from(error), Failure::Passing(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_question_that_arrived_counts_as_a_try_and_one_that_could_not_be_sent_does_not() {
+        for fault in [Fault::PeerRestarted, Fault::Deadline] {
+            assert!(matches!(Failure::from(fault), Failure::Passing(_)), "{fault}");
+        }
+        assert!(matches!(Failure::from(Fault::Unreachable), Failure::Away(_)));
+    }
+
+    #[test]
+    fn a_wait_that_is_asked_for_is_the_jobs_own_and_a_budget_holds_the_provider() {
+        let later = Failure::from(ModelError::RateLimited { retry_after_s: 7 });
+        assert!(matches!(later, Failure::Later { after_ms: 7000, .. }));
+        let quota = |again_s| Failure::from(ModelError::Budget { per: Per::Day, again_s });
+        assert!(matches!(quota(60), Failure::Quota { after_ms: 60_000, .. }));
+        assert!(matches!(quota(0), Failure::Quota { after_ms: HOUR_MS, .. }));
+    }
+}

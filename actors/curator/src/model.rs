@@ -1,0 +1,169 @@
+//! Asking a model, through the gate alone: it looks at labels, policy, budget and scanner, and records. What comes back is
+//! a stranger's text.
+
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::reading;
+use crate::store::Job;
+use ipc_proto::gate::method;
+use ipc_proto::ids::UserId;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::{
+    Choice, Finish, Message, ModelName, Payer, Piece, Purpose, Request, Role, StreamId, Usage,
+};
+use ipc_proto::{List, Text};
+use serde::de::DeserializeOwned;
+
+/// Pieces taken at once.
+const CREDIT: u16 = 64;
+/// Bytes of an answer; longer ones break off.
+const LONGEST: usize = ipc_proto::curator::ANSWER_BOUND;
+
+/// A question to a model.
+pub(crate) struct Asking<'a> {
+    /// For whom, and which model unless it is the configured one.
+    pub(crate) job: &'a Job,
+    /// What is known of all that is in it.
+    pub(crate) label: &'a Label,
+    /// What the model is to do; the host's own words.
+    pub(crate) system: &'a str,
+    /// What it is to be done with.
+    pub(crate) input: String,
+}
+
+/// What a model said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    /// It ran into the bound of its length.
+    pub(crate) cut: bool,
+}
+
+/// The label of what a model makes of something: whoever wrote that, a model is nobody's word.
+pub(crate) fn written_by(model: &str, input: &Label) -> Label {
+    input.join(&Label::of(Trust::Untrusted, Class::Public, &format!("model:{model}")))
+}
+
+impl Desk {
+    /// The model that a job asks; none if it is to do without.
+    pub(crate) fn model_of(&self, job: &Job) -> Option<ModelName> {
+        job.view.info.model.clone().or_else(|| self.model(job).map(ModelName::clip))
+    }
+
+    /// A JSON value of this shape; a model that answers with none is told so once.
+    ///
+    /// # Errors
+    /// [`Failure::Unusable`] with the code of what was wrong with its second answer.
+    pub(crate) async fn ask_json<T: DeserializeOwned>(&self, asking: &Asking<'_>) -> Result<T, Failure> {
+        let mut messages =
+            vec![Message::text(Role::System, asking.system), Message::text(Role::User, &asking.input)];
+        let first = self.ask(asking, messages.clone()).await?;
+        let wrong = match reading::json(&first) {
+            Ok(value) => return Ok(value),
+            Err(wrong) => wrong,
+        };
+        messages.push(Message::text(Role::Assistant, &first.text));
+        let again = format!("{wrong}. Answer once more, with the JSON value alone, whole and shorter.");
+        messages.push(Message::text(Role::User, &again));
+        let second = self.ask(asking, messages).await?;
+        reading::json(&second).map_err(|wrong| Failure::Unusable(wrong.to_string()))
+    }
+
+    /// What a model says to this.
+    pub(crate) async fn ask(&self, asking: &Asking<'_>, messages: Vec<Message>) -> Result<Answer, Failure> {
+        let Some(model) = self.model_of(asking.job) else {
+            return Err(Failure::Permanent("no model is configured".to_owned()));
+        };
+        let request = Request {
+            model,
+            purpose: Purpose::Answer,
+            messages: List::clip(messages),
+            tools: List::default(),
+            max_output: self.config.max_tokens_per_compression,
+            temperature: None,
+            top_p: None,
+            stop: List::default(),
+            choice: Choice::Never,
+            images: List::default(),
+            // The gate fills it in.
+            payer: nobody(asking.job.view.info.owner),
+        };
+        let owner = asking.job.view.info.owner;
+        let stream = self.gate.call(&method::background, |gate, context| {
+            let (label, request) = (asking.label.clone(), request.clone());
+            async move { gate.background(context, owner, label, request).await }
+        });
+        Hearing { desk: self, stream: stream.await??, used: Usage::default(), over: false }.whole().await
+    }
+}
+
+fn nobody(user: UserId) -> Payer {
+    Payer { user, session: None, agent: None, key: None, key_day_micros: None }
+}
+
+/// An answer that comes. However it ends, what it used is counted. One that is dropped before its end is ended at the gate:
+/// nobody pays for what nobody hears.
+struct Hearing<'a> {
+    desk: &'a Desk,
+    stream: StreamId,
+    used: Usage,
+    over: bool,
+}
+
+impl Hearing<'_> {
+    async fn whole(&mut self) -> Result<Answer, Failure> {
+        let mut text = String::new();
+        let stream = self.stream;
+        loop {
+            let pulled = self.desk.gate.call(&method::relayed, |gate, context| async move {
+                gate.relayed(context, stream, CREDIT).await
+            });
+            for piece in pulled.await?? {
+                match piece {
+                    Piece::Text(more) => text.push_str(&more),
+                    Piece::Failover { .. } => text.clear(),
+                    Piece::Usage(used) => self.used = used,
+                    Piece::Failed(error) => {
+                        self.over = true;
+                        return Err(error.into());
+                    }
+                    Piece::Done(finish) => {
+                        self.over = true;
+                        let cut = finish == Finish::MaxTokens;
+                        return Ok(Answer { text, cut });
+                    }
+                    Piece::Reasoning(_)
+                    | Piece::CallStart { .. }
+                    | Piece::CallDelta { .. }
+                    | Piece::CallEnd { .. } => {}
+                }
+            }
+            if text.len() > LONGEST {
+                return Ok(Answer { text: Text::<LONGEST>::clip(&text).into_string(), cut: true });
+            }
+        }
+    }
+}
+
+impl Drop for Hearing<'_> {
+    fn drop(&mut self) {
+        let tokens = u64::from(self.used.input) + u64::from(self.used.output);
+        if tokens > 0
+            && let Err(error) = self.desk.store.spend(kit::now_ms(), tokens)
+        {
+            tracing::error!(%error, "tokens could not be counted");
+        }
+        if self.over {
+            return;
+        }
+        let (gate, stream) = (self.desk.gate.clone(), self.stream);
+        drop(tokio::task::spawn_local(async move {
+            let ended = gate.call(&method::relay_end, |gate, context| async move {
+                gate.relay_end(context, stream).await
+            });
+            if let Err(fault) = ended.await {
+                tracing::warn!(%fault, "an answer that nobody waits for goes on");
+            }
+        }));
+    }
+}

@@ -1,0 +1,32 @@
+//! A prompt that the owner put in, answered. The prompt is the owner's own word; the answer is kept with its job.
+
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::model::Asking;
+use crate::reading;
+use crate::store::Job;
+use ipc_proto::curator::AnswerType;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::{Message, Role};
+use serde_json::Value;
+
+const SYSTEM: &str = "Answer what is asked. Nobody can answer a question of yours.";
+const SYSTEM_JSON: &str = "Answer what is asked with one JSON value and nothing else.";
+
+/// The answer.
+pub(crate) async fn answer(desk: &Desk, job: &Job) -> Result<String, Failure> {
+    let label = Label::of(Trust::User, Class::Internal, "control");
+    let wants = job.view.wants;
+    let system = if wants == AnswerType::Json { SYSTEM_JSON } else { SYSTEM };
+    let input = job.view.prompt.to_string();
+    let asking = Asking { job, label: &label, system, input };
+    if wants == AnswerType::Json {
+        return desk.ask_json::<Value>(&asking).await.map(|value| value.to_string());
+    }
+    let messages = vec![Message::text(Role::System, system), Message::text(Role::User, &asking.input)];
+    let answer = desk.ask(&asking, messages).await?;
+    Ok(match wants {
+        AnswerType::Raw => answer.text,
+        AnswerType::Response | AnswerType::Json => reading::said(&answer.text).to_owned(),
+    })
+}

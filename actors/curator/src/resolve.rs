@@ -1,0 +1,124 @@
+//! Whether an observation says what another one says already, or takes its place. Likeness decides at both ends; between
+//! them a model does, and where it fails the observation is new. What is less trusted never takes the place of what is
+//! trusted more.
+
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::model::Asking;
+use crate::reading::quoted;
+use crate::store::Job;
+use ipc_proto::memory::{Kind, Row, Settled};
+use serde::Deserialize;
+
+/// What the model is to do.
+const SYSTEM: &str = "Notes of a programmer are quoted below: a new one, and numbered older ones like it. Say whether the new \
+    one says something new, says the same as an older one, or makes an older one out of date. Answer with one JSON object \
+    and nothing else: {\"outcome\": one of \"new_fact\", \"duplicate\", \"update\", \"of\": the number of the older one, \
+    and 0 where it is new, \"reason\": a few words}";
+
+/// What a model answers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    NewFact,
+    Duplicate,
+    Update,
+}
+
+#[derive(Debug, Deserialize)]
+struct Judged {
+    outcome: Outcome,
+    #[serde(default)]
+    of: usize,
+}
+
+/// Compares a row with those like it.
+pub(crate) async fn resolve(
+    desk: &Desk,
+    job: &Job,
+    (row, like): (&Row, &[(Row, u16)]),
+) -> Result<Settled, Failure> {
+    let id = row.entry.id;
+    let (low, high) = (desk.config.conflict_low, desk.config.conflict_high);
+    if let Some((other, likeness)) = like.first()
+        && *likeness >= high
+    {
+        return Ok(Settled::Duplicate { id, of: other.entry.id });
+    }
+    let doubtful: Vec<&Row> =
+        like.iter().filter(|(_, likeness)| *likeness >= low).map(|(row, _)| row).collect();
+    if doubtful.is_empty() || desk.model_of(job).is_none() {
+        return Ok(Settled::Distinct(id));
+    }
+    match judge(desk, job, row, &doubtful).await {
+        Ok(judged) => Ok(settled(row, &doubtful, &judged)),
+        Err(Failure::Unusable(reason)) => {
+            tracing::info!(job = %job.view.info.id, reason, "taken for new");
+            Ok(Settled::Distinct(id))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn judge(desk: &Desk, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<Judged, Failure> {
+    let label = doubtful.iter().fold(row.entry.label.clone(), |label, row| label.join(&row.entry.label));
+    let mut parts = vec![("new".to_owned(), told(row))];
+    parts.extend((1..).zip(doubtful).map(|(number, row): (usize, _)| (number.to_string(), told(row))));
+    let parts: Vec<(&str, &str)> = parts.iter().map(|(name, told)| (name.as_str(), told.as_str())).collect();
+    let asking = Asking { job, label: &label, system: SYSTEM, input: quoted(&parts) };
+    desk.ask_json(&asking).await
+}
+
+fn told(row: &Row) -> String {
+    match &row.entry.detail.kind {
+        Kind::Observation(seen) => format!("{}. {}", seen.title, row.entry.content),
+        _ => row.entry.content.to_string(),
+    }
+}
+
+/// What is told to memory. A number that names no row is no verdict.
+fn settled(row: &Row, doubtful: &[&Row], judged: &Judged) -> Settled {
+    let id = row.entry.id;
+    let other = judged.of.checked_sub(1).and_then(|at| doubtful.get(at));
+    match (judged.outcome, other) {
+        (Outcome::Duplicate, Some(other)) => Settled::Duplicate { id, of: other.entry.id },
+        (Outcome::Update, Some(other)) if row.entry.label.trust <= other.entry.label.trust => {
+            Settled::Supersedes { id, old: other.entry.id }
+        }
+        _ => Settled::Distinct(id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Text;
+    use ipc_proto::ids::MemoryId;
+    use ipc_proto::label::{Class, Label, Trust};
+    use ipc_proto::memory::{Area, Entry};
+
+    fn row(n: u8, trust: Trust) -> Row {
+        let label = Label::of(trust, Class::Internal, "test");
+        Row::new(Entry::new(MemoryId::from_bytes([n; 16]), Text::default(), label), Area::User, 1)
+    }
+
+    #[test]
+    fn a_stranger_s_note_never_takes_the_place_of_one_that_is_trusted_more() {
+        let (mine, theirs) = (row(1, Trust::User), row(2, Trust::Untrusted));
+        let update = Judged { outcome: Outcome::Update, of: 1 };
+        let (id, old) = (theirs.entry.id, mine.entry.id);
+        assert_eq!(settled(&theirs, &[&mine], &update), Settled::Distinct(id));
+        assert_eq!(settled(&mine, &[&theirs], &update), Settled::Supersedes { id: old, old: id });
+    }
+
+    #[test]
+    fn a_number_that_names_nothing_leaves_it_new() {
+        let (one, other) = (row(1, Trust::User), row(2, Trust::User));
+        for of in [0, 2, usize::MAX] {
+            for outcome in [Outcome::Update, Outcome::Duplicate] {
+                let judged = Judged { outcome, of };
+                assert_eq!(settled(&one, &[&other], &judged), Settled::Distinct(one.entry.id), "{of}");
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What the owner asks of the queue. A change is on the record before it is made; a look is not.
+
+use crate::desk::Desk;
+use crate::store::{Job, StoreFault, listed, new_job};
+use crate::work::{nothing, scope_of};
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::curator::{Ask, CuratorError, Edit, JobKind, JobState, LISTED, Listing, Said, Wish};
+use ipc_proto::ids::{JobId, UserId};
+use ipc_proto::memory::Area;
+use kit::now_ms;
+use std::time::Duration;
+
+impl From<StoreFault> for CuratorError {
+    fn from(fault: StoreFault) -> Self {
+        if matches!(fault, StoreFault::Full) {
+            return Self::Busy;
+        }
+        tracing::error!(%fault, "the queue");
+        Self::Storage
+    }
+}
+
+impl Desk {
+    /// Does what the owner asks.
+    pub(crate) async fn steer(&self, by: &str, owner: UserId, ask: Ask) -> Result<Said, CuratorError> {
+        match ask {
+            Ask::List { state } => Ok(Said::Listing(Box::new(self.listing(state)?))),
+            Ask::Show(id) => self.said(id),
+            Ask::Put(id, wish) => self.put(by, owner, id, wish).await,
+            Ask::Edit(id, edit) => self.edit(by, id, edit).await,
+            Ask::Requeue(id) => self.requeue(by, id).await,
+            Ask::Drop(id) => self.discard(by, id).await,
+            Ask::Pause(paused) => self.pause(by, paused).await,
+            Ask::Abort(id) => self.abort(by, id).await,
+            Ask::Run => {
+                self.look_now();
+                Ok(Said::Count(self.store.count(JobState::Waiting)?))
+            }
+        }
+    }
+
+    async fn record(&self, by: &str, what: &str) -> Result<(), CuratorError> {
+        let event = Event::new(Action::OperatorCommand, Result3::Success).about("curator");
+        let event = event.because(&format!("{what} by {by}"));
+        self.recorder.record(event).await.map(drop).map_err(|_| CuratorError::NotRecorded)
+    }
+
+    fn listing(&self, state: Option<JobState>) -> Result<Listing, CuratorError> {
+        let now_ms = now_ms();
+        let store = &self.store;
+        let mut waiting = store.list(JobState::Waiting)?;
+        waiting.sort_by_key(|job| job.candidate(self.model(job)).rank());
+        let waits = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
+        let mut jobs = Vec::new();
+        for of in [JobState::Running, JobState::Waiting, JobState::Dead, JobState::Done] {
+            if state.is_none_or(|state| state == of) {
+                jobs.extend(match of {
+                    JobState::Waiting => std::mem::take(&mut waiting),
+                    _ => store.list(of)?,
+                });
+            }
+        }
+        Ok(Listing {
+            paused: store.paused()?,
+            waiting: waits,
+            running: store.count(JobState::Running)?,
+            dead: store.count(JobState::Dead)?,
+            held: self.held(now_ms)?,
+            tokens_today: store.spent(now_ms)?,
+            tokens_a_day: self.config.tokens_per_day.into(),
+            jobs: listed::<LISTED>(jobs.into_iter().map(|job| self.shown(job))),
+        })
+    }
+
+    /// A job with the model that it will ask, its own or the configured one.
+    fn shown(&self, mut job: Job) -> Job {
+        if job.view.info.model.is_none() {
+            job.view.info.model = self.model(&job).map(ipc_proto::Text::clip);
+        }
+        job
+    }
+
+    fn find(&self, id: JobId) -> Result<Job, CuratorError> {
+        self.store.get(id)?.ok_or(CuratorError::NoJob)
+    }
+
+    /// One that is not under way.
+    fn idle(&self, id: JobId) -> Result<Job, CuratorError> {
+        let job = self.find(id)?;
+        if job.view.info.state == JobState::Running { Err(CuratorError::Busy) } else { Ok(job) }
+    }
+
+    fn said(&self, id: JobId) -> Result<Said, CuratorError> {
+        Ok(Said::Job(Box::new(self.shown(self.find(id)?).view)))
+    }
+
+    async fn put(&self, by: &str, owner: UserId, id: JobId, wish: Wish) -> Result<Said, CuratorError> {
+        if wish.model.is_none() && self.config.model.is_none() {
+            return Err(CuratorError::NoModel);
+        }
+        self.record(by, &format!("prompt {id} put in")).await?;
+        let mut job = new_job(id, JobKind::Ask, wish.priority, (owner, Area::User), "", now_ms());
+        job.info.model = wish.model;
+        job.wants = wish.wants;
+        job.prompt = wish.prompt;
+        self.store.add(&job)?;
+        self.wake.notify_one();
+        self.said(id)
+    }
+
+    async fn edit(&self, by: &str, id: JobId, edit: Edit) -> Result<Said, CuratorError> {
+        let job = self.idle(id)?.view;
+        let is_prompt = job.info.kind == JobKind::Ask;
+        if job.info.state == JobState::Done || (edit.prompt.is_some() && !is_prompt) {
+            return Err(CuratorError::NotSo);
+        }
+        self.record(by, &format!("job {id} edited")).await?;
+        // It may have been begun meanwhile.
+        let mut job = self.idle(id)?.view;
+        if let Some(prompt) = edit.prompt {
+            job.prompt = prompt;
+        }
+        if let Some(priority) = edit.priority {
+            job.info.priority = priority;
+        }
+        job.info.model = edit.model.or(job.info.model);
+        self.store.change(&job)?;
+        self.wake.notify_one();
+        self.said(id)
+    }
+
+    async fn requeue(&self, by: &str, id: JobId) -> Result<Said, CuratorError> {
+        let state = self.idle(id)?.view.info.state;
+        if state == JobState::Waiting {
+            // Asked twice, or somebody else was quicker: it is where it is to be.
+            return self.said(id);
+        }
+        if state != JobState::Dead {
+            return Err(CuratorError::NotSo);
+        }
+        self.record(by, &format!("job {id} requeued")).await?;
+        self.store.requeue(id, now_ms())?;
+        self.look_now();
+        self.said(id)
+    }
+
+    async fn discard(&self, by: &str, id: JobId) -> Result<Said, CuratorError> {
+        self.idle(id)?;
+        self.record(by, &format!("job {id} dropped")).await?;
+        let job = self.idle(id)?;
+        let info = &job.view.info;
+        if let Some(nothing) = nothing(info)
+            && let Err(failure) = self.settle(&scope_of(info), nothing).await
+        {
+            tracing::warn!(job = %id, %failure, "memory will offer it again");
+        }
+        self.forget(job.view.info.id);
+        self.store.remove(id)?;
+        Ok(Said::Done)
+    }
+
+    async fn pause(&self, by: &str, paused: bool) -> Result<Said, CuratorError> {
+        self.record(by, if paused { "paused" } else { "resumed" }).await?;
+        self.store.pause(paused, now_ms())?;
+        // A pause may be long: what is forgotten meanwhile is not to be found here after it.
+        self.let_go(Duration::ZERO);
+        self.look_now();
+        Ok(Said::Done)
+    }
+
+    async fn abort(&self, by: &str, id: Option<JobId>) -> Result<Said, CuratorError> {
+        self.record(by, &id.map_or_else(|| "all aborted".to_owned(), |id| format!("job {id} aborted")))
+            .await?;
+        let flying = self.flying.borrow();
+        let chosen = flying.iter().filter(|(flies, _)| id.is_none_or(|id| id == **flies));
+        let mut count = 0;
+        for (_, flight) in chosen {
+            flight.aborted.notify_one();
+            count += 1;
+        }
+        Ok(Said::Count(count))
+    }
+}

@@ -1,0 +1,60 @@
+//! What memory gives to work on, and what it is in the queue. Pure.
+
+use crate::store::new_job;
+use ipc_proto::curator::{JobInfo, JobKind, JobView, Priority};
+use ipc_proto::ids::{JobId, MemoryId, SessionId};
+use ipc_proto::memory::{Scope, Settled, Task, Work};
+use sha2::{Digest, Sha256};
+
+/// The provider of a model, or the task that is routed; empty where no model is asked.
+pub(crate) fn resource_of(model: Option<&str>) -> String {
+    let model = model.unwrap_or_default();
+    model.split_once('/').map_or(model, |(provider, _)| provider).to_owned()
+}
+
+/// The job that a piece of work is: the same work is the same job, however often it is offered.
+pub(crate) fn job_of(work: &Work, now_ms: u64) -> JobView {
+    let (kind, about, priority) = match &work.task {
+        Task::Compress { row, .. } => (JobKind::Compress, row.entry.id.to_string(), Priority::Normal),
+        Task::Summarise { session, .. } => (JobKind::Summarise, session.to_string(), Priority::Normal),
+        Task::Resolve { row, .. } => (JobKind::Resolve, row.entry.id.to_string(), Priority::Low),
+        Task::Embed { id, .. } => (JobKind::Embed, id.to_string(), Priority::Low),
+    };
+    let scope = &work.scope;
+    let named = format!("{}\0{:?}\0{kind:?}\0{about}", scope.owner, scope.area);
+    let whose = (scope.owner, scope.area.clone());
+    new_job(JobId::from_bytes(sixteen(&named)), kind, priority, whose, &about, now_ms)
+}
+
+/// The id of the row that a job writes: the same however often it is done of the same rows, the newest of which is `of`.
+pub(crate) fn row_of(job: JobId, of: MemoryId) -> MemoryId {
+    MemoryId::from_bytes(sixteen(&format!("row of {job} and {of}")))
+}
+
+/// What memory is told of a job that nothing comes of, where something can be told.
+pub(crate) fn nothing(info: &JobInfo) -> Option<Settled> {
+    let row = || info.about.parse::<MemoryId>().ok();
+    match info.kind {
+        JobKind::Compress => row().map(Settled::LeftPlain),
+        JobKind::Summarise => {
+            let session = info.about.parse::<SessionId>().ok()?;
+            Some(Settled::Summarised { session, entry: None })
+        }
+        JobKind::Resolve => row().map(Settled::Distinct),
+        JobKind::Embed | JobKind::Ask => None,
+    }
+}
+
+/// Whose memory a job is about.
+pub(crate) fn scope_of(info: &JobInfo) -> Scope {
+    Scope { owner: info.owner, area: info.area.clone() }
+}
+
+fn sixteen(text: &str) -> [u8; 16] {
+    let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(hash) {
+        *to = from;
+    }
+    bytes
+}

@@ -1,0 +1,126 @@
+//! A person's own program in a jail, as the gate serves it: its model calls go through the relay that clients of the API
+//! use, in the name of its turn; what the person types is fetched from router for it. It has no tool of the host's, and
+//! must never be given any.
+
+use crate::context::TurnContext;
+use crate::host::{Shared, down, refused};
+use crate::relay::{self, Relays};
+use ipc_proto::gate::RelayError;
+use ipc_proto::ids::{SessionId, TurnId, UserId};
+use ipc_proto::label::Label;
+use ipc_proto::model::{ModelName, Piece, Request, StreamId};
+use ipc_proto::router::{self, Input};
+use ipc_proto::runner_gate::GateError;
+use ipc_proto::{List, Name, Text};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Who asks models for a program: its turn, as it was when its work was given out.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) turn: TurnId,
+    pub(crate) session: SessionId,
+    pub(crate) user: UserId,
+    pub(crate) user_name: Name,
+    /// The agent with which it is run: its policy, its budget and its model.
+    pub(crate) agent: Name,
+    pub(crate) profile: String,
+    model: String,
+    /// What its workspace and its session held then, and so what it may say.
+    pub(crate) label: Label,
+}
+
+impl Asker {
+    /// Of this turn.
+    pub(crate) fn of(context: &TurnContext) -> Self {
+        let turn = &context.turn;
+        Self {
+            turn: turn.id,
+            session: turn.session,
+            user: turn.user,
+            user_name: turn.user_name.clone(),
+            agent: turn.agent.clone(),
+            profile: context.agent.profile.clone(),
+            model: context.agent.model.clone(),
+            label: context.session.label.clone(),
+        }
+    }
+}
+
+/// What one program asks.
+#[derive(Clone)]
+pub(crate) struct Program {
+    shared: Shared,
+    turn: TurnId,
+    /// The answers that come for it.
+    relays: Relays,
+    /// There once its work was given out.
+    asker: Rc<RefCell<Option<Asker>>>,
+}
+
+impl Program {
+    pub(crate) fn new(shared: Shared, turn: TurnId) -> Self {
+        Self { shared, turn, relays: Relays::default(), asker: Rc::default() }
+    }
+
+    /// Its work was given out.
+    pub(crate) fn begin(&self, asker: Asker) {
+        self.asker.replace(Some(asker));
+    }
+
+    fn asker(&self) -> Result<Asker, RelayError> {
+        self.asker.borrow().clone().ok_or(RelayError::NotInScope)
+    }
+
+    /// The same, with what its session and its workspace hold by now: it runs for hours, and another session may write
+    /// to the same folder.
+    async fn asker_now(&self) -> Result<Asker, RelayError> {
+        let (mut asker, turn) = (self.asker()?, self.turn);
+        let taken = self
+            .shared
+            .router
+            .call(&router::method::take, |router, rpc| async move { router.take(rpc, turn, 0).await });
+        let Ok(Ok(now)) = taken.await else { return Err(relay::relayed(down("router"))) };
+        asker.label = asker.label.join(&now.session_label).join(&now.workspace_label);
+        Ok(asker)
+    }
+
+    /// The models by name, its agent's own first.
+    pub(crate) async fn models(&self) -> Result<List<ModelName, 256>, RelayError> {
+        let own: ModelName = Text::clip(&self.asker()?.model);
+        let models = self.shared.models().await.map_err(relay::relayed)?;
+        let others = models.into_iter().map(|model| model.name).filter(|name| *name != own);
+        Ok(List::clip(std::iter::once(own.clone()).chain(others)))
+    }
+
+    pub(crate) async fn ask(&self, request: Request) -> Result<StreamId, RelayError> {
+        self.relays.begin_run(&self.shared, &self.asker_now().await?, request).await
+    }
+
+    pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {
+        self.relays.pull(&self.shared, stream, credit).await
+    }
+
+    pub(crate) async fn end(&self, stream: StreamId) {
+        self.relays.end(&self.shared, stream).await;
+    }
+
+    pub(crate) async fn count(&self, request: Request) -> Result<u32, RelayError> {
+        relay::count_run(&self.shared, &self.asker()?, request).await
+    }
+
+    /// What the person typed.
+    pub(crate) async fn input(&self, from: u64) -> Result<Input, GateError> {
+        let turn = self.turn;
+        let typed = self
+            .shared
+            .router
+            .call(&router::method::typed, |router, rpc| async move { router.typed(rpc, turn, from).await });
+        typed.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
+    }
+
+    /// Ends every answer: the program is gone.
+    pub(crate) async fn end_all(&self) {
+        self.relays.end_all(&self.shared).await;
+    }
+}

@@ -1,0 +1,117 @@
+//! `/mcp`: the memory tools over streamable HTTP, as the official SDK serves them. Each request stands by itself: there is
+//! no session of the protocol that somebody could take over or that a restart could lose. Who asks was found out before
+//! it came here; whose memory that reaches, the gate says.
+
+use crate::body;
+use crate::desk::Desk;
+use crate::fault::Fault;
+use crate::guard::Who;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::Full;
+use ipc_proto::api::Caller;
+use ipc_proto::gate::{RelayError, method};
+use ipc_proto::memory::{Ask, Project, Said};
+use memory_tools::{Code, FolderAct, Place, Server, Store, Trouble};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The field of the address by which a client says which project it works in.
+const PROJECT: &str = "project";
+
+/// The memory of whoever asks.
+struct Remembered {
+    desk: Arc<Desk>,
+    caller: Caller,
+    place: Place,
+}
+
+/// Answers one message.
+pub(crate) async fn serve(
+    State(desk): State<Arc<Desk>>,
+    Extension(who): Extension<Who>,
+    request: Request,
+) -> Result<Response, Fault> {
+    let (parts, body) = request.into_parts();
+    let place = Place { project: project(parts.uri.query().unwrap_or_default())? };
+    let bound = desk.max_body();
+    let bytes: Bytes = body::read(bound, &parts.headers, body).await?;
+    // Host, origin and size were looked at, by the rules of every other route.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(bound);
+    let server = Server::new(Remembered { desk, caller: who.caller, place });
+    let service = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
+    Ok(service.handle(axum::http::Request::from_parts(parts, Full::new(bytes))).await.map(Body::new))
+}
+
+/// The project that the address names.
+fn project(query: &str) -> Result<Option<Project>, Fault> {
+    let mut named = None;
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if name != PROJECT {
+            return Err(Fault::bad(name, "The address of /mcp has one field: project."));
+        }
+        let value = Project::new(value).map_err(|long| Fault::bad(PROJECT, long.to_string()))?;
+        named = Some(value).filter(|value| !value.trim().is_empty());
+    }
+    Ok(named)
+}
+
+impl Store for Remembered {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Said, Trouble> {
+        let caller = self.caller;
+        let answer = self.desk.gate.call(&method::memory, |gate, context| {
+            let ask = ask.clone();
+            async move { gate.memory(context, caller, ask).await }
+        });
+        match answer.await {
+            Ok(answer) => answer.map_err(trouble),
+            Err(_) => Err(Trouble::Away("The gate is not there.".to_owned(), Some(2))),
+        }
+    }
+
+    fn folder(&self, _: FolderAct) -> Result<Value, memory_tools::Fault> {
+        let why = "This server has no files; `agentctl mcp` on the machine of the project does this.";
+        Err(memory_tools::Fault::new(Code::Locked, why))
+    }
+}
+
+fn trouble(error: RelayError) -> Trouble {
+    let why = error.to_string();
+    match error {
+        RelayError::Memory(error) => Trouble::Memory(error),
+        RelayError::Busy { retry_s } => Trouble::Away(why, Some(retry_s)),
+        RelayError::NoMemory | RelayError::NoKey => Trouble::Locked(why),
+        _ => Trouble::Away(why, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_project_or_none_and_nothing_else() {
+        assert_eq!(project("").unwrap(), None);
+        assert_eq!(project("project=").unwrap(), None);
+        assert_eq!(project("project=%2Fsrv%2Fa+b").unwrap().unwrap().as_str(), "/srv/a b");
+        assert!(project("projekt=x").is_err());
+        assert!(project(&format!("project={}", "x".repeat(600))).is_err());
+    }
+}

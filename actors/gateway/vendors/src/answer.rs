@@ -1,0 +1,252 @@
+//! An answer on its way to a client: as one sequence of what is said, and told in the words of whichever API was asked
+//! by. It must never end an answer twice, nor say what it was not given.
+
+mod stream;
+
+pub use stream::{Meter, of_events, respond};
+
+use crate::fault::{Fault, Kind};
+use crate::ids;
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use data_encoding::HEXLOWER_PERMISSIVE as HEX;
+use ipc_proto::Name;
+use ipc_proto::ids::{CallId, TurnId};
+use ipc_proto::model::{Finish, Usage};
+use serde_json::Value;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Bytes of text and arguments in one answer; a model that never ends is cut off there.
+const WHOLE: usize = 8 << 20;
+
+/// Seconds since 1970, as an answer says when it was made.
+pub(crate) fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// What is said of an answer, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// Text of the answer.
+    Text(String),
+    /// A call that the client is to run.
+    Call(Call),
+    /// What was said before is void: the answer begins again.
+    Void,
+    /// The whole text as it was kept, whatever was said of it before.
+    Answer(String),
+    /// Something that is no part of the answer.
+    Note(String),
+    /// Tokens so far.
+    Usage(Usage),
+    /// The end.
+    Done(Finish),
+    /// The end, by a fault.
+    Failed(Fault),
+}
+
+/// Where an answer comes from.
+pub trait Source: Send + 'static {
+    /// What is said next; nothing at all if that took about 20 s. After `Done` and `Failed` nothing follows.
+    fn next(&mut self) -> impl Future<Output = Vec<Said>> + Send;
+
+    /// What it is an answer of.
+    fn origin(&self) -> Origin;
+}
+
+/// A call that a model asks for; its arguments are whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its id.
+    pub id: CallId,
+    /// The tool.
+    pub tool: Name,
+    /// JSON.
+    pub args: String,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// What was said.
+    pub text: String,
+    /// The calls that it asks for.
+    pub calls: Vec<Call>,
+    /// Tokens.
+    pub usage: Usage,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+/// What an answer is an answer of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The agent's turn; none if a model was passed through to.
+    pub turn: Option<TurnId>,
+}
+
+/// Tells an answer in the words of one API. Events go to the end of `out`, ready to be sent.
+pub trait Writer: Send + 'static {
+    /// The answer begins; called once, before anything else, for a stream and for a whole answer alike.
+    fn begin(&mut self, origin: Origin);
+    /// What a stream opens with.
+    fn open(&mut self, out: &mut Vec<u8>);
+    /// Text was said.
+    fn text(&mut self, text: &str, out: &mut Vec<u8>);
+    /// A call was asked for.
+    fn call(&mut self, call: &Call, out: &mut Vec<u8>);
+    /// The end.
+    fn end(&mut self, finish: Finish, usage: Usage, out: &mut Vec<u8>);
+    /// The end, by a fault.
+    fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>);
+    /// Nothing has happened for a while.
+    fn idle(&self, out: &mut Vec<u8>);
+    /// The whole answer as one document.
+    fn whole(&mut self, whole: &Whole) -> Value;
+}
+
+/// The whole of an answer. What was said before a model was replaced by another is not part of it.
+///
+/// # Errors
+/// The answer failed, or has no end.
+pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
+    let mut whole =
+        Whole { text: String::new(), calls: Vec::new(), usage: Usage::default(), finish: Finish::Stop };
+    let mut bytes = 0;
+    loop {
+        for said in source.next().await {
+            match said {
+                Said::Text(text) => {
+                    bytes += text.len();
+                    whole.text.push_str(&text);
+                }
+                Said::Call(call) => {
+                    bytes += call.args.len();
+                    whole.calls.push(call);
+                }
+                Said::Void => {
+                    whole.text.clear();
+                    whole.calls.clear();
+                }
+                Said::Answer(text) => whole.text = text,
+                Said::Usage(usage) => whole.usage = usage,
+                Said::Note(_) => {}
+                Said::Done(finish) => {
+                    whole.finish = finish;
+                    return Ok(whole);
+                }
+                Said::Failed(fault) => return Err(fault),
+            }
+            if bytes > WHOLE {
+                return Err(endless());
+            }
+        }
+    }
+}
+
+/// The answer is over its bound.
+fn endless() -> Fault {
+    Fault::new(Kind::Upstream, format!("The model said more than {WHOLE} bytes and was cut off."))
+}
+
+/// A response that is one document.
+pub fn document(body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The id of an answer: that of the turn behind it, or a new one.
+pub fn id(prefix: &str, origin: Origin) -> String {
+    origin.turn.map_or_else(|| ids::fresh(prefix), |turn| format!("{prefix}{}", HEX.encode(&turn.bytes())))
+}
+
+/// One event of a stream: its data, and its name where the API gives events names.
+pub fn event(out: &mut Vec<u8>, name: Option<&str>, data: &impl serde::Serialize) {
+    if let Some(name) = name {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"data: ");
+    // Nothing that is sent here can fail to be written as JSON.
+    if serde_json::to_writer(&mut *out, data).is_err() {
+        out.extend_from_slice(b"{}");
+    }
+    out.extend_from_slice(b"\n\n");
+}
+
+/// A remark that clients pass over, on one line.
+pub fn remark(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b": ");
+    out.extend(text.bytes().map(|byte| if byte.is_ascii_control() { b' ' } else { byte }));
+    out.extend_from_slice(b"\n\n");
+}
+
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Given(std::collections::VecDeque<Vec<Said>>);
+
+    impl Source for Given {
+        async fn next(&mut self) -> Vec<Said> {
+            self.0.pop_front().unwrap_or_default()
+        }
+
+        fn origin(&self) -> Origin {
+            Origin { turn: None }
+        }
+    }
+
+    fn run<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.into())
+    }
+
+    fn whole(said: Vec<Vec<Said>>) -> Result<Whole, Fault> {
+        run(collect(&mut Given(said.into())))
+    }
+
+    #[test]
+    fn a_whole_answer_leaves_out_what_became_void() {
+        let call = Call { id: CallId::random(), tool: Name::clip("read"), args: "{}".into() };
+        let usage = Usage { input: 3, output: 2, ..Usage::default() };
+        let said = vec![
+            vec![text("no"), Said::Call(call.clone()), Said::Void],
+            vec![],
+            vec![
+                text("a"),
+                text("b"),
+                Said::Call(call.clone()),
+                Said::Usage(usage),
+                Said::Done(Finish::ToolUse),
+            ],
+        ];
+        let expected = Whole { text: "ab".into(), calls: vec![call], usage, finish: Finish::ToolUse };
+        assert_eq!(whole(said).unwrap(), expected);
+        let turn = vec![vec![text("partly"), Said::Answer("all of it".into()), Said::Done(Finish::Stop)]];
+        assert_eq!(whole(turn).unwrap().text, "all of it");
+    }
+
+    #[test]
+    fn an_answer_that_fails_or_never_ends_is_a_fault() {
+        let fault = Fault::new(Kind::Late, "late");
+        assert_eq!(whole(vec![vec![text("a"), Said::Failed(fault.clone())]]).unwrap_err(), fault);
+        let endless = vec![vec![text(&"a".repeat(1 << 20))]; 9];
+        assert_eq!(whole(endless).unwrap_err().kind(), Kind::Upstream);
+    }
+
+    #[test]
+    fn a_remark_is_one_line_whatever_it_says() {
+        let mut out = Vec::new();
+        remark(&mut out, "tool\ndata: {}\r\n\u{e9}");
+        assert_eq!(String::from_utf8(out).unwrap(), ": tool data: {}  \u{e9}\n\n");
+    }
+}

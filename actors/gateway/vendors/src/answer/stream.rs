@@ -1,0 +1,204 @@
+//! An answer as a stream of server-sent events. It is pulled from the peers only as fast as the client takes it, and what
+//! came together is sent together.
+
+use super::{Said, Source, Writer, endless, remark};
+use crate::fault::{Fault, Kind};
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use bytes::Bytes;
+use ipc_proto::model::Usage;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+/// How long the first word is waited for before the head of the response is sent. Until then a fault is a response of its
+/// own, with its status, as it would be upstream.
+const FIRST: Duration = Duration::from_secs(10);
+/// Text between what was said and what begins again, since nothing can be taken back from a stream.
+const AGAIN: &str = "\n\n";
+
+/// Counts streams, and what they used.
+pub trait Meter: Send + 'static {
+    /// A stream has begun.
+    fn began(&self);
+    /// What it used is known.
+    fn spent(&self, usage: Usage);
+    /// A part of it is sent; with the `last` one the answer is whole. One that fails has no such part.
+    fn sent(&mut self, part: &[u8], last: bool);
+    /// It has ended, or nobody takes it any more.
+    fn ended(&self);
+}
+
+/// Counts nothing.
+impl Meter for () {
+    fn began(&self) {}
+    fn spent(&self, _: Usage) {}
+    fn sent(&mut self, _: &[u8], _: bool) {}
+    fn ended(&self) {}
+}
+
+/// A stream under way.
+struct Stream<S, W, M: Meter> {
+    meter: M,
+    source: S,
+    writer: W,
+    /// What was pulled before the head was sent.
+    first: Option<Vec<Said>>,
+    usage: Usage,
+    /// Bytes of text and arguments.
+    bytes: usize,
+    /// Whether any text was sent since the answer began or began again.
+    spoke: bool,
+    /// Calls that were sent; they cannot be taken back.
+    calls: usize,
+    over: bool,
+    /// It ended as it should.
+    whole: bool,
+}
+
+/// The response, once there is something to say.
+///
+/// # Errors
+/// The answer failed before anything of it was said.
+pub async fn respond(
+    mut source: impl Source,
+    writer: impl Writer,
+    meter: impl Meter,
+) -> Result<Response, Fault> {
+    let first = first(&mut source).await?;
+    meter.began();
+    let stream = Stream {
+        meter,
+        source,
+        writer,
+        first: Some(first),
+        usage: Usage::default(),
+        bytes: 0,
+        spoke: false,
+        calls: 0,
+        over: false,
+        whole: false,
+    };
+    let body = futures::stream::unfold(stream, |mut stream| async move {
+        let bytes = stream.next().await?;
+        Some((Ok::<_, Infallible>(bytes), stream))
+    });
+    Ok(of_events(Body::from_stream(body)))
+}
+
+/// A response that is a stream of events.
+pub fn of_events(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // A reverse proxy that gathers what it passes on would hold the stream back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// What is said until there is a word of the answer or time is up.
+async fn first(source: &mut impl Source) -> Result<Vec<Said>, Fault> {
+    let began = Instant::now();
+    let mut all = Vec::new();
+    loop {
+        let mut is_word = false;
+        for said in source.next().await {
+            match said {
+                Said::Failed(fault) if !is_word => return Err(fault),
+                Said::Note(_) | Said::Usage(_) | Said::Void => {}
+                _ => is_word = true,
+            }
+            all.push(said);
+        }
+        if is_word || began.elapsed() >= FIRST {
+            return Ok(all);
+        }
+    }
+}
+
+impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
+    /// What is sent next; `None` after the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.over {
+            return None;
+        }
+        let mut out = Vec::with_capacity(1024);
+        let said = match self.first.take() {
+            Some(first) => {
+                self.writer.open(&mut out);
+                first
+            }
+            None => self.source.next().await,
+        };
+        if said.is_empty() && out.is_empty() {
+            self.writer.idle(&mut out);
+        }
+        for said in said {
+            self.take(said, &mut out);
+            if self.over {
+                self.meter.spent(self.usage);
+                break;
+            }
+        }
+        // A body may not have an empty part in it.
+        if out.is_empty() {
+            self.writer.idle(&mut out);
+        }
+        self.meter.sent(&out, self.whole);
+        Some(Bytes::from(out))
+    }
+
+    fn take(&mut self, said: Said, out: &mut Vec<u8>) {
+        match said {
+            Said::Text(text) => self.say(&text, out),
+            Said::Call(call) => {
+                self.bytes += call.args.len();
+                self.calls += 1;
+                self.writer.call(&call, out);
+            }
+            Said::Void if self.calls > 0 => {
+                let message = "The model failed after it had asked for calls, which cannot be taken back.";
+                self.fail(&Fault::new(Kind::Upstream, message), out);
+            }
+            Said::Void if self.spoke => {
+                self.say(AGAIN, out);
+                self.spoke = false;
+            }
+            Said::Void => {}
+            // It was told in pieces, unless those were lost.
+            Said::Answer(text) => {
+                if !self.spoke && !text.is_empty() {
+                    self.say(&text, out);
+                }
+            }
+            Said::Note(note) => remark(out, &note),
+            Said::Usage(usage) => self.usage = usage,
+            Said::Done(finish) => {
+                (self.over, self.whole) = (true, true);
+                self.writer.end(finish, self.usage, out);
+            }
+            Said::Failed(fault) => self.fail(&fault, out),
+        }
+        if self.bytes > super::WHOLE && !self.over {
+            self.fail(&endless(), out);
+        }
+    }
+
+    fn say(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.bytes += text.len();
+        self.spoke = true;
+        self.writer.text(text, out);
+    }
+
+    fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>) {
+        self.over = true;
+        self.writer.fail(fault, out);
+    }
+}
+
+impl<S, W, M: Meter> Drop for Stream<S, W, M> {
+    fn drop(&mut self) {
+        self.meter.ended();
+    }
+}

@@ -1,0 +1,138 @@
+//! A message, whole and as typed events.
+
+use crate::answer::{self, Call, Origin, Whole, Writer, event};
+use crate::fault::{Dialect, Fault};
+use crate::ids;
+use ipc_proto::model::{Finish, Usage};
+use serde_json::{Value, json};
+
+/// Writes one.
+pub struct Messages {
+    id: String,
+    model: String,
+    /// Blocks that are whole.
+    blocks: usize,
+    /// Whether a block of text is open.
+    saying: bool,
+}
+
+impl Messages {
+    /// One by this model.
+    #[must_use]
+    pub fn new(model: &str) -> Self {
+        Self { id: String::new(), model: model.to_owned(), blocks: 0, saying: false }
+    }
+
+    fn begin_text(&mut self, out: &mut Vec<u8>) {
+        if !self.saying {
+            self.saying = true;
+            tell("content_block_start", json!({"index": self.blocks, "content_block": text("")}), out);
+        }
+    }
+
+    fn end_text(&mut self, out: &mut Vec<u8>) {
+        if self.saying {
+            self.saying = false;
+            self.end_block(out);
+        }
+    }
+
+    fn end_block(&mut self, out: &mut Vec<u8>) {
+        tell("content_block_stop", json!({"index": self.blocks}), out);
+        self.blocks += 1;
+    }
+
+    fn message(&self, content: Value, stop: Option<&str>, usage: Usage) -> Value {
+        json!({
+            "id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": content,
+            "stop_reason": stop, "stop_sequence": null, "usage": counted(usage),
+        })
+    }
+}
+
+impl Writer for Messages {
+    fn begin(&mut self, origin: Origin) {
+        self.id = answer::id("msg_", origin);
+    }
+
+    fn open(&mut self, out: &mut Vec<u8>) {
+        let message = self.message(json!([]), None, Usage::default());
+        tell("message_start", json!({"message": message}), out);
+        tell("ping", json!({}), out);
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.begin_text(out);
+        let delta = json!({"type": "text_delta", "text": text});
+        tell("content_block_delta", json!({"index": self.blocks, "delta": delta}), out);
+    }
+
+    fn call(&mut self, call: &Call, out: &mut Vec<u8>) {
+        self.end_text(out);
+        let block = block(call, json!({}));
+        tell("content_block_start", json!({"index": self.blocks, "content_block": block}), out);
+        let delta = json!({"type": "input_json_delta", "partial_json": call.args});
+        tell("content_block_delta", json!({"index": self.blocks, "delta": delta}), out);
+        self.end_block(out);
+    }
+
+    fn end(&mut self, finish: Finish, usage: Usage, out: &mut Vec<u8>) {
+        if self.blocks == 0 {
+            self.begin_text(out);
+        }
+        self.end_text(out);
+        let delta = json!({"stop_reason": reason(finish), "stop_sequence": null});
+        tell("message_delta", json!({"delta": delta, "usage": counted(usage)}), out);
+        tell("message_stop", json!({}), out);
+    }
+
+    fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>) {
+        event(out, Some("error"), &fault.json(Dialect::Anthropic, &self.id));
+    }
+
+    fn idle(&self, out: &mut Vec<u8>) {
+        tell("ping", json!({}), out);
+    }
+
+    fn whole(&mut self, whole: &Whole) -> Value {
+        let mut content = Vec::new();
+        if !whole.text.is_empty() || whole.calls.is_empty() {
+            content.push(text(&whole.text));
+        }
+        let input = |call: &Call| serde_json::from_str(&call.args).unwrap_or_else(|_| json!({}));
+        content.extend(whole.calls.iter().map(|call| block(call, input(call))));
+        self.message(Value::Array(content), Some(reason(whole.finish)), whole.usage)
+    }
+}
+
+fn tell(name: &'static str, mut data: Value, out: &mut Vec<u8>) {
+    if let Some(data) = data.as_object_mut() {
+        data.insert("type".to_owned(), name.into());
+    }
+    event(out, Some(name), &data);
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn block(call: &Call, input: Value) -> Value {
+    json!({"type": "tool_use", "id": ids::shown("toolu_", call.id), "name": call.tool.as_str(), "input": input})
+}
+
+const fn reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "end_turn",
+        Finish::ToolUse => "tool_use",
+        Finish::MaxTokens => "max_tokens",
+    }
+}
+
+/// What was read from or put into the cache is counted apart by this vendor.
+fn counted(usage: Usage) -> Value {
+    let read = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
+    json!({
+        "input_tokens": read, "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write,
+    })
+}

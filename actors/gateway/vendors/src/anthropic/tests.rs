@@ -1,0 +1,154 @@
+//! Messages: what a client may send, and every shape of what it is answered.
+
+use super::*;
+use crate::answer::Writer;
+use crate::answer::testing::{call, events, stream, whole};
+use crate::fault::{Dialect, Kind};
+use crate::wish::Wish;
+use ipc_proto::model::{Choice, Finish, Role};
+use serde_json::Value;
+use serde_json::json;
+
+fn wish(body: &Value) -> Result<Wish, Fault> {
+    body::decode::<Ask>(body.to_string().as_bytes())?.wish()
+}
+
+fn asked(messages: Value) -> Value {
+    json!({"model": "a/b", "max_tokens": 9, "messages": messages})
+}
+
+#[test]
+fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
+    let wish = wish(&json!({
+        "model": "a/b", "max_tokens": 9, "top_k": 3, "stop_sequences": ["x"], "metadata": {"user_id": "u-1"},
+        "system": [{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}],
+        "thinking": {"type": "enabled", "budget_tokens": 1024}, "tool_choice": {"type": "tool", "name": "read"},
+        "tools": [{"name": "read", "description": "reads", "input_schema": {"type": "object"}},
+            {"type": "web_search_20250305", "name": "web_search"}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image",
+                "source": {"type": "base64", "media_type": "image/png", "data": "AQID"}}]},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "text", "text": "well"},
+                {"type": "tool_use", "id": "toolu_own", "name": "read", "input": {"p": 1}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_own", "is_error": true,
+                "content": [{"type": "text", "text": "no such file"}]}, {"type": "text", "text": "go on"}]},
+            {"role": "assistant", "content": "done"},
+        ],
+    }))
+    .unwrap();
+    let request = wish.request;
+    let said: Vec<(Role, &str)> =
+        request.messages.iter().map(|message| (message.role, message.text.as_str())).collect();
+    let expected = [
+        (Role::System, "be brief"),
+        (Role::User, "look"),
+        (Role::Assistant, "well"),
+        (Role::Tool, "error: no such file"),
+        (Role::User, "go on"),
+        (Role::Assistant, "done"),
+    ];
+    assert_eq!(said, expected);
+    let asked = &request.messages[2].calls[0];
+    assert_eq!((asked.args.as_str(), request.messages[3].answers), ("{\"p\":1}", Some(asked.id)));
+    assert_eq!((request.images[0].message, request.tools.len(), request.max_output), (1, 1, 9));
+    assert!(matches!(&request.choice, Choice::This(name) if name.as_str() == "read"));
+    assert_eq!(wish.conversation.as_deref(), Some("u-1"));
+}
+
+#[test]
+fn an_image_that_a_tool_answers_with_is_shown_by_the_user() {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AQID"}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t", "content": [image]});
+    let request = wish(&asked(json!([{"role": "user", "content": [result]}]))).unwrap().request;
+    let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
+    assert_eq!((roles, request.images[0].message), (vec![Role::Tool, Role::User], 1));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_its_place() {
+    let user = |content: Value| asked(json!([{"role": "user", "content": content}]));
+    for body in [
+        json!({"max_tokens": 9, "messages": []}),
+        asked(json!([])),
+        asked(json!([{"role": "king", "content": "x"}])),
+        asked(json!([{"role": "user"}])),
+        user(json!([{"type": "document"}])),
+        user(json!([{"type": "image", "source": {"type": "url", "url": "https://x/y.png"}}])),
+        user(json!([{"type": "tool_result", "content": "x"}])),
+        json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}], "tool_choice": {"type": "tool"}}),
+        json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}], "max_tokens": "many"}),
+    ] {
+        let fault = wish(&body).unwrap_err();
+        assert_eq!(fault.kind(), Kind::Bad);
+        let shown = fault.json(Dialect::Anthropic, "req_1");
+        assert_eq!(
+            (&shown["type"], &shown["error"]["type"]),
+            (&json!("error"), &json!("invalid_request_error"))
+        );
+    }
+}
+
+#[test]
+fn a_whole_message_has_the_vendor_s_shape() {
+    let body = whole(&mut Messages::new("a/b"), "hello", &[call()], Finish::ToolUse);
+    let id = format!("toolu_{}", "07".repeat(16));
+    let expected = json!([{"type": "text", "text": "hello"},
+        {"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}}]);
+    assert_eq!((&body["type"], &body["content"]), (&json!("message"), &expected));
+    assert_eq!(body["stop_reason"], "tool_use");
+    let usage = json!({"input_tokens": 6, "output_tokens": 5, "cache_read_input_tokens": 3,
+        "cache_creation_input_tokens": 2});
+    assert_eq!(body["usage"], usage);
+    let silent = whole(&mut Messages::new("a/b"), "", &[], Finish::Stop);
+    assert_eq!(silent["content"], json!([{"type": "text", "text": ""}]));
+}
+
+#[test]
+fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
+    let events = stream(&mut Messages::new("a/b"), &["he", "llo"], &[call()], Finish::ToolUse);
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_deref().unwrap()).collect();
+    let expected = [
+        "message_start",
+        "ping",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_delta",
+        "content_block_stop",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    ];
+    assert_eq!(names, expected);
+    assert!(events.iter().all(|(name, data)| data["type"] == json!(name)));
+    let data = |at: usize| &events[at].1;
+    assert_eq!(data(4)["delta"], json!({"type": "text_delta", "text": "llo"}));
+    assert_eq!((&data(6)["index"], &data(6)["content_block"]["input"]), (&json!(1), &json!({})));
+    assert_eq!(data(7)["delta"], json!({"type": "input_json_delta", "partial_json": "{\"path\":\"a\"}"}));
+    assert_eq!(data(9)["delta"]["stop_reason"], "tool_use");
+    let silent = stream(&mut Messages::new("a/b"), &[], &[], Finish::Stop);
+    assert!(silent.iter().any(|(name, _)| name.as_deref() == Some("content_block_start")));
+}
+
+#[test]
+fn a_fault_in_a_stream_is_an_event_of_its_own() {
+    let (mut writer, mut out) = (Messages::new("a/b"), Vec::new());
+    writer.fail(&Fault::new(Kind::Busy, "later"), &mut out);
+    let [(name, data)] = &events(&out)[..] else { panic!() };
+    assert_eq!((name.as_deref(), &data["error"]["type"]), (Some("error"), &json!("overloaded_error")));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
+        let block = json!([{"role": "user", "content": [{"type": text, "text": text}]}]);
+        for body in [bytes, asked(block).to_string().into()] {
+            if let Err(fault) = body::decode::<Ask>(&body).and_then(Ask::wish) {
+                proptest::prop_assert!(fault.json(Dialect::Anthropic, "")["error"]["message"].is_string());
+            }
+        }
+    }
+}

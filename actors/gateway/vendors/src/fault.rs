@@ -1,0 +1,332 @@
+//! Why a request is refused, and the body that each vendor's API gives for that. Messages are the host's words: they
+//! repeat names that a client gave, and never what was said.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use ipc_proto::gate::RelayError;
+use ipc_proto::model::ModelError;
+use ipc_proto::router::RouterError;
+use serde_json::{Value, json};
+
+/// Bytes of a message; more is cut.
+const MESSAGE: usize = 1000;
+
+/// Whose clients are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, and whatever is nobody's.
+    OpenAi,
+    /// `/v1/messages`.
+    Anthropic,
+}
+
+/// What kind of refusal it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request is not as it must be.
+    Bad,
+    /// No key, or none of this host.
+    NoKey,
+    /// It may not.
+    Forbidden,
+    /// No such thing.
+    Missing,
+    /// Not by this method.
+    Method,
+    /// The body came too slowly.
+    Slow,
+    /// Something else is under way.
+    Conflict,
+    /// The body is over its bound.
+    Large,
+    /// It was meant for another host.
+    Misdirected,
+    /// Too many requests.
+    Often,
+    /// The budget is used up.
+    Spent,
+    /// The host failed.
+    Failed,
+    /// Who was asked for the answer failed.
+    Upstream,
+    /// A process is away, or there is too much to do.
+    Busy,
+    /// The answer took too long.
+    Late,
+}
+
+/// Status and type for clients of the one and the other vendor, and the code that goes with it unless another is given.
+type Shape = (u16, &'static str, Option<&'static str>, u16, &'static str);
+
+impl Kind {
+    const fn shape(self) -> Shape {
+        const INVALID: &str = "invalid_request_error";
+        match self {
+            Self::Bad => (400, INVALID, None, 400, INVALID),
+            Self::NoKey => (401, INVALID, Some("invalid_api_key"), 401, "authentication_error"),
+            Self::Forbidden => (403, INVALID, Some("insufficient_permissions"), 403, "permission_error"),
+            Self::Missing => (404, INVALID, None, 404, "not_found_error"),
+            Self::Method => (405, INVALID, Some("method_not_supported"), 405, INVALID),
+            Self::Slow => (408, INVALID, Some("request_timeout"), 408, INVALID),
+            Self::Conflict => (409, INVALID, Some("conflict"), 409, INVALID),
+            Self::Large => (413, INVALID, Some("request_too_large"), 413, "request_too_large"),
+            Self::Misdirected => (421, INVALID, Some("misdirected_request"), 421, INVALID),
+            Self::Often => (429, "requests", Some("rate_limit_exceeded"), 429, "rate_limit_error"),
+            Self::Spent => (429, "insufficient_quota", Some("insufficient_quota"), 429, "rate_limit_error"),
+            Self::Failed => (500, "server_error", None, 500, "api_error"),
+            Self::Upstream => (502, "server_error", Some("upstream_error"), 502, "api_error"),
+            Self::Busy => (503, "server_error", Some("overloaded"), 529, "overloaded_error"),
+            Self::Late => (504, "server_error", Some("timeout"), 504, "timeout_error"),
+        }
+    }
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    kind: Kind,
+    message: String,
+    /// Which field of the request it is about.
+    param: Option<String>,
+    code: Option<&'static str>,
+    /// Seconds after which to try again.
+    retry_s: Option<u32>,
+}
+
+impl Fault {
+    /// Of this kind, with a message that is cut at its bound.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        let end = message.floor_char_boundary(MESSAGE);
+        message.truncate(end);
+        Self { kind, message, param: None, code: None, retry_s: None }
+    }
+
+    /// A field of the request is not as it must be.
+    pub fn bad(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Kind::Bad, message).about(param)
+    }
+
+    /// Names the field that it is about.
+    pub fn about(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into());
+        self
+    }
+
+    /// With this code instead of the kind's own.
+    pub const fn coded(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// To be tried again after so long.
+    pub const fn after(mut self, seconds: u32) -> Self {
+        self.retry_s = Some(seconds);
+        self
+    }
+
+    /// No such model; the valid names are said.
+    pub fn no_model(model: &str, valid: &str) -> Self {
+        let message =
+            format!("The model `{model}` does not exist or you do not have access to it; there are: {valid}");
+        Self::new(Kind::Missing, message).about("model").coded("model_not_found")
+    }
+
+    /// A process of the host does not answer.
+    pub fn down(process: &'static str, fault: ipc_proto::Fault) -> Self {
+        tracing::warn!(peer = process, %fault, "no answer");
+        Self::new(Kind::Busy, format!("{process} is not there: {fault}; nothing goes on without it")).after(2)
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The code that clients of the first vendor are told, or a word for it.
+    pub fn code(&self) -> &'static str {
+        self.code.or(self.kind.shape().2).unwrap_or("server_error")
+    }
+
+    /// The body, as the vendor's API gives it.
+    pub fn json(&self, dialect: Dialect, request_id: &str) -> Value {
+        let (_, first, code, _, second) = self.kind.shape();
+        match dialect {
+            Dialect::OpenAi => json!({"error": {
+                "message": self.message, "type": first, "param": self.param, "code": self.code.or(code),
+            }}),
+            Dialect::Anthropic => json!({
+                "type": "error",
+                "error": {"type": second, "message": self.message},
+                "request_id": request_id,
+            }),
+        }
+    }
+
+    /// The response, as the vendor's API gives it.
+    pub fn render(&self, dialect: Dialect, request_id: &str) -> Response {
+        let mut response = Response::new(Body::from(self.json(dialect, request_id).to_string()));
+        *response.status_mut() = self.status(dialect);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = self.retry_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        match self.kind {
+            Kind::NoKey => drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            // Official clients try again by themselves otherwise, which no budget is raised by.
+            Kind::Spent => drop(headers.insert("x-should-retry", HeaderValue::from_static("false"))),
+            // What was not read of the body is not waited for.
+            Kind::Large | Kind::Slow => {
+                drop(headers.insert(header::CONNECTION, HeaderValue::from_static("close")))
+            }
+            _ => {}
+        }
+        response
+    }
+
+    fn status(&self, dialect: Dialect) -> StatusCode {
+        let (first, _, _, second, _) = self.kind.shape();
+        let status = if dialect == Dialect::OpenAi { first } else { second };
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// A response that says nothing yet: whose client it is for is known further out.
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<RouterError> for Fault {
+    fn from(error: RouterError) -> Self {
+        let message = error.to_string();
+        match error {
+            RouterError::NoKey | RouterError::NoUser => Self::new(Kind::NoKey, message),
+            RouterError::NotInScope(_) => Self::new(Kind::Forbidden, message).about("model"),
+            RouterError::NoAgent(names) => Self::no_model("agent/", &names),
+            RouterError::BadMessage => Self::bad("messages", message),
+            RouterError::SessionOver | RouterError::Taken => Self::new(Kind::Conflict, message),
+            RouterError::Busy { retry_s, .. } => Self::new(Kind::Often, message).after(retry_s),
+            RouterError::NoRoom { .. } | RouterError::NotDurable => Self::new(Kind::Busy, message).after(5),
+            _ => Self::new(Kind::Failed, message),
+        }
+    }
+}
+
+impl From<RelayError> for Fault {
+    fn from(error: RelayError) -> Self {
+        let message = error.to_string();
+        match error {
+            RelayError::NoKey => Self::new(Kind::NoKey, message),
+            RelayError::NotInScope => Self::new(Kind::Forbidden, message).about("model"),
+            RelayError::Policy(_) => Self::new(Kind::Forbidden, message).coded("policy_denied"),
+            RelayError::Blocked(_) => Self::new(Kind::Bad, message).coded("content_filter"),
+            RelayError::Busy { retry_s } => Self::new(Kind::Often, message).after(retry_s),
+            RelayError::Model(error) => error.into(),
+            RelayError::Down(_) => Self::new(Kind::Busy, message).after(2),
+            RelayError::NoMemory => Self::new(Kind::Forbidden, message),
+            RelayError::Memory(_) => Self::new(Kind::Failed, message),
+        }
+    }
+}
+
+impl From<ModelError> for Fault {
+    fn from(error: ModelError) -> Self {
+        let message = error.to_string();
+        match error {
+            ModelError::UnknownModel => {
+                Self::new(Kind::Missing, message).about("model").coded("model_not_found")
+            }
+            ModelError::RateLimited { retry_after_s } => Self::new(Kind::Often, message).after(retry_after_s),
+            ModelError::Timeout => Self::new(Kind::Late, message),
+            ModelError::TooLong { .. } => {
+                Self::new(Kind::Bad, message).about("messages").coded("context_length_exceeded")
+            }
+            ModelError::Budget { again_s: 0, .. } => Self::new(Kind::Spent, message),
+            ModelError::Budget { again_s, .. } => Self::new(Kind::Spent, message).after(again_s),
+            ModelError::Busy => Self::new(Kind::Busy, message).after(1),
+            ModelError::CoolingDown { again_s } => Self::new(Kind::Busy, message).after(again_s),
+            ModelError::Ledger => Self::new(Kind::Busy, message),
+            ModelError::Rejected { status: 400..=499 } => Self::new(Kind::Bad, message),
+            _ => Self::new(Kind::Upstream, message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Text;
+    use ipc_proto::model::Per;
+
+    #[test]
+    fn each_vendor_s_clients_get_the_body_and_status_of_their_own_api() {
+        let fault = Fault::bad("messages[0].role", "no such role");
+        let first = fault.json(Dialect::OpenAi, "req_1");
+        let expected = json!({"error": {"message": "no such role", "type": "invalid_request_error",
+            "param": "messages[0].role", "code": null}});
+        assert_eq!(first, expected);
+        let second = fault.json(Dialect::Anthropic, "req_1");
+        let expected = json!({"type": "error", "request_id": "req_1",
+            "error": {"type": "invalid_request_error", "message": "no such role"}});
+        assert_eq!(second, expected);
+        let busy = Fault::new(Kind::Busy, "x").after(3);
+        for (dialect, status) in [(Dialect::OpenAi, 503), (Dialect::Anthropic, 529)] {
+            let response = busy.render(dialect, "r");
+            assert_eq!(response.status().as_u16(), status);
+            assert_eq!(response.headers()["retry-after"], "3");
+        }
+    }
+
+    #[test]
+    fn every_reason_of_a_peer_has_its_status() {
+        let status = |fault: Fault| fault.status(Dialect::OpenAi).as_u16();
+        for (error, expected) in [
+            (RouterError::NoKey, 401),
+            (RouterError::NotInScope(Text::default()), 403),
+            (RouterError::NoAgent(Text::clip("default")), 404),
+            (RouterError::BadMessage, 400),
+            (RouterError::Taken, 409),
+            (RouterError::Busy { waiting: 1, retry_s: 2 }, 429),
+            (RouterError::NotDurable, 503),
+            (RouterError::NoTurn, 500),
+        ] {
+            assert_eq!(status(error.clone().into()), expected, "{error}");
+        }
+        for (error, expected) in [
+            (ModelError::UnknownModel, 404),
+            (ModelError::RateLimited { retry_after_s: 1 }, 429),
+            (ModelError::TooLong { context: 8 }, 400),
+            (ModelError::Budget { per: Per::Key, again_s: 9 }, 429),
+            (ModelError::Timeout, 504),
+            (ModelError::CoolingDown { again_s: 1 }, 503),
+            (ModelError::Rejected { status: 422 }, 400),
+            (ModelError::Server { status: 500 }, 502),
+            (ModelError::Auth, 502),
+        ] {
+            assert_eq!(status(RelayError::Model(error).into()), expected, "{error}");
+        }
+        let spent = Fault::from(ModelError::Budget { per: Per::Day, again_s: 60 });
+        let response = spent.render(Dialect::OpenAi, "r");
+        assert_eq!(
+            (&response.headers()["x-should-retry"], &response.headers()["retry-after"]),
+            (&HeaderValue::from_static("false"), &HeaderValue::from_static("60"),)
+        );
+    }
+
+    #[test]
+    fn a_message_is_bounded() {
+        assert!(Fault::new(Kind::Bad, "é".repeat(4000)).message().len() <= MESSAGE);
+    }
+}

@@ -1,0 +1,173 @@
+//! Single steps of a change, each within its transaction: a row and its place in its scope's index come and go together.
+//! It knows no rule of who may change what; whoever calls it has judged that.
+
+use crate::filter::ms;
+use crate::row::{class_code, detail_of, files, head, key, kind_code, listed, trust_code, type_code};
+use crate::scope::{self, Number};
+use crate::store::StoreError;
+use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::memory::{Entry, Kind, Row};
+use rusqlite::{Transaction, named_params, params};
+
+/// Deleted ids remembered in one scope.
+const GONE_KEPT: i64 = 1000;
+
+/// What an index in memory is to be told of once a change is done.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) number: Number,
+    pub(crate) n: i64,
+    pub(crate) entry: Entry,
+    pub(crate) time_ms: u64,
+    /// It came rather than went.
+    pub(crate) came: bool,
+    /// Text of it must leave the log as well.
+    pub(crate) purges: bool,
+}
+
+impl Told {
+    /// A row that came.
+    pub(crate) const fn new(number: Number, n: i64, entry: Entry, time_ms: u64) -> Self {
+        Self { number, n, entry, time_ms, came: true, purges: false }
+    }
+
+    /// A row that no longer holds.
+    pub(crate) fn gone(number: Number, n: i64, row: Row, purges: bool) -> Self {
+        Self { number, n, entry: row.entry, time_ms: row.created_ms, came: false, purges }
+    }
+}
+
+/// Writes a row that holds; gives its place.
+pub(crate) fn put(
+    change: &Transaction<'_>,
+    number: Number,
+    entry: &Entry,
+    revises: Option<MemoryId>,
+    now_ms: u64,
+) -> Result<i64, StoreError> {
+    let detail = &entry.detail;
+    let seen = if let Kind::Observation(seen) = &detail.kind { Some(seen) } else { None };
+    let mut insert = change.prepare_cached(
+        "INSERT INTO kept (scope, id, head, body, tags, trust, class, sources, session, created_ms, kind, type, key,
+             files, project, importance, expires_ms, tokens, discovery, plain, detail, revises)
+         VALUES (:scope, :id, :head, :body, :tags, :trust, :class, :sources, :session, :created, :kind, :type, :key,
+             :files, :project, :importance, :expires, :tokens, :discovery, :plain, :detail, :revises)",
+    )?;
+    insert.execute(named_params! {
+        ":scope": number.get(),
+        ":id": entry.id.bytes(),
+        ":head": head(entry),
+        ":body": entry.content.as_str(),
+        ":tags": listed(&entry.tags),
+        ":trust": trust_code(entry.label.trust),
+        ":class": class_code(entry.label.class),
+        ":sources": listed(&entry.label.sources),
+        ":session": entry.session.map(SessionId::bytes),
+        ":created": ms(now_ms),
+        ":kind": kind_code(detail.kind.name()),
+        ":type": seen.map(|seen| type_code(seen.r#type)),
+        ":key": key(entry),
+        ":files": files(entry),
+        ":project": detail.project.as_ref().map(|project| project.as_str()),
+        ":importance": detail.importance.get(),
+        ":expires": detail.expires_ms.map(ms),
+        ":tokens": entry.tokens(),
+        ":discovery": seen.map_or(0, |seen| seen.discovery_tokens),
+        ":plain": seen.is_some_and(|seen| seen.plain),
+        ":detail": detail_of(detail)?,
+        ":revises": revises.map(MemoryId::bytes),
+    })?;
+    let n = change.last_insert_rowid();
+    let words = number.words();
+    let index = format!(
+        "INSERT INTO {words} (rowid, content, tags) SELECT n, content, tags FROM kept WHERE scope = ?1 AND n = ?2"
+    );
+    change.prepare_cached(&index)?.execute(params![number.get(), n])?;
+    scope::count(change, number, 1)?;
+    Ok(n)
+}
+
+/// Keeps what a row was made from: what is given, or else what the row before it was made from.
+pub(crate) fn put_raw(
+    change: &Transaction<'_>,
+    n: i64,
+    raw: Option<&str>,
+    before: Option<i64>,
+) -> rusqlite::Result<()> {
+    if let Some(raw) = raw {
+        change.execute("INSERT INTO raw (n, text) VALUES (?1, ?2)", params![n, raw])?;
+    } else if let Some(before) = before {
+        change.execute("UPDATE raw SET n = ?1 WHERE n = ?2", params![n, before])?;
+    }
+    Ok(())
+}
+
+/// Puts a newer row in the place of one that holds.
+pub(crate) fn superseded(
+    change: &Transaction<'_>,
+    number: Number,
+    n: i64,
+    by: MemoryId,
+    reason: &str,
+    now_ms: u64,
+) -> rusqlite::Result<()> {
+    unindexed(change, number, n)?;
+    change.execute(
+        "UPDATE kept SET state = 1, superseded_by = ?3, state_ms = ?4, reason = ?5 WHERE scope = ?1 AND n = ?2",
+        params![number.get(), n, by.bytes(), ms(now_ms), reason],
+    )?;
+    Ok(())
+}
+
+/// Makes a tombstone of a row that holds; what it was made from goes.
+pub(crate) fn removed(
+    change: &Transaction<'_>,
+    number: Number,
+    n: i64,
+    reason: &str,
+    now_ms: u64,
+) -> rusqlite::Result<()> {
+    unindexed(change, number, n)?;
+    change.execute("DELETE FROM raw WHERE n = ?1", [n])?;
+    change.execute(
+        "UPDATE kept SET state = 2, state_ms = ?3, reason = ?4 WHERE scope = ?1 AND n = ?2",
+        params![number.get(), n, ms(now_ms), reason],
+    )?;
+    Ok(())
+}
+
+/// Takes a row away whole, whatever its state; only its id is remembered for a while.
+pub(crate) fn taken(
+    change: &Transaction<'_>,
+    number: Number,
+    n: i64,
+    id: MemoryId,
+    now_ms: u64,
+) -> rusqlite::Result<()> {
+    unindexed(change, number, n)?;
+    change.execute("DELETE FROM raw WHERE n = ?1", [n])?;
+    change.execute("DELETE FROM lease WHERE n = ?1 AND task <> 1", [n])?;
+    change.execute("DELETE FROM kept WHERE scope = ?1 AND n = ?2", params![number.get(), n])?;
+    scope::count(change, number, -1)?;
+    change.execute(
+        "INSERT OR IGNORE INTO gone (scope, id, gone_ms) VALUES (?1, ?2, ?3)",
+        params![number.get(), id.bytes(), ms(now_ms)],
+    )?;
+    change.execute(
+        "DELETE FROM gone WHERE scope = ?1
+         AND n <= (SELECT n FROM gone WHERE scope = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
+        params![number.get(), GONE_KEPT],
+    )?;
+    Ok(())
+}
+
+/// The index is told first: it needs the very text that it was given. A row that does not hold is in no index.
+fn unindexed(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
+    let words = number.words();
+    let index = format!(
+        "INSERT INTO {words} ({words}, rowid, content, tags)
+         SELECT 'delete', n, content, tags FROM entry WHERE scope = ?1 AND n = ?2"
+    );
+    change.prepare_cached(&index)?.execute(params![number.get(), n])?;
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What became of a row, and what was around it. It reads the open database and changes nothing.
+
+use crate::filter::Narrow;
+use crate::scope::{self, Number};
+use crate::store::{Store, StoreError, one};
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{Filter, HITS, Row, Scope, State};
+use rusqlite::OptionalExtension;
+use std::collections::HashSet;
+
+/// Revisions that are followed from a row, in either direction.
+pub(crate) const HOPS: usize = 256;
+/// Rows of a timeline on either side of its anchor.
+const BESIDE: u16 = 49;
+
+impl Store {
+    /// Every revision of a row, oldest first; of more than fit an answer the newest.
+    pub(crate) fn history(&self, scope: &Scope, id: MemoryId) -> Result<Vec<Row>, StoreError> {
+        let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
+        let asked = one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?.1;
+        let mut seen = HashSet::from([id]);
+        let mut rows = self.walked(number, scope, asked.revises, &mut seen, |row| row.revises)?;
+        rows.reverse();
+        let next = |row: &Row| if let State::Superseded { by, .. } = row.state { Some(by) } else { None };
+        let after = next(&asked);
+        rows.push(asked);
+        rows.extend(self.walked(number, scope, after, &mut seen, next)?);
+        Ok(rows.split_off(rows.len().saturating_sub(HITS)))
+    }
+
+    /// From one row to the next until there is none, or one comes again.
+    fn walked(
+        &self,
+        number: Number,
+        scope: &Scope,
+        mut to: Option<MemoryId>,
+        seen: &mut HashSet<MemoryId>,
+        next: impl Fn(&Row) -> Option<MemoryId>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        while let Some(id) = to.filter(|id| rows.len() < HOPS && seen.insert(*id)) {
+            let Some((_, row)) = one(&self.db, number, &scope.area, id)? else { break };
+            to = next(&row);
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// Rows around an anchor in the order of time, the anchor among them; around the newest without one.
+    pub(crate) fn timeline(
+        &self,
+        scope: &Scope,
+        anchor: Option<MemoryId>,
+        filter: &Filter,
+        (before, after): (u16, u16),
+    ) -> Result<Vec<Row>, StoreError> {
+        let Some(number) = scope::find(&self.db, scope)? else {
+            return if anchor.is_some() { Err(StoreError::NotFound) } else { Ok(Vec::new()) };
+        };
+        let anchor = match anchor {
+            Some(id) => one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?,
+            None => match self.newest_of(number, scope, filter)? {
+                Some(newest) => newest,
+                None => return Ok(Vec::new()),
+            },
+        };
+        let beside = |condition: &str, order: &str, most: u16| {
+            let mut narrow = Narrow::of(number, filter);
+            narrow.and(condition, anchor.0);
+            let limit = narrow.parameter(i64::from(most.min(BESIDE)));
+            self.rows(&scope.area, &narrow, &format!("ORDER BY e.n {order} LIMIT {limit}"))
+        };
+        let mut rows = beside("e.n < ?", "DESC", before)?;
+        rows.reverse();
+        let later = beside("e.n > ?", "ASC", after)?;
+        rows.push(anchor.1);
+        rows.extend(later);
+        Ok(rows)
+    }
+
+    fn newest_of(
+        &self,
+        number: Number,
+        scope: &Scope,
+        filter: &Filter,
+    ) -> Result<Option<(i64, Row)>, StoreError> {
+        let narrow = Narrow::of(number, filter);
+        let sql = format!("SELECT e.id FROM kept AS e WHERE {} ORDER BY e.n DESC LIMIT 1", narrow.sql());
+        let newest = self.db.query_row(&sql, narrow.values(), |row| row.get(0)).optional()?;
+        match newest {
+            Some(id) => one(&self.db, number, &scope.area, MemoryId::from_bytes(id)),
+            None => Ok(None),
+        }
+    }
+}

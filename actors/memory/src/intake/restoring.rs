@@ -1,0 +1,104 @@
+//! What an export brings back goes the way of every write: judged, on the record, done.
+
+use super::{Intake, event};
+use crate::screen::{Proposal, Scanned};
+use crate::writer::{ask, change};
+use ipc_proto::audit::{Action, Result3};
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{MemoryError, Over, Row, Scope, State};
+use std::sync::Arc;
+
+impl Intake {
+    /// Puts a row back as it was. None if the row that is here was left as it is.
+    pub(crate) async fn restore(
+        self,
+        scope: Scope,
+        row: Row,
+        raw: &str,
+        over: Over,
+    ) -> Result<Option<MemoryId>, MemoryError> {
+        let (of, about) = (scope.clone(), row.clone());
+        let wanted = ask(&self.writer, move |store, _| {
+            store.writable()?;
+            Ok((store.takes_back(&of, &about, over)?, store.read(&of, about.entry.id)?))
+        });
+        let (wanted, here) = wanted.await?;
+        if !wanted {
+            return Ok(None);
+        }
+        let sources: Vec<&str> = row.entry.label.sources.iter().map(|source| source.as_str()).collect();
+        self.fit(&scope, &sources.join("\n"), true).await?;
+        let proposal = Proposal::of(row.entry.clone());
+        let proposal = proposal.map(|proposal| proposal.made_from(raw).because(&row.reason));
+        let scanned = self.scanned(&scope, proposal).await?;
+        self.clone().lasting(self.put_back(scope, row, scanned, (over, here))).await
+    }
+
+    /// A merge takes over what became of the row that is here; its text is not written.
+    async fn put_back(
+        self,
+        scope: Scope,
+        row: Row,
+        scanned: Arc<Scanned>,
+        (over, here): (Over, Option<Row>),
+    ) -> Result<Option<MemoryId>, MemoryError> {
+        let taken =
+            |result| here.as_ref().map(|row| event(Action::MemoryDeleted, result, &scope, &row.entry));
+        let writes = here.is_none() || over == Over::Replace;
+        let written = |result| writes.then(|| event(Action::MemoryWritten, result, &scope, scanned.entry()));
+        if let Some(taken) = taken(Result3::Success) {
+            self.record(taken.because(if writes { "replaced" } else { "merged" })).await?;
+        }
+        if let Some(written) = written(Result3::Success) {
+            self.record(written.because("restored")).await?;
+        }
+        kit::fault_point!("memory.restore.recorded");
+        let (of, texts) = (scope.clone(), Arc::clone(&scanned));
+        let put = change(&self.writer, move |store, now_ms| {
+            store.tidy(now_ms)?;
+            store.restore(&of, &texts, &past(row, now_ms), over)
+        })
+        .await;
+        if let Err(error) = put {
+            for event in [taken(Result3::Error), written(Result3::Error)].into_iter().flatten() {
+                self.undone(event, error).await;
+            }
+        }
+        put
+    }
+}
+
+/// The row as of now: what says of itself that it is of a later time would never be over its time, and stand before all
+/// others until then.
+fn past(mut row: Row, now_ms: u64) -> Row {
+    row.created_ms = row.created_ms.min(now_ms);
+    if let State::Superseded { at_ms, .. } | State::Removed { at_ms } = &mut row.state {
+        *at_ms = (*at_ms).min(now_ms);
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{entry, id};
+    use ipc_proto::memory::Area;
+
+    #[test]
+    fn nothing_that_comes_back_is_of_a_later_time_than_now() {
+        let states = [
+            State::Current,
+            State::Superseded { by: id(2), at_ms: u64::MAX },
+            State::Removed { at_ms: u64::MAX },
+        ];
+        for state in states {
+            let row = past(Row { state, ..Row::new(entry(1, "x"), Area::User, u64::MAX) }, 7);
+            assert_eq!(row.created_ms, 7);
+            match row.state {
+                State::Current => {}
+                State::Superseded { at_ms, .. } | State::Removed { at_ms } => assert_eq!(at_ms, 7),
+            }
+            assert_eq!(past(row.clone(), 9), row, "what is past stays as it is");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! `memory --offline read-foreign FILE`: the rows of a database of open-mem or claude-mem as JSON lines, each a row as
+//! this host keeps it with what it was made from. `agentctl memory import` executes this. The database is opened read-only
+//! and trusted in nothing: no schema of it runs a function, and what its rows say is a stranger's. A row that cannot be
+//! understood is left out and counted on standard error; nothing that it says is printed there.
+
+mod claude_mem;
+mod open_mem;
+
+use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{
+    Area, Detail, Entry, FilePath, Importance, Kind, LISTED, ObservationType, Project, RAW_BOUND, Row,
+    Source, SourceType,
+};
+use ipc_proto::{List, Name, Text};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::Path;
+
+/// Why there are no rows.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Foreign {
+    #[error("the database cannot be read: {0}")]
+    Database(#[from] rusqlite::Error),
+    #[error("it is neither a database of open-mem nor one of claude-mem")]
+    Unknown,
+    #[error("the rows cannot be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+/// A row of the other program's, with what it was made from.
+struct Found {
+    row: Row,
+    raw: Text<RAW_BOUND>,
+}
+
+/// Writes the rows of the database, oldest first. Gives how many were left out.
+pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags)?;
+    database
+        .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON;")?;
+    let has = |table: &str, column: &str| -> Result<bool, rusqlite::Error> {
+        let found = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
+        database.query_row(found, [table, column], |row| Ok(row.get::<_, i64>(0)? > 0))
+    };
+    let queries = if has("observations", "memory_session_id")? {
+        claude_mem::queries(has("user_prompts", "prompt_text")?)
+    } else if has("observations", "session_id")? && has("sessions", "project_path")? {
+        open_mem::queries()
+    } else {
+        return Err(Foreign::Unknown);
+    };
+    let mut left_out = 0;
+    for (sql, understood) in queries {
+        let mut statement = database.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(columns) = rows.next()? {
+            match understood(&Columns(columns)) {
+                Some(Found { row, raw }) => writeln!(to, "{}", json!({ "v": 1, "row": row, "raw": raw }))?,
+                None => left_out += 1,
+            }
+        }
+    }
+    to.flush()?;
+    Ok(left_out)
+}
+
+/// A question, and how its rows are understood.
+type Query = (&'static str, fn(&Columns<'_, '_>) -> Option<Found>);
+
+/// The columns of a row by their names. Older versions of both programs lack some: what is not there is empty.
+struct Columns<'a, 'b>(&'a rusqlite::Row<'b>);
+
+impl Columns<'_, '_> {
+    fn text(&self, name: &str) -> String {
+        match self.0.get_ref(name) {
+            Ok(ValueRef::Text(text) | ValueRef::Blob(text)) => String::from_utf8_lossy(text).into_owned(),
+            Ok(ValueRef::Integer(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        match self.0.get_ref(name) {
+            Ok(ValueRef::Integer(number)) => u64::try_from(number).ok(),
+            _ => None,
+        }
+    }
+
+    /// A list: a JSON array as both programs write it, or one item to a line.
+    fn list(&self, name: &str) -> Vec<String> {
+        let text = self.text(name);
+        serde_json::from_str(&text).unwrap_or_else(|_| {
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        })
+    }
+
+    fn files(&self, name: &str) -> List<FilePath, LISTED> {
+        List::clip(self.list(name).iter().map(|file| Text::clip(file)))
+    }
+
+    fn project(&self) -> Option<Project> {
+        Some(self.text("project")).filter(|project| !project.is_empty()).map(|project| Text::clip(&project))
+    }
+
+    fn r#type(&self) -> ObservationType {
+        serde_json::from_value(self.text("type").into()).unwrap_or_default()
+    }
+
+    /// A row of this kind. None without an id, a time and a text.
+    fn row(&self, program: &str, id: &str, session: &str, kind: Kind, content: &str) -> Option<Row> {
+        let created_ms = self.number("at_ms")?;
+        // A row without a text is kept by nobody: what it is called is said then.
+        let said = [content.to_owned(), self.text("learned"), self.text("request"), self.text("title")];
+        let content = said.iter().find(|said| !said.trim().is_empty())?;
+        let importance = self.number("importance").and_then(|value| u8::try_from(value).ok());
+        let detail = Detail {
+            kind,
+            source: Source {
+                r#type: SourceType::AiInference,
+                tool: Some(self.text("tool_name"))
+                    .filter(|tool| !tool.is_empty())
+                    .map(|tool| Text::clip(&tool)),
+                external: true,
+                ..Source::default()
+            },
+            importance: importance.map_or_else(Importance::default, Importance::of),
+            project: self.project(),
+            expires_ms: None,
+        };
+        let entry = Entry {
+            tags: List::clip(self.list("concepts").iter().map(|concept| Name::clip(concept))),
+            session: Some(SessionId::from_bytes(hashed(&[program, "session", session]))),
+            detail,
+            ..Entry::new(
+                memory_id(program, id),
+                Text::clip(content),
+                Label::of(Trust::Untrusted, Class::Internal, &format!("import:{program}")),
+            )
+        };
+        (!id.is_empty()).then(|| Row::new(entry, Area::User, created_ms))
+    }
+}
+
+/// The id of a row of another program: the same each time, so that what is taken in twice is there once.
+fn memory_id(program: &str, id: &str) -> MemoryId {
+    MemoryId::from_bytes(hashed(&[program, "row", id]))
+}
+
+fn hashed(parts: &[&str]) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let mut id = [0; 16];
+    id.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::memory::State;
+
+    fn rows(schema: &str) -> Vec<serde_json::Value> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        Connection::open(&path).unwrap().execute_batch(schema).unwrap();
+        let mut lines = Vec::new();
+        assert_eq!(read(&path, &mut lines).unwrap(), 1, "rows without a time are left out");
+        let lines = String::from_utf8(lines).unwrap();
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn row(line: &serde_json::Value) -> Row {
+        serde_json::from_value(line["row"].clone()).unwrap()
+    }
+
+    #[test]
+    fn a_database_of_open_mem_gives_its_rows_with_their_history_as_a_stranger_s() {
+        let lines = rows(
+            "CREATE TABLE sessions (id TEXT, project_path TEXT);
+             INSERT INTO sessions VALUES ('s1', '/p');
+             CREATE TABLE observations (_rowid INTEGER PRIMARY KEY, id TEXT, session_id TEXT, type TEXT, title TEXT,
+                subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
+                raw_tool_output TEXT, tool_name TEXT, created_at TEXT, token_count INTEGER, discovery_tokens INTEGER,
+                importance INTEGER, superseded_by TEXT, superseded_at TEXT, scope TEXT, revision_of TEXT, deleted_at TEXT);
+             INSERT INTO observations VALUES
+                (1, 'o1', 's1', 'bugfix', 'T', 'S', '[\"f\"]', 'N', '[\"c\"]', '[\"a.rs\"]', '[]', 'raw', 'Edit',
+                 '2026-01-02T03:04:05.678Z', 1, 70, 5, 'o2', '2026-01-03 00:00:00', 'project', NULL, NULL),
+                (2, 'o2', 's1', 'decision', 'T2', '', '[]', 'N2', '[]', '[]', '[]', '', '', '2026-01-03 00:00:00', 1, 0, 3,
+                 NULL, NULL, 'user', 'o1', NULL),
+                (3, 'o3', 's1', 'change', 'gone', '', '[]', '', '[]', '[]', '[]', '', '', '2026-01-04 00:00:00', 1, 0, 3,
+                 NULL, NULL, 'project', NULL, '2026-01-05 00:00:00'),
+                (4, 'o4', 's1', 'change', 'no time', '', '[]', '', '[]', '[]', '[]', '', '', 'never', 1, 0, 3,
+                 NULL, NULL, 'project', NULL, NULL);
+             CREATE TABLE session_summaries (id TEXT, session_id TEXT, summary TEXT, key_decisions TEXT,
+                files_modified TEXT, concepts TEXT, created_at TEXT, token_count INTEGER);
+             INSERT INTO session_summaries VALUES ('y', 's1', 'done', '[\"d\"]', '[]', '[]', '2026-01-06 00:00:00', 1);",
+        );
+        let [first, second, third, summary] = lines.iter().map(row).collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!((first.created_ms, lines[0]["raw"].as_str()), (1_767_323_045_678, Some("raw")));
+        let by = second.entry.id;
+        assert_eq!(first.state, State::Superseded { by, at_ms: 1_767_398_400_000 });
+        assert_eq!((second.revises, second.state), (Some(first.entry.id), State::Current));
+        assert!(matches!(third.state, State::Removed { .. }));
+        let project = |row: &Row| row.entry.detail.project.as_ref().map(ToString::to_string);
+        assert_eq!((project(&first), project(&second)), (Some("/p".to_owned()), None));
+        let Kind::Observation(seen) = &first.entry.detail.kind else { panic!() };
+        assert_eq!((seen.title.as_str(), seen.discovery_tokens, seen.facts.len()), ("T", 70, 1));
+        assert!(matches!(&summary.entry.detail.kind, Kind::Summary(came) if came.key_decisions.len() == 1));
+        for row in [&first, &second, &third, &summary] {
+            assert!(row.entry.label.trust == Trust::Untrusted && row.entry.detail.source.external);
+        }
+    }
+
+    #[test]
+    fn a_database_of_claude_mem_gives_its_observations_summaries_and_prompts() {
+        let lines = rows(
+            "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT);
+             INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry');
+             CREATE TABLE observations (id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
+                facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
+                discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER);
+             INSERT INTO observations VALUES
+                (1, 'm1', 'ferry', NULL, 'gotcha', 'T', NULL, 'N', '[\"c\"]', NULL, '[\"a.rs\"]', 9, 'x', 1767323045678),
+                (2, 'm1', 'ferry', NULL, 'bugfix', 'T', NULL, 'N', NULL, NULL, NULL, 9, 'x', NULL);
+             CREATE TABLE session_summaries (id INTEGER, memory_session_id TEXT, project TEXT, request TEXT,
+                investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, files_edited TEXT, notes TEXT,
+                created_at_epoch INTEGER);
+             INSERT INTO session_summaries VALUES (1, 'm1', 'ferry', 'R', 'I', 'L', 'C', 'N', NULL, 'notes', 5000);
+             CREATE TABLE user_prompts (id INTEGER, content_session_id TEXT, prompt_text TEXT, created_at_epoch INTEGER);
+             INSERT INTO user_prompts VALUES (1, 'c1', 'when does the ferry leave?', 6000);",
+        );
+        let [seen, summary, prompt] = lines.iter().map(row).collect::<Vec<_>>().try_into().unwrap();
+        let Kind::Observation(of) = &seen.entry.detail.kind else { panic!() };
+        assert_eq!((of.r#type, of.files_modified.len()), (ObservationType::Discovery, 1));
+        assert!(matches!(&summary.entry.detail.kind, Kind::Summary(came) if came.learned.as_str() == "L"));
+        assert_eq!(prompt.entry.content.as_str(), "when does the ferry leave?");
+        assert_eq!(prompt.entry.session, seen.entry.session, "prompts and observations are of one session");
+    }
+
+    #[test]
+    fn another_database_is_named_as_none_of_both() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE observations (x)").unwrap();
+        assert!(matches!(read(&path, &mut Vec::new()), Err(Foreign::Unknown)));
+        std::fs::write(&path, "no database").unwrap();
+        assert!(matches!(read(&path, &mut Vec::new()), Err(Foreign::Database(_))));
+    }
+}

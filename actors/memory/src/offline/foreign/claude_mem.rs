@@ -1,0 +1,92 @@
+//! Databases of claude-mem. Its ids count from 1 in each database: the session is a part of what a row is known by.
+
+use super::{Columns, Found, Query};
+use ipc_proto::memory::{Kind, Observation, ObservationType, Summary};
+use ipc_proto::{List, Text};
+
+const PROGRAM: &str = "claude-mem";
+/// Characters of a question that are its title.
+const TITLE: usize = 60;
+
+/// Observations, summaries, and what the person asked, where that is kept. Questions name the client's session and all
+/// else the program's own: both are one here.
+pub(super) fn queries(prompts: bool) -> Vec<Query> {
+    let mut queries: Vec<Query> = vec![
+        (
+            "SELECT *, created_at_epoch AS at_ms, memory_session_id AS session FROM observations
+             ORDER BY created_at_epoch, id",
+            observation,
+        ),
+        (
+            "SELECT *, created_at_epoch AS at_ms, memory_session_id AS session FROM session_summaries
+             ORDER BY created_at_epoch, id",
+            summary,
+        ),
+    ];
+    if prompts {
+        queries.push((
+            "SELECT user_prompts.*, created_at_epoch AS at_ms, project,
+                coalesce(memory_session_id, user_prompts.content_session_id) AS session
+             FROM user_prompts LEFT JOIN (SELECT content_session_id AS known, memory_session_id, project FROM sdk_sessions)
+                ON known = user_prompts.content_session_id
+             ORDER BY created_at_epoch, id",
+            prompt,
+        ));
+    }
+    queries
+}
+
+/// What a row is known by: its place in its database and its session, since ids of two databases are alike.
+fn known_by(columns: &Columns<'_, '_>, what: &str) -> (String, String) {
+    let session = columns.text("session");
+    (format!("{what} {} {session}", columns.text("id")), session)
+}
+
+fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
+    let seen = Observation {
+        r#type: columns.r#type(),
+        title: Text::clip(&columns.text("title")),
+        subtitle: Text::clip(&columns.text("subtitle")),
+        facts: List::clip(columns.list("facts").iter().map(|fact| Text::clip(fact))),
+        files_read: columns.files("files_read"),
+        files_modified: columns.files("files_modified"),
+        discovery_tokens: columns
+            .number("discovery_tokens")
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or_default(),
+        plain: false,
+    };
+    let (id, session) = known_by(columns, "observation");
+    let narrative = columns.text("narrative");
+    let said = if narrative.is_empty() { columns.text("text") } else { narrative };
+    let row = columns.row(PROGRAM, &id, &session, Kind::Observation(Box::new(seen)), &said)?;
+    Some(Found { row, raw: Text::default() })
+}
+
+fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
+    let came = Summary {
+        request: Text::clip(&columns.text("request")),
+        investigated: Text::clip(&columns.text("investigated")),
+        learned: Text::clip(&columns.text("learned")),
+        completed: Text::clip(&columns.text("completed")),
+        next_steps: Text::clip(&columns.text("next_steps")),
+        key_decisions: List::default(),
+        files_modified: columns.files("files_edited"),
+    };
+    let (id, session) = known_by(columns, "summary");
+    let row = columns.row(PROGRAM, &id, &session, Kind::Summary(Box::new(came)), &columns.text("notes"))?;
+    Some(Found { row, raw: Text::default() })
+}
+
+fn prompt(columns: &Columns<'_, '_>) -> Option<Found> {
+    let said = columns.text("prompt_text");
+    let begun: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE).collect();
+    let seen = Observation {
+        r#type: ObservationType::Discovery,
+        title: Text::clip(&format!("User request: {begun}")),
+        ..Observation::default()
+    };
+    let (id, session) = known_by(columns, "prompt");
+    let row = columns.row(PROGRAM, &id, &session, Kind::Observation(Box::new(seen)), &said)?;
+    Some(Found { row, raw: Text::default() })
+}

@@ -1,0 +1,79 @@
+//! Databases of open-mem, of every version of its schema: what a version does not have yet is empty.
+
+use super::{Columns, Found, Query, memory_id};
+use ipc_proto::memory::{Kind, Observation, State, Summary};
+use ipc_proto::{List, Text};
+
+const PROGRAM: &str = "open-mem";
+
+/// Observations with their history, then summaries. Times are texts in two notations; what SQLite cannot read is none.
+pub(super) fn queries() -> Vec<Query> {
+    vec![
+        (
+            "SELECT *, CAST(round((julianday(created_at) - 2440587.5) * 86400000) AS INTEGER) AS at_ms,
+                (SELECT project_path FROM sessions WHERE sessions.id = session_id) AS project
+             FROM observations ORDER BY created_at, _rowid",
+            observation,
+        ),
+        (
+            "SELECT *, CAST(round((julianday(created_at) - 2440587.5) * 86400000) AS INTEGER) AS at_ms,
+                (SELECT project_path FROM sessions WHERE sessions.id = session_id) AS project
+             FROM session_summaries ORDER BY created_at",
+            summary,
+        ),
+    ]
+}
+
+fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
+    let seen = Observation {
+        r#type: columns.r#type(),
+        title: Text::clip(&columns.text("title")),
+        subtitle: Text::clip(&columns.text("subtitle")),
+        facts: List::clip(columns.list("facts").iter().map(|fact| Text::clip(fact))),
+        files_read: columns.files("files_read"),
+        files_modified: columns.files("files_modified"),
+        discovery_tokens: columns
+            .number("discovery_tokens")
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or_default(),
+        plain: false,
+    };
+    let kind = Kind::Observation(Box::new(seen));
+    let (id, session) = (columns.text("id"), columns.text("session_id"));
+    let mut row = columns.row(PROGRAM, &id, &session, kind, &columns.text("narrative"))?;
+    if columns.text("scope") == "user" {
+        row.entry.detail.project = None;
+    }
+    let named =
+        |column| Some(columns.text(column)).filter(|id| !id.is_empty()).map(|id| memory_id(PROGRAM, &id));
+    row.revises = named("revision_of");
+    // Of both the tombstone counts. Of when that was the day is kept: older schemas lack the column, so SQL cannot name it.
+    let at = |column| when(&columns.text(column)).unwrap_or(row.created_ms);
+    if !columns.text("deleted_at").is_empty() {
+        row.state = State::Removed { at_ms: at("deleted_at") };
+    } else if let Some(by) = named("superseded_by") {
+        row.state = State::Superseded { by, at_ms: at("superseded_at") };
+    }
+    Some(Found { row, raw: Text::clip(&columns.text("raw_tool_output")) })
+}
+
+/// The day of a time as open-mem writes it, unix ms.
+fn when(text: &str) -> Option<u64> {
+    finding::date_in(text)
+}
+
+fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
+    let came = Summary {
+        request: Text::clip(&columns.text("request")),
+        investigated: Text::clip(&columns.text("investigated")),
+        learned: Text::clip(&columns.text("learned")),
+        completed: Text::clip(&columns.text("completed")),
+        next_steps: Text::clip(&columns.text("next_steps")),
+        key_decisions: List::clip(columns.list("key_decisions").iter().map(|decision| Text::clip(decision))),
+        files_modified: columns.files("files_modified"),
+    };
+    let kind = Kind::Summary(Box::new(came));
+    let (id, session) = (columns.text("id"), columns.text("session_id"));
+    let row = columns.row(PROGRAM, &id, &session, kind, &columns.text("summary"))?;
+    Some(Found { row, raw: Text::default() })
+}

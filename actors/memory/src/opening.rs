@@ -1,0 +1,155 @@
+//! Opening the database. It touches `memory.db`, its log and a copy of it in one folder. What is damaged is never
+//! deleted nor written to: it is opened to be read, as far as it can be.
+
+use crate::library::Library;
+use crate::limits::Limits;
+use crate::migrate;
+use crate::store::{Store, StoreError};
+use migration::MigrationFault;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+/// The database file in the process's own folder.
+pub(crate) const FILE: &str = "memory.db";
+
+/// What the connection is set to before anything is read.
+/// - `EXCLUSIVE` before `WAL`: the log's index is in this process's memory, so no shared memory is mapped, and a
+///   second process on the same file is refused;
+/// - `temp_store`, `mmap_size`: no file beside the folder's own, no page of the file in the address space;
+/// - `cache_size`: 1 MiB; `journal_size_limit`: what the log shrinks to when it was larger;
+/// - `secure_delete`: what is deleted is overwritten;
+/// - `trusted_schema`, `cell_size_check`: a damaged or planted file may do less.
+const SETTINGS: &[(&str, &str)] = &[
+    ("locking_mode", "EXCLUSIVE"),
+    ("journal_mode", "WAL"),
+    ("synchronous", "FULL"),
+    ("temp_store", "MEMORY"),
+    ("mmap_size", "0"),
+    ("cache_size", "-1024"),
+    ("journal_size_limit", "1048576"),
+    ("secure_delete", "ON"),
+    ("foreign_keys", "ON"),
+    ("trusted_schema", "OFF"),
+    ("cell_size_check", "ON"),
+];
+
+/// How long to wait for a file that another process still holds, such as one that is just being killed.
+const HELD: Duration = Duration::from_secs(1);
+
+/// Why the database was not opened. In no case was anything deleted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// Its content does not hold together.
+    #[error("{0} is damaged ({1})")]
+    Damaged(String, String),
+    /// A newer program wrote it.
+    #[error("{0} was written by a newer program ({1}); it was left as it is: use that program")]
+    Newer(String, MigrationFault),
+    /// An older program wrote it, and nothing to go back to could be made.
+    #[error("{0} was left as it is: {1}")]
+    NotCopied(String, MigrationFault),
+    /// Another process has it open.
+    #[error("{0} is in use by another process")]
+    InUse(String),
+    /// Anything else.
+    #[error("{0} cannot be opened: {1}")]
+    Failed(String, rusqlite::Error),
+}
+
+impl Store {
+    /// Opens or makes the database in `folder`, checks it whole and brings it to this program's version; one that is
+    /// damaged is opened to be read.
+    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
+        let path = folder.join(FILE);
+        match Self::sound(&path) {
+            Err(damaged @ OpenError::Damaged(..)) => Self::damaged(&path, damaged.to_string()),
+            opened => opened,
+        }
+    }
+
+    fn sound(path: &Path) -> Result<Self, OpenError> {
+        let named = named(path);
+        let failed = |error| failed(&named, error);
+        let mut db = connected(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
+        // Should it turn out to be damaged, closing it must not write what its log holds into it.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+        for (setting, value) in SETTINGS {
+            db.pragma_update(None, setting, value).map_err(failed)?;
+        }
+        let found: String = db.query_row("PRAGMA quick_check (1)", [], |row| row.get(0)).map_err(failed)?;
+        if found != "ok" {
+            return Err(OpenError::Damaged(named, found));
+        }
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
+        match migration::migrate(&mut db, path, migrate::STEPS) {
+            Ok(()) => {
+                let store = Self::of(db, None);
+                // A process that died just after a purge left its log full.
+                store.emptied_log();
+                Ok(store)
+            }
+            Err(MigrationFault::Database(error)) => Err(failed(error)),
+            Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named, newer)),
+            Err(not_copied) => Err(OpenError::NotCopied(named, not_copied)),
+        }
+    }
+
+    /// For reading alone. The file is opened for writing only because its log can be read by none but who holds its lock;
+    /// `query_only` refuses every change, and closing it leaves file and log as they are.
+    fn damaged(path: &Path, why: String) -> Result<Self, OpenError> {
+        let named = named(path);
+        let failed = |error| OpenError::Failed(named.clone(), error);
+        let db = connected(path, OpenFlags::empty()).map_err(failed)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+        db.pragma_update(None, "query_only", "ON").map_err(failed)?;
+        for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
+            // What of them needs a sound file is left out; what can be read is read without it.
+            drop(db.pragma_update(None, setting, value));
+        }
+        tracing::error!(
+            database = %named, %why,
+            "the memory database is damaged; it is only read, and every change is refused: stop the host and put a good \
+             copy in its place (agentctl backup restore), or move it away to begin anew"
+        );
+        Ok(Self::of(db, Some(why)))
+    }
+
+    /// A store that ends with this process: nothing of it is written to any disk.
+    pub(crate) fn fleeting() -> Result<Self, StoreError> {
+        let db = Connection::open_in_memory()?;
+        for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
+            db.pragma_update(None, setting, value)?;
+        }
+        migrate::STEPS.iter().try_for_each(|step| db.execute_batch(step))?;
+        Ok(Self::of(db, None))
+    }
+
+    fn of(db: Connection, damage: Option<String>) -> Self {
+        Self { db, library: RefCell::new(Library::new()), limits: Limits::none(), damage, embedder: None }
+    }
+}
+
+fn connected(path: &Path, besides: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | besides;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(HELD)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(db)
+}
+
+fn named(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+fn failed(named: &str, error: rusqlite::Error) -> OpenError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            OpenError::Damaged(named.to_owned(), error.to_string())
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::InUse(named.to_owned()),
+        _ => OpenError::Failed(named.to_owned(), error),
+    }
+}

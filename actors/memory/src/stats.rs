@@ -1,0 +1,75 @@
+//! How much there is in a scope. It reads the open database and changes nothing but the indexes that it is asked to build
+//! anew.
+
+use crate::row::{KINDS, TYPES};
+use crate::scope::{self, Number};
+use crate::store::{Store, StoreError};
+use ipc_proto::List;
+use ipc_proto::memory::{Scope, Stats};
+use rusqlite::params;
+
+impl Store {
+    /// How much there is.
+    pub(crate) fn stats(&self, scope: &Scope) -> Result<Stats, StoreError> {
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(Stats::default()) };
+        let mut stats = Stats::default();
+        let (mut kinds, mut types) = ([0_u32; KINDS.len()], [0_u32; TYPES.len()]);
+        let mut rows = self.db.prepare(
+            "SELECT kind, type, state, count(*), total(tokens), total(discovery), sum(plain > 0) FROM kept
+             WHERE scope = ?1 GROUP BY kind, type, state",
+        )?;
+        let mut rows = rows.query([number.get()])?;
+        while let Some(row) = rows.next()? {
+            let count: u32 = row.get(3)?;
+            match row.get::<_, i64>(2)? {
+                0 => {
+                    add(&mut kinds, Some(row.get(0)?), count);
+                    add(&mut types, row.get(1)?, count);
+                    stats.tokens += whole(row.get(4)?);
+                    stats.discovery_tokens += whole(row.get(5)?);
+                    stats.plain += row.get::<_, u32>(6)?;
+                }
+                1 => stats.superseded += count,
+                _ => stats.removed += count,
+            }
+        }
+        stats.kinds = List::clip(KINDS.into_iter().zip(kinds).filter(|(_, count)| *count > 0));
+        stats.types = List::clip(TYPES.into_iter().zip(types).filter(|(_, count)| *count > 0));
+        stats.sessions = self.counted("SELECT count(*) FROM session WHERE scope = ?1", number)?;
+        stats.muted = List::clip(self.muted_projects(number)?);
+        self.say_embedded(number, &mut stats)?;
+        Ok(stats)
+    }
+
+    fn counted(&self, sql: &str, number: Number) -> Result<u32, StoreError> {
+        Ok(self.db.query_row(sql, params![number.get()], |row| row.get(0))?)
+    }
+
+    /// Builds the indexes of a scope anew, and has its vectors be made again.
+    pub(crate) fn reindex(&mut self, scope: &Scope) -> Result<(), StoreError> {
+        self.writable()?;
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
+        let words = number.words();
+        self.db.execute(&format!("INSERT INTO {words} ({words}) VALUES ('rebuild')"), [])?;
+        self.library.borrow_mut().forget(number);
+        self.embed_again(number)
+    }
+}
+
+fn add<const N: usize>(counts: &mut [u32; N], code: Option<i64>, count: u32) {
+    let at = code.and_then(|code| usize::try_from(code).ok());
+    if let Some(counted) = at.and_then(|at| counts.get_mut(at)) {
+        *counted += count;
+    }
+}
+
+/// A sum as SQLite gives it.
+fn whole(sum: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a sum of counts is not below 0"
+    )]
+    let whole = sum as u64;
+    whole
+}

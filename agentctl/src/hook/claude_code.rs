@@ -1,0 +1,157 @@
+//! Claude Code's hooks: which fields its events have, and how it is answered. The rest of what it tells is passed over,
+//! the path of its transcript above all.
+
+use super::{Fault, Give, Told, cut, is_memory_s_own, named, text};
+use crate::project;
+use ipc_proto::memory::CaptureEvent;
+use ipc_proto::{Name, Text};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Bytes of a tool's input that are kept beside its output.
+const INPUT: usize = 2000;
+/// What of a tool's input says best what it was about, the best first.
+const TITLES: [&str; 8] =
+    ["description", "file_path", "notebook_path", "command", "pattern", "query", "url", "path"];
+
+/// What was told.
+pub(super) fn told(told: &Value, event: Option<&str>) -> Result<Told, Fault> {
+    let event = text(told, "/hook_event_name").or(event).ok_or(Fault::Missing("hook_event_name"))?;
+    let session = text(told, "/session_id").ok_or(Fault::Missing("session_id"))?;
+    let directory = text(told, "/cwd").ok_or(Fault::Missing("cwd"))?;
+    let (take, give) = match event {
+        "SessionStart" if text(told, "/source") == Some("compact") => (None, Some(Give::Compacting)),
+        "SessionStart" => (Some(CaptureEvent::Started), Some(Give::Start)),
+        "UserPromptSubmit" => {
+            let prompt = text(told, "/prompt").ok_or(Fault::Missing("prompt"))?;
+            let message = text(told, "/prompt_id").map_or_else(|| named(&[session, prompt]), Text::clip);
+            let taken = CaptureEvent::Message { message, text: cut(prompt) };
+            (Some(taken), Some(Give::Question(Text::clip(prompt))))
+        }
+        "PostToolUse" if text(told, "/tool_name").is_some_and(is_memory_s_own) => (None, None),
+        "PostToolUse" => (Some(tool(told, session)?), None),
+        // What is said at this event reaches no model: its client takes context at the start that follows.
+        "PreCompact" => (Some(CaptureEvent::Compacting), None),
+        "Stop" => (Some(CaptureEvent::Idle), None),
+        "SessionEnd" => (Some(CaptureEvent::Ended), None),
+        _ => (None, None),
+    };
+    let project = project::of(Path::new(directory));
+    Ok(Told { event: event.to_owned(), session: Text::clip(session), project, take, give })
+}
+
+fn tool(told: &Value, session: &str) -> Result<CaptureEvent, Fault> {
+    let tool = text(told, "/tool_name").ok_or(Fault::Missing("tool_name"))?;
+    let input = told.get("tool_input").unwrap_or(&Value::Null);
+    let mut output = told.get("tool_response").map(said).unwrap_or_default();
+    let call = text(told, "/tool_use_id").map_or_else(|| named(&[session, tool, &output]), Text::clip);
+    if !output.trim().is_empty() && !input.is_null() {
+        // What was done, behind what came of it, so that a long output does not lose it: it is short.
+        let input = Text::<INPUT>::clip(&input.to_string());
+        let room = ipc_proto::memory::RAW_BOUND.saturating_sub(INPUT + 64);
+        if output.len() > room {
+            let end = (0..=room).rev().find(|end| output.is_char_boundary(*end)).unwrap_or_default();
+            output.truncate(end);
+            output.push_str(super::CUT);
+        }
+        output.push_str(&format!("\n\ninput: {input}"));
+    }
+    let title = TITLES.iter().find_map(|name| input.get(name).and_then(Value::as_str)).unwrap_or_default();
+    let title = Text::clip(&crate::text::begin(title, 120));
+    Ok(CaptureEvent::Tool { tool: Name::clip(tool), call, title, output: cut(&output) })
+}
+
+/// What a tool answered, as text: what it printed, or what it says of a file, or all of it.
+fn said(response: &Value) -> String {
+    if let Some(text) = response.as_str() {
+        return text.to_owned();
+    }
+    if let Some(parts) = response.as_array() {
+        return parts.iter().map(said).collect::<Vec<_>>().join("\n");
+    }
+    let piece = |pointer| text(response, pointer).map(str::to_owned);
+    let pieces = ["/stdout", "/stderr", "/filePath", "/file/filePath", "/file/content", "/text", "/content"];
+    let pieces: Vec<String> = pieces.into_iter().filter_map(piece).collect();
+    match (pieces.is_empty(), response) {
+        (false, _) => pieces.join("\n"),
+        (true, Value::Null) => String::new(),
+        // What only says that there was nothing to say is nothing.
+        (true, Value::Object(fields)) if fields.contains_key("stdout") => String::new(),
+        (true, other) => other.to_string(),
+    }
+}
+
+/// The answer that puts a text before the model.
+pub(super) fn answer(event: &str, context: &str) -> Value {
+    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": context } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, more: &Value) -> Value {
+        let mut told =
+            json!({ "session_id": "s", "cwd": "/nowhere", "hook_event_name": name, "transcript_path": "/t" });
+        let map = told.as_object_mut().unwrap();
+        map.extend(more.as_object().unwrap().clone());
+        told
+    }
+
+    fn taken(name: &str, more: &Value) -> (Option<CaptureEvent>, Option<Give>) {
+        let told = told(&event(name, more), None).unwrap();
+        assert_eq!((told.session.as_str(), told.project.as_str()), ("s", "/nowhere"));
+        (told.take, told.give)
+    }
+
+    #[test]
+    fn each_event_is_taken_down_and_answered_as_its_client_takes_it() {
+        let none = json!({});
+        assert_eq!(taken("SessionStart", &none), (Some(CaptureEvent::Started), Some(Give::Start)));
+        assert_eq!(taken("SessionStart", &json!({ "source": "compact" })), (None, Some(Give::Compacting)));
+        for (name, expected) in [
+            ("PreCompact", Some(CaptureEvent::Compacting)),
+            ("Stop", Some(CaptureEvent::Idle)),
+            ("SessionEnd", Some(CaptureEvent::Ended)),
+            ("Notification", None),
+            ("AnythingNew", None),
+        ] {
+            assert_eq!(taken(name, &none), (expected, None), "{name}");
+        }
+        let (message, asked) = taken("UserPromptSubmit", &json!({ "prompt": "why", "prompt_id": "p1" }));
+        let message = message.unwrap();
+        assert_eq!(message, CaptureEvent::Message { message: Text::clip("p1"), text: Text::clip("why") });
+        assert_eq!(asked, Some(Give::Question(Text::clip("why"))));
+    }
+
+    #[test]
+    fn a_tool_is_taken_down_with_what_it_printed_and_what_it_was_asked() {
+        let bash = json!({ "tool_name": "Bash", "tool_use_id": "t1", "tool_input": { "command": "ls", "description": "List" },
+            "tool_response": { "stdout": "note.txt", "stderr": "", "interrupted": false } });
+        let (Some(CaptureEvent::Tool { tool, call, title, output }), None) = taken("PostToolUse", &bash)
+        else {
+            panic!()
+        };
+        assert_eq!((tool.as_str(), call.as_str(), title.as_str()), ("Bash", "t1", "List"));
+        assert!(output.starts_with("note.txt\n\ninput: {") && output.contains("\"ls\""), "{output}");
+        let silent = json!({ "tool_name": "Bash", "tool_input": { "command": "true" }, "tool_response": { "stdout": "" } });
+        let (Some(CaptureEvent::Tool { call, output, .. }), None) = taken("PostToolUse", &silent) else {
+            panic!()
+        };
+        assert_eq!((call.len(), output.as_str()), (64, ""));
+    }
+
+    #[test]
+    fn what_is_needed_and_missing_is_named() {
+        for (gone, name) in [
+            ("session_id", "SessionStart"),
+            ("cwd", "Stop"),
+            ("tool_name", "PostToolUse"),
+            ("prompt", "UserPromptSubmit"),
+        ] {
+            let mut event = event(name, &json!({}));
+            event.as_object_mut().unwrap().remove(gone);
+            assert!(told(&event, None).unwrap_err().to_string().ends_with(gone), "{gone}");
+        }
+    }
+}

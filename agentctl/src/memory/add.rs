@@ -1,0 +1,139 @@
+//! `agentctl memory add`: a text, and of which kind it is.
+
+use super::{Where, ask};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use crate::text;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::label::Label;
+use ipc_proto::memory::{
+    Ask, Category, Detail, Entry, Fact, Importance, Kind, Observation, ObservationType, Project, Said,
+};
+use ipc_proto::{List, Name, Text};
+use serde_json::json;
+
+/// Characters of a title that is taken from the text.
+const TITLE: usize = 80;
+
+/// The arguments of `memory add`.
+#[derive(clap::Args)]
+pub(crate) struct Add {
+    /// What to remember
+    content: String,
+    /// What it is: note, episodic, fact, preference, instruction, or an observation: decision, bugfix, feature, refactor, discovery, change
+    #[arg(long, value_name = "KIND", value_parser = kind, default_value = "note")]
+    kind: Named,
+    /// What a fact is about, or a note is found by: what has the same key is superseded
+    #[arg(long, value_parser = crate::cli::text::<256>)]
+    key: Option<Text<256>>,
+    /// The title of an observation; without one the text begins as it
+    #[arg(long, value_parser = crate::cli::text::<200>)]
+    title: Option<Text<200>>,
+    /// A file that an observation changed; may be given again
+    #[arg(long = "file", value_name = "PATH", value_parser = crate::cli::text::<256>)]
+    files: Vec<Text<256>>,
+    /// How sure a fact is, in thousandths
+    #[arg(long, value_name = "THOUSANDTHS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(0..=1000))]
+    confidence: u16,
+    /// A word to find it by; may be given again
+    #[arg(long = "tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    tags: Vec<Name>,
+    /// The project it belongs to: a directory, or any other name
+    #[arg(long, value_parser = crate::project::named)]
+    project: Option<Project>,
+    /// How much it matters, 1 to 5
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
+    importance: u8,
+    /// When it is forgotten by itself: a number and s, m, h, d or w, such as 30d
+    #[arg(long, value_name = "SPAN", value_parser = text::seconds)]
+    expires: Option<u64>,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// A kind as a person names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Note,
+    Episodic,
+    Semantic(Category),
+    Observation(ObservationType),
+}
+
+fn kind(name: &str) -> Result<Named, String> {
+    let known = match name {
+        "note" => Some(Named::Note),
+        "episodic" => Some(Named::Episodic),
+        _ => super::named(name)
+            .map(Named::Semantic)
+            .or_else(|_| super::named(name).map(Named::Observation))
+            .ok(),
+    };
+    known.ok_or_else(|| {
+        "one of note, episodic, fact, preference, instruction, decision, bugfix, feature, refactor, discovery, change"
+            .to_owned()
+    })
+}
+
+/// Remembers. The id is chosen here, so that asking twice is one memory.
+pub(super) async fn add(app: &App, arguments: Add) -> Outcome {
+    let area = arguments.place.area.clone();
+    let entry = entry(arguments)?;
+    let id = ask(app, area, Ask::Write(Box::new(entry)), Said::id).await?;
+    Ok(app.out.done(json!({ "id": id.to_string() }), &id.to_string())?)
+}
+
+fn entry(arguments: Add) -> Result<Entry, Failure> {
+    let content =
+        Text::new(&*arguments.content).map_err(|why| Failure::TooLong { what: "the memory", why })?;
+    let tags = List::new(arguments.tags).map_err(|why| Failure::TooLong { what: "--tag", why })?;
+    let kind = match arguments.kind {
+        Named::Note => Kind::Note { key: arguments.key },
+        Named::Episodic => Kind::Episodic { role: Name::clip("user") },
+        Named::Semantic(category) => {
+            let key = arguments.key.ok_or_else(|| Failure::Usage("what is --key about?".to_owned()))?;
+            Kind::Semantic(Fact { category, key, confidence: arguments.confidence })
+        }
+        Named::Observation(r#type) => {
+            let begun = || Text::clip(&text::begin(&content, TITLE));
+            let files = List::new(arguments.files).map_err(|why| Failure::TooLong { what: "--file", why })?;
+            let title = arguments.title.unwrap_or_else(begun);
+            Kind::Observation(Box::new(Observation {
+                r#type,
+                title,
+                files_modified: files,
+                ..Observation::default()
+            }))
+        }
+    };
+    let expires_ms = arguments.expires.map(|span| text::now_ms().saturating_add(span.saturating_mul(1000)));
+    let detail = Detail {
+        kind,
+        importance: Importance::of(arguments.importance),
+        project: arguments.project,
+        expires_ms,
+        ..Detail::default()
+    };
+    // The host says how far it is trusted, whatever stands here.
+    Ok(Entry { tags, detail, ..Entry::new(MemoryId::random(), content, Label::bottom()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_name_and_no_other_has_one() {
+        for (name, expected) in [
+            ("note", Named::Note),
+            ("episodic", Named::Episodic),
+            ("preference", Named::Semantic(Category::Preference)),
+            ("decision", Named::Observation(ObservationType::Decision)),
+        ] {
+            assert_eq!(kind(name), Ok(expected));
+        }
+        for wrong in ["", "Note", "summary", "semantic"] {
+            assert!(kind(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `agentctl memory export`: every row of an area with its history, its tombstones and what it was made from, as JSON
+//! lines; or what holds, as Markdown to read.
+
+use super::lines::Kept;
+use super::markdown;
+use super::{Where, ask};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use ipc_proto::Text;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{Area, Ask, Filter, Kind, Row, Said, State, StateName};
+use serde_json::json;
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows of one answer.
+const PAGE: u16 = 100;
+/// Rows of it that the one before had as well.
+const OVER: u32 = 10;
+/// So many of the last rows are known again.
+const KNOWN: usize = OVER as usize;
+
+/// The arguments of `memory export`.
+#[derive(clap::Args)]
+pub(crate) struct Export {
+    /// The file to write; standard output without one
+    file: Option<PathBuf>,
+    /// Write what holds as Markdown, to read; it cannot be taken in again as it was
+    #[arg(long)]
+    markdown: bool,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Writes them.
+pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
+    let Export { file, markdown, place } = arguments;
+    let Some(path) = file else {
+        write(app, &place.area, markdown, &mut io::stdout().lock()).await?;
+        return Ok(std::process::ExitCode::SUCCESS);
+    };
+    let at = |cause| Failure::File { path: path.clone(), cause };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // For its owner's eyes alone, and there whole or not at all.
+    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(at)?;
+    let rows = {
+        let mut to = io::BufWriter::new(whole.as_file_mut());
+        let rows = write(app, &place.area, markdown, &mut to).await?;
+        to.flush().map_err(at)?;
+        rows
+    };
+    whole.as_file().sync_all().map_err(at)?;
+    whole.persist(&path).map_err(|error| at(error.error))?;
+    let fields = json!({ "file": path.to_string_lossy(), "memories": rows });
+    Ok(app.out.done(fields, &format!("{rows} memories are in {}", path.display()))?)
+}
+
+/// What holds comes first, then what stood in its place before, then tombstones, so that what changes meanwhile is there,
+/// and once: as it was when it was come to.
+async fn write(app: &App, area: &Area, markdown: bool, to: &mut impl Write) -> Result<u64, Failure> {
+    let states: &[StateName] = if markdown {
+        &[StateName::Current]
+    } else {
+        &[StateName::Current, StateName::Superseded, StateName::Removed]
+    };
+    let mut written = HashSet::new();
+    for state in states {
+        let mut pages = Pages::of(*state);
+        while let Some(rows) = pages.next(app, area).await? {
+            for row in rows {
+                if !written.insert(row.entry.id) {
+                    continue;
+                }
+                let text = if markdown { markdown::shown(&row) } else { line(app, area, row).await? };
+                to.write_all(text.as_bytes())?;
+            }
+        }
+    }
+    to.flush()?;
+    Ok(u64::try_from(written.len()).unwrap_or(u64::MAX))
+}
+
+async fn line(app: &App, area: &Area, row: Row) -> Result<String, Failure> {
+    let may_have_raw =
+        matches!(row.entry.detail.kind, Kind::Observation(_)) && !matches!(row.state, State::Removed { .. });
+    let raw = if may_have_raw {
+        ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await?
+    } else {
+        Text::default()
+    };
+    let line = Kept::new(row, raw).write().map_err(io::Error::from)?;
+    Ok(line + "\n")
+}
+
+/// The pages of all rows in a state, newest first. Each goes over a part of the one before it, so that it is seen when
+/// rows went meanwhile and others took their places: then all is gone through again.
+struct Pages {
+    state: StateName,
+    /// So many of the newest are known.
+    offset: u32,
+    /// The last of them.
+    known: Vec<MemoryId>,
+    ended: bool,
+}
+
+impl Pages {
+    const fn of(state: StateName) -> Self {
+        Self { state, offset: 0, known: Vec::new(), ended: false }
+    }
+
+    /// The next page; none after the last.
+    async fn next(&mut self, app: &App, area: &Area) -> Result<Option<Vec<Row>>, Failure> {
+        if self.ended {
+            return Ok(None);
+        }
+        let offset = self.offset.saturating_sub(OVER);
+        let filter = Box::new(Filter { state: self.state, ..Filter::default() });
+        let page = Ask::List { filter, limit: PAGE, offset };
+        let rows = ask(app, area.clone(), page, Said::rows).await?.into_vec();
+        if offset > 0 && !rows.iter().any(|row| self.known.contains(&row.entry.id)) {
+            *self = Self::of(self.state);
+            return Ok(Some(Vec::new()));
+        }
+        self.ended = rows.len() < usize::from(PAGE);
+        self.offset = offset.saturating_add(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+        self.known = rows.iter().rev().take(KNOWN).map(|row| row.entry.id).collect();
+        Ok(Some(rows))
+    }
+}

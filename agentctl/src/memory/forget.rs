@@ -1,0 +1,132 @@
+//! `agentctl memory delete` and `forget`: memories go, one or many. Before many go, a person is asked.
+
+use super::filter::time;
+use super::sessions::session_id;
+use super::{Where, ask};
+use crate::app::{App, Outcome};
+use crate::failure::Failure;
+use ipc_proto::control::ControlError;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{Area, Ask, Forget as What, Forgotten, MemoryError, Project, Said};
+use ipc_proto::{List, Text};
+use serde_json::json;
+use std::io::{BufRead, IsTerminal};
+
+/// The arguments of `memory delete`.
+#[derive(clap::Args)]
+pub(crate) struct Delete {
+    /// Its id
+    id: MemoryId,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// The arguments of `memory forget`.
+#[derive(clap::Args)]
+pub(crate) struct Forget {
+    #[command(flatten)]
+    what: Selection,
+    /// Leave nothing but a hash on the record; without this a tombstone is left
+    #[arg(long)]
+    purge: bool,
+    /// Only say what would be forgotten
+    #[arg(long = "dry-run")]
+    dry_run: bool,
+    /// Do not ask back, however many there are
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// What to forget: one of these.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Selection {
+    /// Their ids
+    ids: Vec<MemoryId>,
+    /// Every memory of a project: a directory, or any other name
+    #[arg(long, value_parser = crate::project::named)]
+    project: Option<Project>,
+    /// Every memory of a session: its id, or CLIENT:NAME
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Every memory of before this time: a day such as 2026-11-22, or so long ago, such as 90d
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    before: Option<u64>,
+    /// Every memory that has all of these words
+    #[arg(long, value_name = "WORDS", value_parser = crate::cli::text::<256>)]
+    topic: Option<Text<256>>,
+}
+
+/// Forgets one, so that nothing is left of it.
+pub(super) async fn delete(app: &App, arguments: Delete) -> Outcome {
+    let id = arguments.id;
+    let gone = go(app, &arguments.place.area, &What::Ids(List::clip([id])), true, false).await?;
+    if gone.rows == 0 {
+        Err(ControlError::Memory(MemoryError::NotFound))?;
+    }
+    Ok(app.out.done(json!({ "id": id.to_string() }), "forgotten")?)
+}
+
+/// Forgets what was selected.
+pub(super) async fn forget(app: &App, arguments: Forget) -> Outcome {
+    let Forget { what, purge, dry_run, yes, place } = arguments;
+    let area = place.area;
+    let what = selected(app, &area, what).await?;
+    let there = go(app, &area, &what, purge, true).await?;
+    let ids: Vec<String> = there.first.iter().map(ToString::to_string).collect();
+    if dry_run {
+        let fields = json!({ "dry_run": true, "rows": there.rows, "more": there.more, "ids": ids });
+        return Ok(app.out.done(fields, &format!("{} would be forgotten", counted(&there)))?);
+    }
+    if there.rows > 1 && !yes && !agreed(app, &there, purge)? {
+        return Ok(app.out.done(json!({ "rows": 0 }), "nothing was forgotten")?);
+    }
+    let mut rows = 0;
+    loop {
+        let gone = go(app, &area, &what, purge, false).await?;
+        rows += gone.rows;
+        // What is asked to go on and forgets nothing more would never end.
+        if !gone.more || gone.rows == 0 {
+            break;
+        }
+    }
+    Ok(app.out.done(json!({ "rows": rows, "purged": purge }), &format!("{rows} forgotten"))?)
+}
+
+async fn go(app: &App, area: &Area, what: &What, purge: bool, dry_run: bool) -> Result<Forgotten, Failure> {
+    let what = Box::new(what.clone());
+    ask(app, area.clone(), Ask::Forget { what, purge, dry_run }, Said::forgotten).await
+}
+
+async fn selected(app: &App, area: &Area, what: Selection) -> Result<What, Failure> {
+    let Selection { ids, project, session, before, topic } = what;
+    let by_session = match session {
+        Some(session) => Some(What::Session(session_id(app, area, &session).await?)),
+        None => None,
+    };
+    let others =
+        project.map(What::Project).or(by_session).or(before.map(What::Before)).or(topic.map(What::Topic));
+    match others {
+        Some(what) => Ok(what),
+        None => Ok(What::Ids(List::new(ids).map_err(|why| Failure::TooLong { what: "the ids", why })?)),
+    }
+}
+
+fn counted(there: &Forgotten) -> String {
+    format!("{}{} memories", if there.more { "more than " } else { "" }, there.rows)
+}
+
+/// Whether the person wants it.
+fn agreed(app: &App, there: &Forgotten, purge: bool) -> Result<bool, Failure> {
+    if app.out.json || !std::io::stdin().is_terminal() {
+        let why = format!("{} would be forgotten: --yes does so without asking back", counted(there));
+        return Err(Failure::Usage(why));
+    }
+    let how = if purge { " for good" } else { "" };
+    app.out.ask(&format!("forget {}{how}? [y/N] ", counted(there)))?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,204 @@
+//! A memory as a line of JSON: every field that the host keeps of it, and what it was made from. Ids are text here, as
+//! everywhere else that a person may look; bytes as a list, as memory's own program writes them, are read as well.
+
+use ipc_proto::Text;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{CONTENT_BOUND, RAW_BOUND, Row};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{self, BufRead, Read};
+
+/// The version of these lines.
+const VERSION: u8 = 1;
+/// Bytes of one line: both texts at their largest, each byte escaped as `\u0000`, and all the rest of a row.
+const LINE_BOUND: u64 = 6 * (CONTENT_BOUND as u64 + RAW_BOUND as u64) + 1_048_576;
+/// Where ids stand in a row.
+const IDS: [&str; 4] = ["/row/entry/id", "/row/entry/session", "/row/revises", "/row/state/superseded/by"];
+
+/// A memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kept {
+    v: u8,
+    /// The row.
+    pub(super) row: Row,
+    /// What it was made from; empty where nothing was.
+    #[serde(default)]
+    pub(super) raw: Text<RAW_BOUND>,
+}
+
+impl Kept {
+    /// Of this row.
+    pub(super) const fn new(row: Row, raw: Text<RAW_BOUND>) -> Self {
+        Self { v: VERSION, row, raw }
+    }
+
+    /// As a line, without its break.
+    ///
+    /// # Errors
+    /// None that a row can lead to.
+    pub(super) fn write(&self) -> serde_json::Result<String> {
+        let mut line = serde_json::to_value(self)?;
+        for place in IDS {
+            if let Some(id) = line.pointer_mut(place)
+                && id.is_array()
+            {
+                let bytes: [u8; 16] = serde_json::from_value(id.take())?;
+                // All ids are written alike, whatever they name.
+                *id = Value::String(MemoryId::from_bytes(bytes).to_string());
+            }
+        }
+        Ok(line.to_string())
+    }
+
+    /// What a line says, or what is wrong with it, in words that hold nothing of it.
+    pub(super) fn read(line: &[u8]) -> Result<Self, String> {
+        let mut line: Value = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
+        for place in IDS {
+            if let Some(id) = line.pointer_mut(place)
+                && let Some(text) = id.as_str()
+            {
+                let parsed: MemoryId = text.parse().map_err(|_| format!("{place} is no id"))?;
+                *id = Value::from(parsed.bytes().to_vec());
+            }
+        }
+        let version = line.get("v").and_then(Value::as_u64);
+        if version != Some(u64::from(VERSION)) {
+            return Err(format!("not version {VERSION} of an export of memory"));
+        }
+        serde_json::from_value(line).map_err(|error| wrong(&error))
+    }
+}
+
+fn wrong(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => "not a memory as `agentctl memory export` writes it".to_owned(),
+        _ => format!("not JSON, at column {}", error.column()),
+    }
+}
+
+/// The lines of an export, each read when it is asked for. Empty ones are passed over.
+pub(super) struct Lines<R> {
+    from: R,
+    number: usize,
+    /// Bytes before the next line.
+    at: u64,
+}
+
+/// A line that was read.
+pub(super) struct Line {
+    /// Its number, from 1.
+    pub(super) number: usize,
+    /// Bytes before it.
+    pub(super) at: u64,
+    /// What it says.
+    pub(super) kept: Kept,
+}
+
+/// Why there is no further line.
+pub(super) enum LineFault {
+    /// The line of this number, from 1.
+    Malformed(usize, String),
+    /// It cannot be read.
+    Input(io::Error),
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Of this text.
+    pub(super) const fn of(from: R) -> Self {
+        Self { from, number: 0, at: 0 }
+    }
+
+    fn line(&mut self) -> Result<Option<Line>, LineFault> {
+        loop {
+            let mut line = Vec::new();
+            self.number += 1;
+            let read = self.from.by_ref().take(LINE_BOUND + 1).read_until(b'\n', &mut line);
+            if read.map_err(LineFault::Input)? == 0 {
+                return Ok(None);
+            }
+            let (number, at) = (self.number, self.at);
+            self.at = at.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+            let malformed = |why| LineFault::Malformed(number, why);
+            if u64::try_from(line.len()).is_ok_and(|length| length > LINE_BOUND) {
+                return Err(malformed(format!("longer than {LINE_BOUND} bytes")));
+            }
+            if !line.trim_ascii().is_empty() {
+                let kept = Kept::read(&line).map_err(malformed)?;
+                return Ok(Some(Line { number, at, kept }));
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = Result<Line, LineFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.line().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::ids::SessionId;
+    use ipc_proto::label::{Class, Label, Trust};
+    use ipc_proto::memory::{Area, Category, Entry, Fact, Kind, State, Summary};
+    use ipc_proto::{List, Name};
+
+    fn kept(kind: Kind, state: State) -> Kept {
+        let label = Label::of(Trust::Untrusted, Class::Sensitive, "hook:opencode");
+        let mut entry = Entry::new(MemoryId::from_bytes([9; 16]), Text::clip("a\u{0}\n\"b\" 世界"), label);
+        entry.session = Some(SessionId::from_bytes([8; 16]));
+        entry.tags = List::clip([Name::clip("x")]);
+        entry.detail.kind = kind;
+        entry.detail.expires_ms = Some(u64::MAX);
+        let mut row = Row::new(entry, Area::Agent(Name::clip("default")), 7);
+        (row.state, row.revises) = (state, Some(MemoryId::from_bytes([6; 16])));
+        Kept::new(row, Text::clip("raw"))
+    }
+
+    #[test]
+    fn every_kind_and_state_is_read_back_as_it_was_written_with_ids_as_text() {
+        let kinds = [
+            Kind::Note { key: Some(Text::clip("k")) },
+            Kind::Episodic { role: Name::clip("user") },
+            Kind::Semantic(Fact { category: Category::Preference, key: Text::clip("k"), confidence: 900 }),
+            Kind::Observation(Box::default()),
+            Kind::Summary(Box::<Summary>::default()),
+        ];
+        let by = MemoryId::from_bytes([5; 16]);
+        let states = [State::Current, State::Superseded { by, at_ms: 9 }, State::Removed { at_ms: 9 }];
+        for kind in kinds {
+            for state in states {
+                let kept = kept(kind.clone(), state);
+                let line = kept.write().unwrap();
+                assert!(
+                    !line.contains('\n') && line.contains("\"09090909-0909-0909-0909-090909090909\""),
+                    "{line}"
+                );
+                assert_eq!(Kept::read(line.as_bytes()), Ok(kept.clone()));
+                // As memory's own program writes it.
+                assert_eq!(Kept::read(&serde_json::to_vec(&kept).unwrap()), Ok(kept));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_line_s_number_and_nothing_of_it() {
+        let good = kept(Kind::Observation(Box::default()), State::Current).write().unwrap();
+        for (wrong, why) in [
+            ("{".to_owned(), "not JSON"),
+            ("{\"v\":2}".to_owned(), "not version 1"),
+            ("{\"v\":1,\"row\":{}}".to_owned(), "not a memory"),
+            (good.replace("09090909-0909", "secret"), "is no id"),
+            (good.replace("\"raw\":", "\"more\":1,\"raw\":"), "not a memory"),
+        ] {
+            let text = format!("{good}\n\n{wrong}\n");
+            let found = Lines::of(text.as_bytes()).find_map(Result::err);
+            let Some(LineFault::Malformed(3, said)) = found else { panic!("{wrong}") };
+            assert!(said.contains(why) && !said.contains("secret"), "{said}");
+        }
+    }
+}

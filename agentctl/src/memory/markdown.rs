@@ -1,0 +1,188 @@
+//! Memories as Markdown: what the host keeps, written for a person to read, and folders of Markdown files that other
+//! programs remember in, taken as notes. What is written is quoted, so that no text can pass for the document's own.
+
+use super::show;
+use crate::failure::Failure;
+use crate::{text, view};
+use ipc_proto::ids::MemoryId;
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{CONTENT_BOUND, Detail, Entry, Kind, Project, Row, Source, SourceType};
+use ipc_proto::{List, Name, Text};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders below the first that are looked into.
+const DEPTH: usize = 5;
+/// Bytes of one file.
+const FILE: u64 = 4 * 1024 * 1024;
+/// Files of one folder.
+const FILES: usize = 10_000;
+
+/// A memory to read.
+pub(super) fn shown(row: &Row) -> String {
+    let entry = &row.entry;
+    let mut out = format!("## {}\n\n", escaped(&text::begin(show::title(row), 80)));
+    let project = entry.detail.project.as_ref().map(|project| ("project", text::line(project)));
+    let facts = [
+        ("id", entry.id.to_string()),
+        ("kind", view::kind(&entry.detail.kind)),
+        ("created", text::utc(row.created_ms)),
+        ("label", view::label(&entry.label)),
+        ("tags", entry.tags.iter().map(|tag| text::line(tag)).collect::<Vec<_>>().join(", ")),
+    ];
+    for (name, value) in facts.into_iter().chain(project) {
+        out.push_str(&format!("- {name}: {}\n", escaped(&value)));
+    }
+    let seen = if let Kind::Observation(seen) = &entry.detail.kind { Some(seen) } else { None };
+    for fact in seen.iter().flat_map(|seen| seen.facts.iter()) {
+        out.push_str(&format!("- fact: {}\n", escaped(&text::line(fact))));
+    }
+    for file in seen.iter().flat_map(|seen| seen.files_read.iter().chain(&seen.files_modified)) {
+        out.push_str(&format!("- file: {}\n", escaped(&text::line(file))));
+    }
+    out.push('\n');
+    for line in text::shown(&entry.content).lines() {
+        out.push_str(&format!("> {line}\n"));
+    }
+    out.push('\n');
+    out
+}
+
+/// What Markdown would take for its own, with a backslash before it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text::line(text).chars() {
+        if "\\`*_{}[]<>#|!".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The notes of a folder of Markdown files, or of one file: the key of each is its path. The same file is the same
+/// memory however often it is taken in, and one that was changed takes the place of what it was.
+///
+/// # Errors
+/// A file cannot be read or is no text, or there are too many.
+pub(super) fn notes(from: &Path, project: Option<&Project>) -> Result<Vec<Entry>, Failure> {
+    let mut files = Vec::new();
+    if from.is_dir() {
+        collect(from, DEPTH, &mut files)?;
+    } else {
+        files.push(from.to_owned());
+    }
+    files.sort();
+    let mut notes = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(from).ok().filter(|name| !name.as_os_str().is_empty());
+        let name = name.or_else(|| file.file_name().map(Path::new)).unwrap_or(&file);
+        let said = read(&file)?;
+        for (part, content) in parts(&said).into_iter().enumerate() {
+            let key = if part == 0 {
+                name.to_string_lossy().into_owned()
+            } else {
+                format!("{}#{}", name.display(), part + 1)
+            };
+            notes.push(note(&key, content, project));
+        }
+    }
+    Ok(notes)
+}
+
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let at = |cause| Failure::File { path: folder.to_owned(), cause };
+    for found in fs::read_dir(folder).map_err(at)? {
+        let found = found.map_err(at)?;
+        // A link could lead anywhere, and around for ever.
+        let kind = found.file_type().map_err(at)?;
+        let path = found.path();
+        if kind.is_dir() && depth > 0 {
+            collect(&path, depth - 1, files)?;
+        } else if kind.is_file()
+            && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+        {
+            files.push(path);
+        }
+        if files.len() > FILES {
+            return Err(Failure::Usage(format!("more than {FILES} files are below {}", folder.display())));
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let at = |cause| Failure::File { path: path.to_owned(), cause };
+    if fs::metadata(path).map_err(at)?.len() > FILE {
+        return Err(at(std::io::ErrorKind::FileTooLarge.into()));
+    }
+    fs::read_to_string(path).map_err(at)
+}
+
+/// A text in pieces that fit into a memory each, cut at the ends of lines where it can be.
+fn parts(mut text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    while text.len() > CONTENT_BOUND {
+        let most = (0..=CONTENT_BOUND).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        let (head, _) = text.split_at(most);
+        let end = head.rfind('\n').map_or(most, |end| end + 1);
+        let (part, rest) = text.split_at(end);
+        parts.push(part);
+        text = rest;
+    }
+    parts.push(text);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+fn note(key: &str, content: &str, project: Option<&Project>) -> Entry {
+    let mut hash = Sha256::new();
+    for part in ["markdown", project.map_or("", |project| project.as_str()), key, content] {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let mut id = [0; 16];
+    id.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+    let label = Label::of(Trust::Untrusted, Class::Internal, "import");
+    let detail = Detail {
+        kind: Kind::Note { key: Some(Text::clip(key)) },
+        source: Source { r#type: SourceType::ExplicitSave, external: true, ..Source::default() },
+        project: project.cloned(),
+        ..Detail::default()
+    };
+    let tags = List::clip([Name::clip("markdown")]);
+    Entry { detail, tags, ..Entry::new(MemoryId::from_bytes(id), Text::clip(content), label) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::memory::Area;
+
+    #[test]
+    fn a_folder_s_files_are_notes_under_their_paths_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        fs::write(folder.path().join("MEMORY.md"), "- the ferry leaves at noon\n").unwrap();
+        fs::write(folder.path().join("deep/topic.md"), "x".repeat(CONTENT_BOUND + 1)).unwrap();
+        fs::write(folder.path().join("other.txt"), "no").unwrap();
+        std::os::unix::fs::symlink("/etc", folder.path().join("link")).unwrap();
+        let found = notes(folder.path(), None).unwrap();
+        let keys: Vec<String> = found.iter().map(|entry| entry.texts().next().unwrap().to_owned()).collect();
+        assert_eq!(keys, ["MEMORY.md", "deep/topic.md", "deep/topic.md#2"]);
+        assert!(found.iter().all(|entry| entry.detail.source.external));
+        let again = notes(folder.path(), None).unwrap();
+        assert_eq!(found, again);
+    }
+
+    #[test]
+    fn no_text_of_a_memory_can_pass_for_the_document_s_own() {
+        let planted = "# Heading\n## Another\n```\n</div>\n| a | b |\u{1b}[2J";
+        let entry = Entry::new(MemoryId::from_bytes([1; 16]), Text::clip(planted), Label::bottom());
+        let shown = shown(&Row::new(entry, Area::User, 5));
+        let own = shown.lines().filter(|line| line.starts_with('#')).count();
+        assert_eq!(own, 1, "{shown}");
+        assert!(shown.starts_with("## \\# Heading \\#\\# Another") && !shown.contains('\u{1b}'), "{shown}");
+    }
+}

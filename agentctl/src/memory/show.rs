@@ -1,0 +1,163 @@
+//! `agentctl memory show`, `list` and `timeline`: memories as they are kept.
+
+use super::filter::Which;
+use super::{Where, ask, fetch};
+use crate::app::{App, Outcome};
+use crate::{text, view};
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{Ask, Kind, Row, Said, State};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// The arguments of `memory show`.
+#[derive(clap::Args)]
+pub(crate) struct Show {
+    /// Its id
+    id: MemoryId,
+    /// What an observation was made from as well
+    #[arg(long)]
+    raw: bool,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// The arguments of `memory list`.
+#[derive(clap::Args)]
+pub(crate) struct List {
+    /// At most so many
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
+    limit: u16,
+    /// Leave out so many of the newest
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    offset: u32,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// The arguments of `memory timeline`.
+#[derive(clap::Args)]
+pub(crate) struct Timeline {
+    /// The memory around which to look; the newest without one
+    anchor: Option<MemoryId>,
+    /// So many before it
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(0..=50))]
+    before: u16,
+    /// So many after it
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(0..=49))]
+    after: u16,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Shows one.
+pub(super) async fn show(app: &App, arguments: Show) -> Outcome {
+    let area = arguments.place.area;
+    let row = fetch(app, area.clone(), arguments.id).await?;
+    let raw =
+        if arguments.raw { Some(ask(app, area, Ask::Raw(arguments.id), Said::raw).await?) } else { None };
+    if app.out.json {
+        app.out.document(json!({ "memory": view::memory(&row), "raw": raw }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    app.out.pairs(&facts(&row))?;
+    app.out.line(&format!("\n{}", row.entry.content.trim_end()))?;
+    if let Some(raw) = raw {
+        app.out.line(&format!("\nmade from:\n{}", raw.trim_end()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists them.
+pub(super) async fn list(app: &App, arguments: List) -> Outcome {
+    let List { limit, offset, which, place } = arguments;
+    let all = Ask::List { filter: which.filter()?, limit, offset };
+    rows(app, &ask(app, place.area, all, Said::rows).await?)
+}
+
+/// Lists those around one.
+pub(super) async fn timeline(app: &App, arguments: Timeline) -> Outcome {
+    let Timeline { anchor, before, after, which, place } = arguments;
+    let around = Ask::Timeline { anchor, filter: which.filter()?, before, after };
+    rows(app, &ask(app, place.area, around, Said::rows).await?)
+}
+
+fn rows(app: &App, rows: &[Row]) -> Outcome {
+    let head = ["ID", "CREATED", "KIND", "TAGS", "LABEL", "CONTENT"];
+    Ok(app.out.list("memories", rows, view::memory, &head, |row| {
+        vec![
+            row.entry.id.to_string(),
+            text::utc(row.created_ms),
+            view::kind(&row.entry.detail.kind),
+            tags(row, ","),
+            view::label(&row.entry.label),
+            text::begin(title(row), 80),
+        ]
+    })?)
+}
+
+/// What it is called, or how it begins.
+pub(super) fn title(row: &Row) -> &str {
+    match &row.entry.detail.kind {
+        Kind::Observation(seen) => &seen.title,
+        _ => &row.entry.content,
+    }
+}
+
+fn tags(row: &Row, between: &str) -> String {
+    row.entry.tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>().join(between)
+}
+
+/// What became of it, in words.
+pub(super) fn state(row: &Row) -> String {
+    match row.state {
+        State::Current => "current".to_owned(),
+        State::Superseded { by, at_ms } => format!("superseded by {by} at {}", text::utc(at_ms)),
+        State::Removed { at_ms } => format!("removed at {}", text::utc(at_ms)),
+    }
+}
+
+fn facts(row: &Row) -> Vec<(&'static str, String)> {
+    let (entry, detail) = (&row.entry, &row.entry.detail);
+    let mut facts = vec![
+        ("id", entry.id.to_string()),
+        ("area", view::area(&row.area)),
+        ("kind", view::kind(&detail.kind)),
+        ("state", state(row)),
+    ];
+    match &detail.kind {
+        Kind::Note { key } => facts.extend(key.iter().map(|key| ("key", key.to_string()))),
+        Kind::Semantic(fact) => facts.push(("key", fact.key.to_string())),
+        Kind::Observation(seen) => {
+            facts.extend([("title", seen.title.to_string()), ("subtitle", seen.subtitle.to_string())]);
+            facts.extend(seen.facts.iter().map(|fact| ("fact", fact.to_string())));
+            facts.extend(seen.files_read.iter().map(|file| ("read", file.to_string())));
+            facts.extend(seen.files_modified.iter().map(|file| ("changed", file.to_string())));
+        }
+        Kind::Summary(came) => facts.extend([
+            ("request", came.request.to_string()),
+            ("learned", came.learned.to_string()),
+            ("completed", came.completed.to_string()),
+            ("next steps", came.next_steps.to_string()),
+        ]),
+        Kind::Episodic { role } => facts.push(("role", role.to_string())),
+    }
+    facts.extend([
+        ("tags", tags(row, ", ")),
+        ("importance", detail.importance.get().to_string()),
+        ("label", view::label(&entry.label)),
+        ("source", view::word(detail.source.r#type)),
+    ]);
+    facts.extend(detail.project.iter().map(|project| ("project", project.to_string())));
+    facts.extend(entry.session.map(|session| ("session", session.to_string())));
+    facts.push(("created", text::utc(row.created_ms)));
+    facts.extend(detail.expires_ms.map(|at| ("expires", text::utc(at))));
+    facts.extend(row.revises.map(|id| ("revises", id.to_string())));
+    if !row.reason.is_empty() {
+        facts.push(("reason", row.reason.to_string()));
+    }
+    facts
+}

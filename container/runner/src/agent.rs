@@ -1,0 +1,113 @@
+//! A person's own program that asks models by itself, such as a coding agent: it is given the model API on the jail's own
+//! loopback, placeholders where keys go, and a terminal of the jail's own or streams; what it says and what the person
+//! types goes over the one socket. It must never be given anything of the person's machine but its workspace.
+
+mod api;
+mod model;
+mod profile;
+mod program;
+
+use crate::RunnerFault;
+use crate::command::Piece;
+use crate::gate::Gate;
+use crate::places::Places;
+use ipc_proto::router::{Run, Typed};
+use ipc_proto::runner_gate::Ending;
+use program::Program;
+use runner::tools::limit;
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender};
+
+/// How long more output is waited for once the program has ended: what it left running may hold its streams open.
+const LINGER: Duration = Duration::from_millis(500);
+/// Bytes that are passed on after its end: more than its pipes and the pieces that wait can hold. What goes on beyond them
+/// is of those it left running.
+const LAST: usize = 4 << 20;
+/// After so long, what is typed is asked for again: router may be starting.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Runs it.
+pub(crate) async fn run(
+    gate: &Gate,
+    run: &Run,
+    places: &Places,
+    wall_ms: u32,
+) -> Result<Ending, RunnerFault> {
+    limit::begin();
+    api::open(gate.clone()).await?;
+    let models = gate.models().await.map_err(|_| RunnerFault::GateGone)?;
+    let model = models.first().map(|name| name.to_string()).unwrap_or_default();
+    let environment = profile::prepare(run.profile, &model, places)?;
+    let Some(program) = Program::start(run, &environment, places)? else { return Ok(Ending::NotStarted) };
+    let Program { output, input, mut ended } = program;
+    let mut typing = tokio::task::spawn_local(type_in(gate.clone(), input));
+    let over = Cell::new(false);
+    let passing = pass(gate, output, &over);
+    tokio::pin!(passing);
+    let mut passed = false;
+    let wall = tokio::time::sleep(Duration::from_millis(wall_ms.into()));
+    tokio::pin!(wall);
+    let status = loop {
+        tokio::select! {
+            status = &mut ended => break status.unwrap_or(u8::MAX),
+            result = &mut passing, if !passed => {
+                result?;
+                passed = true;
+            }
+            gone = &mut typing => return Err(gone.unwrap_or(RunnerFault::GateGone)),
+            // The jail ends with this process, and everything in it.
+            () = &mut wall => return Ok(Ending::TimedOut),
+        }
+    };
+    over.set(true);
+    if !passed {
+        tokio::select! {
+            result = &mut passing => result?,
+            () = &mut wall => return Ok(Ending::TimedOut),
+        }
+    }
+    typing.abort();
+    if let Some(reached) = limit::reached(status.into()) {
+        gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
+    }
+    Ok(Ending::Exited { status })
+}
+
+/// Passes on what it says: whoever follows it slowly slows it down, as a terminal would. Once it is `over`, what it said
+/// before is passed on to the last byte.
+async fn pass(gate: &Gate, mut output: Receiver<Piece>, over: &Cell<bool>) -> Result<(), RunnerFault> {
+    let mut left = LAST;
+    while left > 0 {
+        let (error, piece) = match tokio::time::timeout(LINGER, output.recv()).await {
+            Ok(Some(piece)) => piece,
+            Err(_) if !over.get() => continue,
+            Ok(None) | Err(_) => break,
+        };
+        if over.get() {
+            left = left.saturating_sub(piece.len());
+        }
+        gate.output(error, &piece).await?;
+    }
+    Ok(())
+}
+
+/// Fetches what the person types, as fast as the program takes it; what it takes no more is let go. Ends with the gate.
+async fn type_in(gate: Gate, input: Sender<Typed>) -> RunnerFault {
+    let mut from = 0;
+    loop {
+        let more = match gate.input(from).await {
+            Ok(Some(more)) => more,
+            Ok(None) => {
+                tokio::time::sleep(AGAIN).await;
+                continue;
+            }
+            Err(gone) => return gone,
+        };
+        from = more.from;
+        for typed in more.typed {
+            from += 1;
+            drop(input.send(typed).await);
+        }
+    }
+}

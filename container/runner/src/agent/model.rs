@@ -1,0 +1,89 @@
+//! A model's answer on its way from the gate to the program. One that the program takes no more is ended.
+
+use crate::gate::Gate;
+use ipc_proto::gate::RelayError;
+use ipc_proto::model::{ModelError, Piece, Request, StreamId};
+use tokio::runtime::Handle;
+use tokio::sync::SemaphorePermit;
+use vendors::answer::{Origin, Said, Source};
+use vendors::fault::Fault;
+use vendors::pieces::Calls;
+
+/// Pieces in one answer.
+const CREDIT: u16 = 64;
+/// Models named to a program that asks for one that there is not.
+const NAMED: usize = 40;
+
+/// An answer.
+pub(super) struct Model {
+    gate: Gate,
+    stream: StreamId,
+    calls: Calls,
+    over: bool,
+    /// Its request is with the gate for as long.
+    _room: SemaphorePermit<'static>,
+}
+
+impl Model {
+    /// Begins it.
+    ///
+    /// # Errors
+    /// The gate refuses, or there is no such model.
+    pub(super) async fn begin(
+        gate: &Gate,
+        request: Request,
+        room: SemaphorePermit<'static>,
+    ) -> Result<Self, Fault> {
+        let name = request.model.clone();
+        match gate.ask(request).await {
+            Ok(stream) => {
+                let (gate, calls) = (gate.clone(), Calls::default());
+                Ok(Self { gate, stream, calls, over: false, _room: room })
+            }
+            Err(error) => Err(refused(gate, &name, error).await),
+        }
+    }
+}
+
+/// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
+pub(super) async fn refused(gate: &Gate, model: &str, error: RelayError) -> Fault {
+    if error != RelayError::Model(ModelError::UnknownModel) {
+        return error.into();
+    }
+    match gate.models().await {
+        Ok(names) => {
+            let names: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
+            Fault::no_model(model, &names.join(", "))
+        }
+        Err(error) => error.into(),
+    }
+}
+
+impl Source for Model {
+    async fn next(&mut self) -> Vec<Said> {
+        match self.gate.pull(self.stream, CREDIT).await {
+            Ok(pieces) => {
+                self.over = pieces.iter().any(|piece| matches!(piece, Piece::Done(_) | Piece::Failed(_)));
+                let mut said = Vec::with_capacity(pieces.len());
+                pieces.into_iter().for_each(|piece| self.calls.take(piece, &mut said));
+                said
+            }
+            Err(error) => {
+                self.over = true;
+                vec![Said::Failed(error.into())]
+            }
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        Origin { turn: None }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let Some(runtime) = Handle::try_current().ok().filter(|_| !self.over) else { return };
+        let (gate, stream) = (self.gate.clone(), self.stream);
+        drop(runtime.spawn(async move { gate.end(stream).await }));
+    }
+}

@@ -1,0 +1,157 @@
+//! The program itself: started in the workspace, on a terminal of the jail's own or on pipes, and waited for together with
+//! everything that it leaves behind, since this is the first process of the jail.
+
+use crate::RunnerFault;
+use crate::command::{Piece, WAITING, read};
+use crate::places::Places;
+use ipc_proto::Text;
+use ipc_proto::router::{Run, Size, Terminal, Typed};
+use nix::errno::Errno;
+use nix::sys::wait::{WaitStatus, waitpid};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+
+/// A program that runs.
+pub(super) struct Program {
+    /// What it says.
+    pub(super) output: Receiver<Piece>,
+    /// What is typed for it.
+    pub(super) input: Sender<Typed>,
+    /// Its exit status, once it has ended; 128 and the signal's number if one ended it.
+    pub(super) ended: oneshot::Receiver<u8>,
+}
+
+impl Program {
+    /// Starts it; none if there is no such program.
+    pub(super) fn start(
+        run: &Run,
+        environment: &[(&str, String)],
+        places: &Places,
+    ) -> Result<Option<Self>, RunnerFault> {
+        let Some((name, arguments)) = run.argv.split_first() else { return Ok(None) };
+        #[expect(clippy::disallowed_methods, reason = "a person's own program, in the jail")]
+        let mut command = Command::new(name.as_str());
+        command.args(arguments.iter().map(Text::as_str)).env_clear().current_dir(&places.workspace);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let (said, output) = channel(WAITING);
+        let (input, typed) = channel(WAITING);
+        let child = match &run.terminal {
+            Some(terminal) => on_terminal(command, terminal, said, typed)?,
+            None => on_pipes(command, said, typed)?,
+        };
+        let Some(child) = child else { return Ok(None) };
+        Ok(Some(Self { output, input, ended: wait(&child)? }))
+    }
+}
+
+fn on_pipes(
+    mut command: Command,
+    said: Sender<Piece>,
+    typed: Receiver<Typed>,
+) -> Result<Option<Child>, RunnerFault> {
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else { return Ok(None) };
+    read(false, child.stdout.take(), said.clone())?;
+    read(true, child.stderr.take(), said)?;
+    if let Some(stdin) = child.stdin.take() {
+        write(typed, OwnedFd::from(stdin), |_, _| {})?;
+    }
+    Ok(Some(child))
+}
+
+/// This process leads a session without a terminal, so that the first which it opens is that session's; the program stays
+/// in its group, which is the one in the foreground. Signals of the terminal are nothing to the first process of a jail.
+fn on_terminal(
+    mut command: Command,
+    terminal: &Terminal,
+    said: Sender<Piece>,
+    typed: Receiver<Typed>,
+) -> Result<Option<Child>, RunnerFault> {
+    let (ours, theirs) = open(terminal.size)?;
+    command.env("TERM", terminal.kind.as_str());
+    command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
+    let Ok(child) = command.spawn() else { return Ok(None) };
+    // Its copies of the other end go with it, so that the end of the program is the end of what is read.
+    drop(command);
+    read(false, Some(File::from(ours.try_clone()?)), said)?;
+    write(typed, ours, |terminal, size| {
+        let _ = tcsetwinsize(terminal, winsize(size));
+    })?;
+    Ok(Some(child))
+}
+
+/// A terminal of this size: this end, and the program's.
+fn open(size: Size) -> Result<(OwnedFd, File), RunnerFault> {
+    let ours =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).map_err(io::Error::from)?;
+    grantpt(&ours).map_err(io::Error::from)?;
+    unlockpt(&ours).map_err(io::Error::from)?;
+    tcsetwinsize(&ours, winsize(size)).map_err(io::Error::from)?;
+    let name = ptsname(&ours, Vec::new()).map_err(io::Error::from)?;
+    let name = name.to_str().map_err(io::Error::other)?;
+    Ok((ours, File::options().read(true).write(true).open(name)?))
+}
+
+const fn winsize(size: Size) -> Winsize {
+    Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+/// Writes what is typed, on a thread of its own: a program that does not read holds nobody up but its person.
+fn write(
+    mut typed: Receiver<Typed>,
+    to: OwnedFd,
+    resize: impl Fn(&OwnedFd, Size) + Send + 'static,
+) -> Result<(), RunnerFault> {
+    let writing = move || {
+        let mut to = File::from(to);
+        while let Some(typed) = typed.blocking_recv() {
+            match typed {
+                Typed::Bytes(bytes) if to.write_all(&bytes).is_err() => return,
+                Typed::Bytes(_) => {}
+                Typed::Size(size) => {
+                    let terminal = OwnedFd::from(to);
+                    resize(&terminal, size);
+                    to = File::from(terminal);
+                }
+                Typed::End => return,
+            }
+        }
+    };
+    std::thread::Builder::new().spawn(writing)?;
+    Ok(())
+}
+
+/// Waits for it on a thread of its own, and collects whatever else ends in the jail.
+fn wait(child: &Child) -> Result<oneshot::Receiver<u8>, RunnerFault> {
+    let own = i32::try_from(child.id()).unwrap_or_default();
+    let (told, ended) = oneshot::channel();
+    let waiting = move || {
+        let mut told = Some(told);
+        loop {
+            let (pid, status) = match waitpid(None, None) {
+                Ok(WaitStatus::Exited(pid, status)) => {
+                    (pid.as_raw(), u8::try_from(status).unwrap_or(u8::MAX))
+                }
+                Ok(WaitStatus::Signaled(pid, signal, _)) => {
+                    (pid.as_raw(), u8::try_from(128 + signal as i32).unwrap_or(u8::MAX))
+                }
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(_) => return,
+            };
+            if pid == own
+                && let Some(told) = told.take()
+            {
+                let _ = told.send(status);
+            }
+        }
+    };
+    std::thread::Builder::new().spawn(waiting)?;
+    Ok(ended)
+}

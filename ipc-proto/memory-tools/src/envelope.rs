@@ -1,0 +1,146 @@
+//! The form of every answer: `{data, error, meta}`, with an error of one of five codes or none. Content of memory stands
+//! in `data` alone.
+
+use crate::CONTRACT;
+use crate::store::Trouble;
+use ipc_proto::memory::MemoryError;
+use serde_json::{Map, Value, json};
+
+/// Why there is no data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// An argument is not as it must be.
+    Validation,
+    /// There is no such row or tool.
+    NotFound,
+    /// What is to be changed is not as it was, or there is no room.
+    Conflict,
+    /// What surrounds this server does not let it: its configuration, its place, a key's scope.
+    Locked,
+    /// The host failed, or a part of it is away.
+    Internal,
+}
+
+impl Code {
+    /// Every code.
+    pub const ALL: [Self; 5] =
+        [Self::Validation, Self::NotFound, Self::Conflict, Self::Locked, Self::Internal];
+
+    /// As clients read it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Validation => "VALIDATION_ERROR",
+            Self::NotFound => "NOT_FOUND",
+            Self::Conflict => "CONFLICT",
+            Self::Locked => "LOCKED_BY_ENV",
+            Self::Internal => "INTERNAL_ERROR",
+        }
+    }
+}
+
+/// A refusal in the host's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Of which kind.
+    pub code: Code,
+    /// For a person or a model.
+    pub message: String,
+    /// For a program: the field, what is valid, an id.
+    pub details: Value,
+}
+
+impl Fault {
+    /// A refusal without details.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), details: json!({}) }
+    }
+
+    /// With these details.
+    #[must_use]
+    pub fn with(self, details: Value) -> Self {
+        Self { details, ..self }
+    }
+
+    /// A field is not as it must be; what is valid is told.
+    #[must_use]
+    pub fn field(field: &str, must: &str, valid: Value) -> Self {
+        let message = format!("`{field}` {must}");
+        Self::new(Code::Validation, message).with(json!({ "field": field, "valid": valid }))
+    }
+
+    /// There is no row with this id.
+    #[must_use]
+    pub fn no_row(id: &str) -> Self {
+        Self::new(Code::NotFound, "There is no such memory; mem-find and mem-history give ids.")
+            .with(json!({ "id": id }))
+    }
+}
+
+impl From<MemoryError> for Fault {
+    fn from(error: MemoryError) -> Self {
+        let code = match error {
+            MemoryError::NotFound => Code::NotFound,
+            MemoryError::Refused | MemoryError::NeedsPerson => Code::Validation,
+            MemoryError::NotCurrent(_) | MemoryError::Full => Code::Conflict,
+            MemoryError::ReadOnly => Code::Locked,
+            MemoryError::ScannerDown
+            | MemoryError::NotRecorded
+            | MemoryError::OtherEmbedder
+            | MemoryError::Storage => Code::Internal,
+        };
+        let fault = Self::new(code, error.to_string());
+        match error {
+            MemoryError::NotCurrent(id) => fault.with(json!({ "current": id.to_string() })),
+            _ => fault,
+        }
+    }
+}
+
+impl From<Trouble> for Fault {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Memory(error) => error.into(),
+            Trouble::Locked(why) => Self::new(Code::Locked, why),
+            Trouble::Away(why, None) => Self::new(Code::Internal, why),
+            Trouble::Away(why, Some(seconds)) => {
+                Self::new(Code::Internal, why).with(json!({ "retryAfterSeconds": seconds }))
+            }
+        }
+    }
+}
+
+/// What a tool answers when all is well.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
+    data: Value,
+    meta: Map<String, Value>,
+}
+
+impl Done {
+    pub(crate) fn new(data: Value) -> Self {
+        Self { data, meta: Map::new() }
+    }
+
+    /// Something about the answer.
+    pub(crate) fn meta(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.meta.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// The whole answer of a tool.
+pub(crate) fn envelope(tool: &str, answer: Result<Done, Fault>) -> Value {
+    let (data, error, mut meta) = match answer {
+        Ok(done) => (done.data, Value::Null, done.meta),
+        Err(fault) => {
+            let error =
+                json!({ "code": fault.code.name(), "message": fault.message, "details": fault.details });
+            (Value::Null, error, Map::new())
+        }
+    };
+    meta.insert("tool".to_owned(), tool.into());
+    meta.insert("contractVersion".to_owned(), CONTRACT.into());
+    json!({ "data": data, "error": error, "meta": meta })
+}

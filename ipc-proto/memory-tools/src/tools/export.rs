@@ -1,0 +1,127 @@
+//! `mem-export`: rows with their history, tombstones and what they were made from, in open-mem's form. An answer has a
+//! bound; the next one goes on where it ended.
+
+use crate::CONTRACT;
+use crate::args::{Args, SCOPES, TYPES, of_project};
+use crate::catalogue::{Tool, choice, cursor, number, scope};
+use crate::envelope::{Done, Fault};
+use crate::shape::{self, Item};
+use crate::store::Store;
+use crate::time;
+use crate::tools::ask;
+use ipc_proto::List;
+use ipc_proto::memory::{Ask, Filter, HITS, KindName, Row, Said, StateName};
+use serde_json::json;
+
+/// Rows without a wish.
+const LIMIT: u64 = 100;
+const MOST: u64 = 1000;
+/// Bytes of text after which an answer ends.
+const BYTES: usize = 2 << 20;
+/// States in the order in which they are given: what holds first.
+const STATES: [StateName; 3] = [StateName::Current, StateName::Superseded, StateName::Removed];
+/// Bits of a place that say how far a state was read.
+const PLACE: u32 = 32;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "mem-export",
+    description: "Give memories whole as one document for mem-import, here or elsewhere: every field, every revision, \
+                  what was removed, and what each was made from.",
+    reads: true,
+    destroys: false,
+    needs: &[],
+    properties: || {
+        json!({
+            "type": choice(&TYPES, "Only observations of this type; every kind without it."),
+            "scope": scope(),
+            "limit": number(1, MOST, Some(LIMIT), "At most so many in one answer."),
+            "cursor": cursor(),
+            "format": choice(&[("json", ())], "The form of the document; json is the one there is."),
+        })
+    },
+};
+
+/// What was gathered so far.
+#[derive(Default)]
+struct Gathered {
+    observations: Vec<Item>,
+    summaries: Vec<Item>,
+    memories: Vec<Item>,
+    bytes: usize,
+}
+
+pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
+    let place = args.cursor()?;
+    let project = args.scope(store.place(), &SCOPES)?;
+    let types = List::clip(args.choice("type", &TYPES)?);
+    let limit = args.number("limit", 1..=MOST)?.unwrap_or(LIMIT);
+    args.choice("format", &[("json", ())])?;
+    let filter = Filter { types, ..of_project(project) };
+    let mut gathered = Gathered::default();
+    let next = gather(store, &filter, place, limit, &mut gathered).await?;
+    let payload = json!({
+        "version": 1, "contractVersion": CONTRACT, "exportedAt": time::written(time::now()),
+        "project": store.place().project, "observations": gathered.observations,
+        "summaries": gathered.summaries, "memories": gathered.memories,
+    });
+    let done = Done::new(json!({ "format": "json", "payload": payload }));
+    Ok(match next {
+        Some(next) => done.meta("nextCursor", args.bound.at(next)),
+        None => done,
+    })
+}
+
+/// Reads on from a place; gives the place where it ended, or none at the end.
+async fn gather<S: Store>(
+    store: &S,
+    filter: &Filter,
+    place: u64,
+    limit: u64,
+    into: &mut Gathered,
+) -> Result<Option<u64>, Fault> {
+    let mut left = limit;
+    let mut offset = place & ((1 << PLACE) - 1);
+    let first = place >> PLACE;
+    for (number, state) in (0_u64..).zip(STATES).skip_while(|(number, _)| *number < first) {
+        loop {
+            if left == 0 || into.bytes > BYTES {
+                return Ok(Some(number << PLACE | offset));
+            }
+            let most = u16::try_from(left).unwrap_or(u16::MAX).min(u16::try_from(HITS).unwrap_or(u16::MAX));
+            let filter = Box::new(Filter { state, ..filter.clone() });
+            let asked = Ask::List { filter, limit: most, offset: u32::try_from(offset).unwrap_or(u32::MAX) };
+            let rows = ask(store, asked, Said::rows).await?;
+            for row in &rows {
+                into.take(store, row).await?;
+                (left, offset) = (left - 1, offset + 1);
+                if into.bytes > BYTES {
+                    break;
+                }
+            }
+            if rows.len() < usize::from(most) && into.bytes <= BYTES {
+                break;
+            }
+        }
+        offset = 0;
+    }
+    Ok(None)
+}
+
+impl Gathered {
+    async fn take<S: Store>(&mut self, store: &S, row: &Row) -> Result<(), Fault> {
+        let kind = row.entry.detail.kind.name();
+        let mut item = shape::item(row);
+        if kind == KindName::Observation {
+            let raw = ask(store, Ask::Raw(row.entry.id), Said::raw).await?;
+            self.bytes += raw.len();
+            item.raw_tool_output = Some(raw);
+        }
+        self.bytes += row.entry.texts().map(str::len).sum::<usize>();
+        match kind {
+            KindName::Observation => self.observations.push(item),
+            KindName::Summary => self.summaries.push(item),
+            KindName::Note | KindName::Episodic | KindName::Semantic => self.memories.push(item),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! `mem-history`: sessions, newest first; the rows of one; or what was around a row in the order of time.
+
+use crate::args::{Args, of_project};
+use crate::catalogue::{Tool, cursor, number, text};
+use crate::envelope::{Done, Fault};
+use crate::shape;
+use crate::store::Store;
+use crate::time;
+use crate::tools::{ask, id};
+use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, Row, Said, SessionRow};
+use ipc_proto::{List, Text};
+use serde_json::{Value, json};
+
+/// Sessions or rows without a wish.
+const LIMIT: u64 = 5;
+/// The same to each side of an anchor.
+const DEPTH: u16 = 5;
+const MOST: u64 = 20;
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "mem-history",
+    description: "Show what happened when: recent sessions with their summaries; with sessionId what was learned in that \
+                  one; with an anchor or a depth what was learned before and after.",
+    reads: true,
+    destroys: false,
+    needs: &[],
+    properties: || {
+        json!({
+            "limit": number(1, MOST, Some(LIMIT), "At most so many; around an anchor those nearest to it."),
+            "cursor": cursor(),
+            "sessionId": text(128, "Only this session, by its id or by the client's own name for it."),
+            "anchor": text(128, "The id of a memory: what was before and after it."),
+            "depthBefore": number(0, MOST, Some(DEPTH.into()), "So many before the anchor, or before the newest without one."),
+            "depthAfter": number(0, MOST, Some(DEPTH.into()), "So many after the anchor."),
+        })
+    },
+};
+
+pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
+    let around = ["anchor", "depthBefore", "depthAfter"].into_iter().find(|name| args.has(name));
+    let filter = of_project(store.place().project.clone());
+    let named: Option<Text<128>> = args.text("sessionId")?;
+    let session = match named {
+        Some(name) => Some(session(store, &name).await?),
+        None => None,
+    };
+    match (around, session) {
+        (Some(_), session) => timeline(store, args, Filter { session, ..filter }).await,
+        (None, Some(session)) => {
+            one(store, args, Filter { session: Some(session), ..Filter::default() }).await
+        }
+        (None, None) => sessions(store, args).await,
+    }
+}
+
+/// The session that a client means: by its own name for it, or by its id here.
+async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
+    let newest = Ask::Sessions { project: None, limit: u16::try_from(HITS).unwrap_or(u16::MAX), offset: 0 };
+    let sessions = ask(store, newest, Said::sessions).await?;
+    let named = sessions.iter().find(|session| session.name.as_str() == name).map(|session| session.id);
+    let valid = json!("an id as mem-history gives it, or the name of one of the newest sessions");
+    let id = named.or_else(|| name.parse().ok());
+    id.ok_or_else(|| Fault::field("sessionId", "is no session that is known", valid))
+}
+
+async fn timeline<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result<Done, Fault> {
+    if args.has("cursor") {
+        return Err(Fault::field(
+            "cursor",
+            "goes with no anchor: depthBefore and depthAfter reach further",
+            json!(null),
+        ));
+    }
+    let anchor: Option<Text<128>> = args.text("anchor")?;
+    let anchor = anchor.map(|text| id("anchor", &text)).transpose()?;
+    let before = args.number("depthBefore", 0..=MOST)?.unwrap_or(DEPTH);
+    let after = args.number("depthAfter", 0..=MOST)?.unwrap_or(DEPTH);
+    let limit: Option<usize> = args.number("limit", 1..=MOST)?;
+    let asked = Ask::Timeline { anchor, filter: Box::new(filter), before, after };
+    let rows = ask(store, asked, Said::rows).await?.into_vec();
+    let rows = nearest(rows, anchor, limit);
+    let shown: Vec<Value> = rows.iter().map(shape::index).collect();
+    Ok(Done::new(json!({ "anchor": anchor.map(|id| id.to_string()), "observations": shown })))
+}
+
+/// As many rows as are wanted: those nearest to the anchor, or the newest without one. They are in the order of time.
+fn nearest(mut rows: Vec<Row>, anchor: Option<MemoryId>, limit: Option<usize>) -> Vec<Row> {
+    let Some(limit) = limit else { return rows };
+    while rows.len() > limit {
+        let at = anchor.and_then(|id| rows.iter().position(|row| row.entry.id == id));
+        // The side that reaches further loses its last.
+        if at.is_some_and(|at| at < rows.len() - 1 - at) { drop(rows.pop()) } else { drop(rows.remove(0)) }
+    }
+    rows
+}
+
+async fn one<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result<Done, Fault> {
+    let (place, limit) = (args.cursor()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
+    let filter = Box::new(filter);
+    let asked = Ask::List { filter, limit: more(limit), offset: offset(place) };
+    let mut rows = ask(store, asked, Said::rows).await?.into_vec();
+    let has_more = cut(&mut rows, limit);
+    let shown: Vec<Value> = rows.iter().map(shape::index).collect();
+    let done = Done::new(json!({ "observations": shown }));
+    Ok(if has_more { done.meta("nextCursor", args.bound.at(place.saturating_add(limit))) } else { done })
+}
+
+async fn sessions<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
+    let (place, limit) = (args.cursor()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
+    let project = store.place().project.clone();
+    let asked = Ask::Sessions { project, limit: more(limit), offset: offset(place) };
+    let mut sessions = ask(store, asked, Said::sessions).await?.into_vec();
+    let has_more = cut(&mut sessions, limit);
+    let ids: List<MemoryId, MOST_IDS> = List::clip(sessions.iter().filter_map(|session| session.summary));
+    let summaries =
+        if ids.is_empty() { List::default() } else { ask(store, Ask::Read(ids), Said::rows).await? };
+    let shown: Vec<Value> = sessions.iter().map(|session| told(session, &summaries)).collect();
+    let done = Done::new(json!({ "sessions": shown }));
+    Ok(if has_more { done.meta("nextCursor", args.bound.at(place.saturating_add(limit))) } else { done })
+}
+
+fn told(session: &SessionRow, summaries: &[Row]) -> Value {
+    let summary = summaries.iter().find(|row| Some(row.entry.id) == session.summary);
+    json!({
+        "session": {
+            "id": session.id.to_string(), "client": session.client, "name": session.name,
+            "projectPath": session.project, "startedAt": time::written(session.started_ms),
+            "endedAt": session.ended_ms.map(time::written), "status": session.status,
+            "observationCount": session.observations,
+            "summaryId": session.summary.map(|id| id.to_string()), "muted": session.muted,
+        },
+        "summary": summary.map(shape::item),
+        "observationCount": session.observations,
+    })
+}
+
+/// One more than is shown tells whether there are more.
+fn more(limit: u64) -> u16 {
+    u16::try_from(limit + 1).unwrap_or(u16::MAX)
+}
+
+fn offset(place: u64) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn cut<T>(items: &mut Vec<T>, limit: u64) -> bool {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    has_more
+}

@@ -1,0 +1,409 @@
+//! Every field is honoured or refused by its name: what the tools ask of memory for given arguments, and what they say
+//! of wrong ones. Memory itself answers what it is told to here; whole hosts are in tests/functional.
+
+use super::call;
+use crate::store::{FolderAct, Place, Store, Trouble};
+use crate::{Code, Fault};
+use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{
+    Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over, Row, Said,
+    SessionRow, SessionStatus, SourceType, State, Why,
+};
+use ipc_proto::{List, Text};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+#[derive(Default)]
+struct Told {
+    place: Place,
+    asked: Mutex<Vec<Ask>>,
+    answers: Mutex<VecDeque<Result<Said, Trouble>>>,
+}
+
+impl Store for Told {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Said, Trouble> {
+        self.asked.lock().unwrap().push(ask);
+        let answer = self.answers.lock().unwrap().pop_front();
+        answer.unwrap_or(Err(Trouble::Memory(MemoryError::Storage)))
+    }
+
+    fn folder(&self, _: FolderAct) -> Result<Value, Fault> {
+        Err(Fault::new(Code::Locked, "no files here"))
+    }
+}
+
+impl Told {
+    fn of(answers: impl IntoIterator<Item = Said>) -> Self {
+        let place = Place { project: Some(Text::clip("/srv/p")) };
+        Self { place, answers: Mutex::new(answers.into_iter().map(Ok).collect()), ..Self::default() }
+    }
+
+    fn call(&self, tool: &str, given: &Value) -> Value {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let given: Map<String, Value> = given.as_object().unwrap().clone();
+        runtime.block_on(call(self, tool, given))
+    }
+
+    fn asked(&self) -> Vec<Ask> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn row(title: &str) -> Row {
+    let label = Label::of(Trust::Untrusted, Class::Internal, "control");
+    let mut entry = Entry::new(MemoryId::random(), Text::clip("why it is so"), label);
+    entry.detail.kind =
+        Kind::Observation(Box::new(Observation { title: Text::clip(title), ..Observation::default() }));
+    Row::new(entry, Area::User, 1_700_000_000_000)
+}
+
+fn found(count: usize) -> Said {
+    Said::Found(List::clip((0..count).map(|at| Found {
+        hit: Hit { row: row(&format!("row {at}")), snippet: Text::clip("a [word]"), score: 1500 },
+        why: Why::default(),
+    })))
+}
+
+/// The field that a refusal names.
+fn refused(answer: &Value) -> &str {
+    assert_eq!(answer["error"]["code"], "VALIDATION_ERROR", "{answer}");
+    assert_eq!(answer["data"], Value::Null);
+    assert!(answer["error"]["details"].get("valid").is_some(), "{answer}");
+    answer["error"]["details"]["field"].as_str().unwrap()
+}
+
+/// A tool, arguments for it, and the field of them that is wrong.
+type Wrong = (&'static str, Value, &'static str);
+
+fn wrong_questions() -> Vec<Wrong> {
+    let id = MemoryId::random().to_string();
+    let long = "x".repeat(3000);
+    vec![
+        ("mem-find", json!({}), "query"),
+        ("mem-find", json!({ "query": 5 }), "query"),
+        ("mem-find", json!({ "query": long }), "query"),
+        ("mem-find", json!({ "query": "q", "limit": 0 }), "limit"),
+        ("mem-find", json!({ "query": "q", "limit": 51 }), "limit"),
+        ("mem-find", json!({ "query": "q", "limit": 1.5 }), "limit"),
+        ("mem-find", json!({ "query": "q", "limit": "5" }), "limit"),
+        ("mem-find", json!({ "query": "q", "scope": "everybody" }), "scope"),
+        ("mem-find", json!({ "query": "q", "types": "decision" }), "types"),
+        ("mem-find", json!({ "query": "q", "types": ["decision", "guess"] }), "types[1]"),
+        ("mem-find", json!({ "query": "q", "include": { "all": true } }), "include.all"),
+        ("mem-find", json!({ "query": "q", "include": { "scores": "yes" } }), "include.scores"),
+        ("mem-find", json!({ "query": "q", "cursor": "abc" }), "cursor"),
+        ("mem-find", json!({ "query": "q", "project": "/etc" }), "project"),
+        ("mem-history", json!({ "limit": 21 }), "limit"),
+        ("mem-history", json!({ "anchor": "none" }), "anchor"),
+        ("mem-history", json!({ "anchor": id, "depthBefore": 21 }), "depthBefore"),
+        ("mem-history", json!({ "anchor": id, "cursor": "x" }), "cursor"),
+        ("mem-get", json!({}), "ids"),
+        ("mem-get", json!({ "ids": [] }), "ids"),
+        ("mem-get", json!({ "ids": [id, "x"] }), "ids[1]"),
+        ("mem-get", json!({ "ids": [id], "includeHistory": 1 }), "includeHistory"),
+    ]
+}
+
+fn wrong_changes() -> Vec<Wrong> {
+    let id = MemoryId::random().to_string();
+    let long = "x".repeat(3000);
+    let created = json!({ "title": "t", "type": "change", "narrative": "n" });
+    let with = |name: &str, value: Value| {
+        let mut created = created.clone();
+        created[name] = value;
+        created
+    };
+    vec![
+        ("mem-create", json!({ "title": "t", "type": "change" }), "narrative"),
+        ("mem-create", with("title", json!("  ")), "title"),
+        ("mem-create", with("type", json!("hypothesis")), "type"),
+        ("mem-create", with("importance", json!(6)), "importance"),
+        ("mem-create", with("concepts", json!(vec!["c"; 17])), "concepts"),
+        ("mem-create", with("files", json!([7])), "files[0]"),
+        ("mem-create", with("scope", json!("all")), "scope"),
+        ("mem-create", with("trust", json!("user")), "trust"),
+        ("mem-revise", json!({ "title": "t" }), "id"),
+        ("mem-remove", json!({ "id": id, "reason": long }), "reason"),
+        ("mem-export", json!({ "format": "xml" }), "format"),
+        ("mem-export", json!({ "type": ["change"] }), "type"),
+        ("mem-import", json!({}), "payload"),
+        ("mem-import", json!({ "payload": "{" }), "payload"),
+        ("mem-import", json!({ "payload": {}, "mode": "append" }), "mode"),
+        ("mem-import", json!({ "payload": { "version": 2 } }), "payload.version"),
+        (
+            "mem-import",
+            json!({ "payload": { "observations": [{ "id": "a" }, {}] } }),
+            "payload.observations[1]",
+        ),
+        (
+            "mem-import",
+            json!({ "payload": { "observations": [{ "id": "a", "title": 5 }] } }),
+            "payload.observations[0].title",
+        ),
+        (
+            "mem-import",
+            json!({ "payload": { "summaries": [{ "id": "a", "createdAt": "soon" }] } }),
+            "payload.summaries[0].createdAt",
+        ),
+        (
+            "mem-import",
+            json!({ "payload": { "observations": [{ "id": "a", "importance": 9 }] } }),
+            "payload.observations[0].importance",
+        ),
+        ("mem-maintenance", json!({ "action": "clean" }), "action"),
+        ("mem-help", json!({ "topic": "x" }), "topic"),
+    ]
+}
+
+#[test]
+fn a_wrong_field_is_refused_by_its_name_with_what_is_valid_and_memory_is_not_asked() {
+    for (tool, given, field) in wrong_questions().into_iter().chain(wrong_changes()) {
+        let store = Told::of([]);
+        assert_eq!(refused(&store.call(tool, &given)), field, "{tool} {given}");
+        assert_eq!(store.asked(), [], "{tool} {given}");
+    }
+}
+
+#[test]
+fn a_client_without_a_project_is_told_that_it_has_none() {
+    let store = Told { answers: Mutex::new([Ok(found(0))].into()), ..Told::default() };
+    let answer = store.call("mem-find", &json!({ "query": "q", "scope": "project" }));
+    assert_eq!(refused(&answer), "scope");
+    assert_eq!(answer["error"]["details"]["valid"], json!(["user", "all"]));
+    assert_eq!(store.call("mem-find", &json!({ "query": "q" }))["error"], Value::Null);
+    let asked_for = store.asked();
+    let [Ask::Find(question)] = asked_for.as_slice() else { panic!("another question") };
+    assert_eq!(question.filter.project, None);
+}
+
+#[test]
+fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_question_alone() {
+    let store = Told::of([found(5), found(5), found(0)]);
+    let asked = json!({ "query": "a b", "types": ["decision", "bugfix"], "scope": "user", "limit": 2,
+        "include": { "snippets": false, "scores": true, "relations": true } });
+    let first = store.call("mem-find", &asked);
+    let results = first["data"]["results"].as_array().unwrap();
+    assert_eq!((results.len(), &results[0]["title"], &results[0]["rank"]), (2, &json!("row 0"), &json!(1)));
+    assert!(results[0].get("snippet").is_none() && results[0]["score"] == 1.5, "{first}");
+    assert!(results[0]["relations"].is_object());
+    let asked_for = store.asked();
+    let [Ask::Find(question)] = asked_for.as_slice() else { panic!("another question") };
+    assert_eq!(*question.filter.types, [ObservationType::Decision, ObservationType::Bugfix]);
+    assert_eq!((question.filter.project.as_deref(), question.limit), (Some(""), 3));
+
+    let mut next = asked.clone();
+    next["cursor"] = first["meta"]["nextCursor"].clone();
+    let second = store.call("mem-find", &next);
+    assert_eq!(second["data"]["results"][0]["title"], "row 2", "{second}");
+    for (name, value) in [
+        ("query", json!("a c")),
+        ("types", json!(["decision"])),
+        ("scope", json!("all")),
+        ("include", json!({})),
+    ] {
+        let mut other = next.clone();
+        other[name] = value;
+        assert_eq!(refused(&store.call("mem-find", &other)), "cursor", "{name}");
+    }
+    let mut fewer = next;
+    fewer["limit"] = json!(1);
+    assert_eq!(store.call("mem-find", &fewer)["error"], Value::Null, "how many are wanted may change");
+}
+
+#[test]
+fn a_search_ends_at_a_hundred_results() {
+    let store = Told::of([found(51), found(100)]);
+    let first = store.call("mem-find", &json!({ "query": "q", "limit": 50 }));
+    let cursor = first["meta"]["nextCursor"].clone();
+    let last = store.call("mem-find", &json!({ "query": "q", "limit": 50, "cursor": cursor }));
+    assert_eq!(last["data"]["results"].as_array().map(Vec::len), Some(50));
+    assert!(last["meta"].get("nextCursor").is_none(), "{last}");
+}
+
+#[test]
+fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
+    let (kept, new) = (row("before"), MemoryId::random());
+    let id = kept.entry.id.to_string();
+    let rows = || Said::Rows(List::clip([kept.clone()]));
+    let store = Told::of([Said::Id(new), rows(), Said::Id(new), rows(), Said::Done, rows()]);
+    let created = json!({ "title": "t", "type": "decision", "narrative": "n", "concepts": ["c"], "files": ["f"],
+        "importance": 5 });
+    assert_eq!(store.call("mem-create", &created)["data"]["id"], new.to_string());
+    let revised = store.call("mem-revise", &json!({ "id": id, "title": "after", "reason": "it moved" }));
+    assert_eq!(revised["data"], json!({ "id": new.to_string(), "revisionOf": id }));
+    let removed = store.call("mem-remove", &json!({ "id": id, "reason": "wrong" }));
+    assert_eq!(removed["data"]["removed"], true);
+    let same = store.call("mem-revise", &json!({ "id": id, "title": "before" }));
+    assert_eq!(same["error"]["code"], "VALIDATION_ERROR", "nothing would be different: {same}");
+
+    let asked = store.asked();
+    let Ask::Write(entry) = &asked[0] else { panic!("{asked:?}") };
+    let Kind::Observation(seen) = &entry.detail.kind else { panic!("{asked:?}") };
+    assert_eq!(
+        (seen.title.as_str(), seen.r#type, seen.files_modified.len()),
+        ("t", ObservationType::Decision, 1)
+    );
+    assert_eq!((entry.detail.importance.get(), entry.detail.project.as_deref()), (5, Some("/srv/p")));
+    assert!(entry.detail.source.external && entry.detail.source.r#type == SourceType::AiInference);
+    let Ask::Revise { id: old, entry, reason } = &asked[2] else { panic!("{asked:?}") };
+    assert_eq!((*old, reason.as_str(), entry.content.as_str()), (kept.entry.id, "it moved", "why it is so"));
+    let Ask::Remove { reason, .. } = &asked[4] else { panic!("{asked:?}") };
+    assert_eq!(reason.as_str(), "wrong");
+}
+
+#[test]
+fn what_was_revised_or_removed_meanwhile_is_a_conflict_or_not_there() {
+    let by = MemoryId::random();
+    let superseded = Row { state: State::Superseded { by, at_ms: 1 }, ..row("a") };
+    let removed = Row { state: State::Removed { at_ms: 1 }, ..row("b") };
+    for (tool, extra) in [("mem-revise", json!({ "title": "c" })), ("mem-remove", json!({}))] {
+        for (row, code) in
+            [(Some(&superseded), "CONFLICT"), (Some(&removed), "NOT_FOUND"), (None, "NOT_FOUND")]
+        {
+            let store = Told::of([Said::Rows(List::clip(row.cloned()))]);
+            let mut given = extra.clone();
+            given["id"] = json!(superseded.entry.id.to_string());
+            let answer = store.call(tool, &given);
+            assert_eq!(answer["error"]["code"], code, "{tool} {answer}");
+            assert!(code != "CONFLICT" || answer["error"]["details"]["current"] == by.to_string());
+        }
+    }
+}
+
+#[test]
+fn rows_are_read_with_their_history_and_those_that_are_not_here_are_named() {
+    let (row, other) = (row("a"), MemoryId::random());
+    let rows = || Said::Rows(List::clip([row.clone()]));
+    let store = Told::of([rows(), rows(), Said::Rows(List::default())]);
+    let id = row.entry.id.to_string();
+    let given = json!({ "ids": [id, id, other.to_string()], "includeHistory": true });
+    let answer = store.call("mem-get", &given);
+    assert_eq!(answer["data"]["observations"][0]["history"][0]["id"], id);
+    assert_eq!(answer["data"]["missing"], json!([other.to_string()]));
+    assert_eq!(store.asked()[1], Ask::History(row.entry.id));
+    let none = store.call("mem-get", &json!({ "ids": [other.to_string()] }));
+    assert_eq!(none["error"]["code"], "NOT_FOUND");
+    let fewer = Told::of([rows()]).call("mem-get", &json!({ "ids": [id, other.to_string()], "limit": 1 }));
+    assert_eq!(fewer["meta"]["omitted"], json!([other.to_string()]));
+}
+
+#[test]
+fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories() {
+    let summary = Row {
+        entry: Entry {
+            detail: Detail { kind: Kind::Summary(Box::default()), ..Detail::default() },
+            ..row("a").entry
+        },
+        ..row("a")
+    };
+    let session = SessionRow {
+        id: SessionId::random(),
+        client: Text::clip("opencode"),
+        name: Text::clip("ses_1"),
+        project: Text::clip("/srv/p"),
+        started_ms: 1_700_000_000_000,
+        ended_ms: None,
+        status: SessionStatus::Idle,
+        observations: 3,
+        summary: Some(summary.entry.id),
+        muted: false,
+    };
+    let sessions = || Said::Sessions(List::clip([session.clone(), session.clone()]));
+    let rows = || Said::Rows(List::clip([summary.clone()]));
+    let store = Told::of([sessions(), rows(), sessions(), rows()]);
+    let listed = store.call("mem-history", &json!({ "limit": 1 }));
+    let told = &listed["data"]["sessions"][0];
+    assert_eq!(told["session"]["startedAt"], "2023-11-14T22:13:20.000Z", "{listed}");
+    assert_eq!((&told["session"]["endedAt"], &told["session"]["status"]), (&Value::Null, &json!("idle")));
+    assert_eq!((&told["summary"]["summary"], &told["observationCount"]), (&json!("why it is so"), &json!(3)));
+    assert!(listed["meta"]["nextCursor"].is_string(), "there is another");
+    let one = store.call("mem-history", &json!({ "sessionId": "ses_1" }));
+    assert_eq!(one["data"]["observations"][0]["id"], summary.entry.id.to_string(), "{one}");
+    let Ask::List { filter, .. } = &store.asked()[3] else { panic!("another question") };
+    assert_eq!(filter.session, Some(session.id));
+}
+
+#[test]
+fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from() {
+    let row = Row { revises: Some(MemoryId::random()), ..row("a") };
+    let raw = Said::Raw(Text::clip("output"));
+    let none = || Said::Rows(List::default());
+    let out = Told::of([Said::Rows(List::clip([row.clone()])), raw, none(), none()]);
+    let payload = out.call("mem-export", &json!({ "type": "discovery" }))["data"]["payload"].clone();
+    assert_eq!(payload["observations"][0]["rawToolOutput"], "output", "{payload}");
+    for (mode, over, field) in [
+        ("skip", Over::Skip, "skipped"),
+        ("merge", Over::Merge, "merged"),
+        ("replace", Over::Replace, "replaced"),
+    ] {
+        let here = Said::Rows(List::clip([row.clone()]));
+        let taken = Said::Taken(Some(row.entry.id).filter(|_| over != Over::Skip));
+        let store = Told::of([here, taken]);
+        let answer = store.call("mem-import", &json!({ "payload": payload.to_string(), "mode": mode }));
+        assert_eq!(answer["data"][field], 1, "{answer}");
+        let Ask::Restore { row: put, raw, over: with, mine } = &store.asked()[1] else { panic!("{answer}") };
+        assert_eq!((put.entry.id, put.revises, raw.as_str()), (row.entry.id, row.revises, "output"));
+        assert_eq!((*with, *mine, put.created_ms), (over, false, row.created_ms));
+    }
+}
+
+#[test]
+fn faults_of_memory_and_of_the_host_have_the_codes_of_the_contract() {
+    let current = MemoryId::random();
+    for (trouble, code) in [
+        (Trouble::Memory(MemoryError::NotFound), "NOT_FOUND"),
+        (Trouble::Memory(MemoryError::Refused), "VALIDATION_ERROR"),
+        (Trouble::Memory(MemoryError::NotCurrent(current)), "CONFLICT"),
+        (Trouble::Memory(MemoryError::Full), "CONFLICT"),
+        (Trouble::Memory(MemoryError::ReadOnly), "LOCKED_BY_ENV"),
+        (Trouble::Memory(MemoryError::ScannerDown), "INTERNAL_ERROR"),
+        (Trouble::Locked("no".to_owned()), "LOCKED_BY_ENV"),
+        (Trouble::Away("gone".to_owned(), Some(2)), "INTERNAL_ERROR"),
+    ] {
+        let store = Told { answers: Mutex::new([Err(trouble)].into()), ..Told::default() };
+        let answer = store.call("mem-find", &json!({ "query": "q" }));
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+    }
+    assert_eq!(Told::of([]).call("mem-nothing", &json!({}))["error"]["code"], "NOT_FOUND");
+    let folder = Told::of([]).call("mem-maintenance", &json!({ "action": "folderContextClean" }));
+    assert_eq!(folder["error"]["code"], "LOCKED_BY_ENV");
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-zA-Z]{1,8}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_arguments_at_all_are_answered_in_the_envelope(
+        tool in prop::sample::select(crate::catalogue::TOOLS.map(|tool| tool.name).to_vec()),
+        field in prop::sample::select(vec!["query", "ids", "payload", "types", "include", "cursor", "limit", "id", "anchor"]),
+        value in any_json(),
+    ) {
+        let mut given = Map::new();
+        given.insert(field.to_owned(), value);
+        let answer = Told::of([]).call(tool, &Value::Object(given));
+        prop_assert_eq!(answer.as_object().map(|it| it.keys().cloned().collect::<Vec<_>>()),
+            Some(vec!["data".to_owned(), "error".to_owned(), "meta".to_owned()]));
+    }
+}

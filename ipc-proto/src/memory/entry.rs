@@ -1,0 +1,353 @@
+//! A row of memory: what it says, of which kind it is, where it came from. Data alone.
+
+use super::{Area, CONTENT_BOUND, LISTED, PROJECT};
+use crate::ids::{MemoryId, SessionId};
+use crate::label::Label;
+use crate::{List, Name, Text};
+use serde::{Deserialize, Serialize};
+
+/// A path of a file in a project.
+pub type FilePath = Text<256>;
+/// A project: the canonical path of its directory, or any other name that its owner gives it.
+pub type Project = Text<PROJECT>;
+
+/// A row to write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Chosen by the caller, so that the same write twice is one row.
+    pub id: MemoryId,
+    /// What is remembered. Of an observation its narrative, of a summary its text, of a fact its value.
+    pub content: Text<CONTENT_BOUND>,
+    /// Words to find it by; of observations and summaries their concepts.
+    pub tags: List<Name, 16>,
+    /// What is known of where it came from.
+    pub label: Label,
+    /// The session it came from.
+    pub session: Option<SessionId>,
+    /// The rest.
+    pub detail: Detail,
+}
+
+impl Entry {
+    /// Estimated tokens of all its text: a quarter of its characters, rounded up (open-mem's estimate).
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        let chars: usize = self.texts().map(|text| text.chars().count()).sum();
+        u32::try_from(chars.div_ceil(4)).unwrap_or(u32::MAX)
+    }
+
+    /// Everything that it says, in the order in which it is read: the first is its title, if it has one.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let said: Vec<&str> = match &self.detail.kind {
+            Kind::Note { key } => key.iter().map(Text::as_str).collect(),
+            Kind::Episodic { role } => vec![role],
+            Kind::Semantic(fact) => vec![&fact.key],
+            Kind::Observation(seen) => {
+                let files = seen.files_read.iter().chain(&seen.files_modified).map(Text::as_str);
+                let facts = seen.facts.iter().map(Text::as_str);
+                [seen.title.as_str(), seen.subtitle.as_str()].into_iter().chain(facts).chain(files).collect()
+            }
+            Kind::Summary(came) => {
+                let told =
+                    [&came.request, &came.investigated, &came.learned, &came.completed, &came.next_steps];
+                let decisions = came.key_decisions.iter().map(Text::as_str);
+                let files = came.files_modified.iter().map(Text::as_str);
+                told.into_iter().map(Text::as_str).chain(decisions).chain(files).collect()
+            }
+        };
+        said.into_iter().chain([self.content.as_str()]).chain(self.tags.iter().map(Text::as_str))
+    }
+
+    /// A note without tags, session or anything else.
+    #[must_use]
+    pub fn new(id: MemoryId, content: Text<CONTENT_BOUND>, label: Label) -> Self {
+        Self { id, content, tags: List::default(), label, session: None, detail: Detail::default() }
+    }
+}
+
+/// What a row is besides its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// Of which kind it is.
+    pub kind: Kind,
+    /// Who said it, and where.
+    pub source: Source,
+    /// How much it matters.
+    pub importance: Importance,
+    /// The project it belongs to; none for what is not about one.
+    pub project: Option<Project>,
+    /// When it is forgotten by itself, unix ms.
+    pub expires_ms: Option<u64>,
+}
+
+/// Kinds of rows, each with what only it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A note, under a key or without one; another note with the same key in the same area takes its place.
+    Note {
+        /// Its key.
+        key: Option<Text<256>>,
+    },
+    /// What was said or happened; kept for 90 days unless it says otherwise.
+    Episodic {
+        /// Who spoke: `user`, `assistant`, `tool` or a name.
+        role: Name,
+    },
+    /// What holds until it is changed. Only a person's own word makes one.
+    Semantic(Fact),
+    /// What was learned while working.
+    Observation(Box<Observation>),
+    /// What came of a session; one a session.
+    Summary(Box<Summary>),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Note { key: None }
+    }
+}
+
+/// A kind without what it holds, to ask by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KindName {
+    /// [`Kind::Note`].
+    Note,
+    /// [`Kind::Episodic`].
+    Episodic,
+    /// [`Kind::Semantic`].
+    Semantic,
+    /// [`Kind::Observation`].
+    Observation,
+    /// [`Kind::Summary`].
+    Summary,
+}
+
+impl Kind {
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> KindName {
+        match self {
+            Self::Note { .. } => KindName::Note,
+            Self::Episodic { .. } => KindName::Episodic,
+            Self::Semantic(_) => KindName::Semantic,
+            Self::Observation(_) => KindName::Observation,
+            Self::Summary(_) => KindName::Summary,
+        }
+    }
+}
+
+/// A fact, a preference or an instruction; the value is the entry's content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Which.
+    pub category: Category,
+    /// What it is about; another with the same category and key in the same area supersedes it.
+    pub key: Text<256>,
+    /// How sure it is, in thousandths.
+    pub confidence: u16,
+}
+
+/// What a semantic row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Something that is so.
+    Fact,
+    /// Something the person likes.
+    Preference,
+    /// Something the person wants done.
+    Instruction,
+}
+
+/// The six types of an observation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObservationType {
+    /// A choice, and why.
+    Decision,
+    /// A fault that was mended.
+    Bugfix,
+    /// Something new.
+    Feature,
+    /// The same in another shape.
+    Refactor,
+    /// Something found out.
+    #[default]
+    Discovery,
+    /// Anything else that was changed.
+    Change,
+}
+
+/// What was learned while working; its narrative is the entry's content, its concepts are the entry's tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Of which type.
+    pub r#type: ObservationType,
+    /// In a few words.
+    pub title: Text<200>,
+    /// In a few more.
+    pub subtitle: Text<400>,
+    /// What holds.
+    pub facts: List<Text<512>, LISTED>,
+    /// Files that were read.
+    pub files_read: List<FilePath, LISTED>,
+    /// Files that were changed.
+    pub files_modified: List<FilePath, LISTED>,
+    /// Tokens of what it was made from: what it cost to find this out.
+    pub discovery_tokens: u32,
+    /// It stands as it was captured: nothing has compressed it yet.
+    pub plain: bool,
+}
+
+/// What came of a session; its text is the entry's content, its concepts are the entry's tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// What was asked for.
+    pub request: Text<2048>,
+    /// What was looked into.
+    pub investigated: Text<2048>,
+    /// What was learned.
+    pub learned: Text<2048>,
+    /// What was done.
+    pub completed: Text<2048>,
+    /// What is left.
+    pub next_steps: Text<2048>,
+    /// What was decided.
+    pub key_decisions: List<Text<512>, LISTED>,
+    /// Files that were changed.
+    pub files_modified: List<FilePath, LISTED>,
+}
+
+/// Who said it, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// How it came here.
+    pub r#type: SourceType,
+    /// The message it is from, by its client's own id.
+    pub message: Option<Text<128>>,
+    /// The tool whose output it is.
+    pub tool: Option<Name>,
+    /// It holds content from outside the host, whoever wrote it down.
+    pub external: bool,
+}
+
+/// How a row came here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceType {
+    /// A person said it.
+    UserMessage,
+    /// A tool answered it.
+    ToolOutput,
+    /// A model concluded it.
+    AiInference,
+    /// Somebody asked for it to be kept.
+    #[default]
+    ExplicitSave,
+}
+
+/// How much a row matters: 1 to 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Importance(u8);
+
+impl Importance {
+    /// The nearest that there is.
+    #[must_use]
+    pub fn of(value: u8) -> Self {
+        Self(value.clamp(1, 5))
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for Importance {
+    fn default() -> Self {
+        Self(3)
+    }
+}
+
+impl<'de> Deserialize<'de> for Importance {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = u8::deserialize(from)?;
+        if (1..=5).contains(&value) {
+            Ok(Self(value))
+        } else {
+            Err(serde::de::Error::custom("an importance is 1 to 5"))
+        }
+    }
+}
+
+/// A row as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was written.
+    pub entry: Entry,
+    /// Which part of memory it is in.
+    pub area: Area,
+    /// When, unix ms.
+    pub created_ms: u64,
+    /// Estimated tokens of all its text: a quarter of its characters.
+    pub tokens: u32,
+    /// What became of it.
+    pub state: State,
+    /// The row that it is a revision of.
+    pub revises: Option<MemoryId>,
+    /// Why it was revised or removed, as whoever did so said.
+    pub reason: Text<512>,
+}
+
+impl Row {
+    /// A row that holds.
+    #[must_use]
+    pub fn new(entry: Entry, area: Area, created_ms: u64) -> Self {
+        let tokens = entry.tokens();
+        Self {
+            entry,
+            area,
+            created_ms,
+            tokens,
+            state: State::Current,
+            revises: None,
+            reason: Text::default(),
+        }
+    }
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It holds.
+    Current,
+    /// A newer row stands in its place.
+    Superseded {
+        /// Which.
+        by: MemoryId,
+        /// Since when, unix ms.
+        at_ms: u64,
+    },
+    /// It was removed, and only this is left to see.
+    Removed {
+        /// When, unix ms.
+        at_ms: u64,
+    },
+}
+
+/// A state without what it holds, to ask by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StateName {
+    /// [`State::Current`].
+    #[default]
+    Current,
+    /// [`State::Superseded`].
+    Superseded,
+    /// [`State::Removed`].
+    Removed,
+}

@@ -1,0 +1,111 @@
+//! What curator takes from memory to work on, and what it brings back. Each piece of work names its scope: memory chose
+//! it, and curator can only give it back.
+
+use super::asking::Vector;
+use super::entry::{Entry, Row};
+use super::{LISTED, RAW_BOUND, Scope};
+use crate::ids::{MemoryId, SessionId};
+use crate::{List, Text};
+use serde::{Deserialize, Serialize};
+
+/// Work that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Whose.
+    pub scope: Scope,
+    /// What is to be done.
+    pub task: Task,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// Make an observation of what was captured.
+    Compress {
+        /// As it stands.
+        row: Box<Row>,
+        /// What it was made from.
+        raw: Text<RAW_BOUND>,
+    },
+    /// Say what came of a session.
+    Summarise {
+        /// Which.
+        session: SessionId,
+        /// Its current observations, oldest first.
+        rows: List<Row, LISTED>,
+    },
+    /// Compare an observation with those like it.
+    Resolve {
+        /// Which.
+        row: Box<Row>,
+        /// Those like it, the likest first, with likeness in thousandths.
+        like: List<(Row, u16), 5>,
+    },
+    /// Make a vector of a text.
+    Embed {
+        /// Whose.
+        id: MemoryId,
+        /// The text.
+        text: Text<RAW_BOUND>,
+        /// What is known of it.
+        label: crate::label::Label,
+    },
+}
+
+/// What kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskName {
+    /// [`Task::Compress`].
+    Compress,
+    /// [`Task::Summarise`].
+    Summarise,
+    /// [`Task::Resolve`].
+    Resolve,
+    /// [`Task::Embed`].
+    Embed,
+}
+
+/// What came of a piece of work. Each is settled once; settling it again changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Settled {
+    /// An observation stands in the place of what was captured.
+    Compressed {
+        /// The captured row.
+        id: MemoryId,
+        /// The observation.
+        entry: Box<Entry>,
+    },
+    /// What was captured stays as it is.
+    LeftPlain(MemoryId),
+    /// A summary of a session, and nothing if there is none to be made.
+    Summarised {
+        /// Which session.
+        session: SessionId,
+        /// The summary.
+        entry: Option<Box<Entry>>,
+    },
+    /// The row says something new.
+    Distinct(MemoryId),
+    /// The row says what another one says: it is superseded by that.
+    Duplicate {
+        /// Which row.
+        id: MemoryId,
+        /// The other.
+        of: MemoryId,
+    },
+    /// The row takes the place of another one.
+    Supersedes {
+        /// Which row.
+        id: MemoryId,
+        /// The other.
+        old: MemoryId,
+    },
+    /// A vector of a row's text.
+    Embedded {
+        /// Which row.
+        id: MemoryId,
+        /// The vector.
+        vector: Vector,
+    },
+}
