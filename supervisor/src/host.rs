@@ -66,6 +66,8 @@ pub(crate) struct Host {
     pub(crate) stop_asked: bool,
     /// Every process but control stands still, for a copy of the state.
     pub(crate) frozen: Option<Frozen>,
+    /// When it was last looked at who has not been heard of.
+    pub(crate) looked: Instant,
     /// What holds the limits of jails.
     pub(crate) limits: Holding,
     pub(crate) watch: Watch,
@@ -183,6 +185,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         began_ms: now_ms(),
         stop_asked: false,
         frozen: None,
+        looked: Instant::now(),
         limits: Holding::find().map_err(kernel("cannot find out what holds limits"))?,
         watch: Watch::default(),
         orphans: false,

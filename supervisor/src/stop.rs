@@ -14,6 +14,9 @@ const DRAIN: Duration = Duration::from_millis(2_000);
 /// A process that has not been heard of for this long has stopped working, and is ended.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
+/// agentd looks twice a second. Where it did not for this long, it stood still itself, or the whole machine did.
+const STOOD_STILL: Duration = Duration::from_secs(2);
+
 /// Ends a process now; what becomes of it is decided when it has ended.
 pub(crate) fn kill(host: &mut Host, name: Name, why: &str) {
     let Some(process) = host.process_mut(name) else { return };
@@ -64,8 +67,15 @@ pub(crate) fn again(host: &mut Host, name: Name) {
     }
 }
 
-/// Ends those that have not been heard of.
+/// Ends those that have not been heard of. For the time in which agentd heard nobody, nobody is to blame: a machine that was
+/// halted for longer than [`SILENCE`] would otherwise lose every process when it goes on.
 pub(crate) fn end_silent(host: &mut Host) {
+    let unheard = host.looked.elapsed();
+    host.looked = Instant::now();
+    if unheard > STOOD_STILL {
+        let lives = host.processes.iter_mut().filter_map(|process| process.life.as_mut());
+        lives.for_each(|life| life.beat += unheard);
+    }
     let silent = |process: &&crate::process::Process| {
         process.life.as_ref().is_some_and(|life| life.beat.elapsed() > SILENCE)
     };

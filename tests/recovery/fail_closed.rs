@@ -162,3 +162,20 @@ fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_t
     assert_eq!(ended["end"], "answered", "{ended}");
     assert!(host.chat("t", "recall harbour office").contains("07:40"));
 }
+
+#[test]
+fn a_host_that_stood_still_as_a_whole_loses_nobody_when_it_goes_on() {
+    let host = Host::start();
+    let actors = ["audit", "scanner", "memory", "model", "router", "gate", "control"];
+    let before: Vec<i32> = actors.iter().map(|name| host.pid(name)).collect();
+    signal(host.agentd(), Signal::SIGSTOP);
+    before.iter().for_each(|pid| signal(*pid, Signal::SIGSTOP));
+    std::thread::sleep(Duration::from_secs(12));
+    // As on a machine that goes on: who watches is there before those who are watched.
+    signal(host.agentd(), Signal::SIGCONT);
+    std::thread::sleep(Duration::from_secs(1));
+    before.iter().for_each(|pid| signal(*pid, Signal::SIGCONT));
+    assert_eq!(host.chat("s", "echo: on"), "on");
+    assert_eq!(actors.map(|name| host.pid(name)).to_vec(), before);
+    assert!(!host.log().contains("has not been heard of"), "{}", host.log());
+}

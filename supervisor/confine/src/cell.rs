@@ -54,10 +54,20 @@ impl Cell {
     fn made(mode: Mode, ids: Option<Ids>, network: Network) -> io::Result<Self> {
         // As agentd sees itself where it is root of a namespace of its own.
         let outside = ids.unwrap_or(Ids { uid: getuid().as_raw(), gid: getgid().as_raw() });
-        // The network namespace belongs to the one above: regained capabilities give nothing over it.
-        let child = Waiting::start(libc::CLONE_NEWNET, network == Network::Loopback)?;
+        // The network namespace belongs to another user namespace than the runner's: regained capabilities give nothing over
+        // it. To bring loopback up takes a capability that agentd's unit does not leave it, so such a one is made in a user
+        // namespace of its own, in which nobody is ever mapped.
+        let loopback = network == Network::Loopback;
+        let child = Waiting::start(if loopback { 0 } else { libc::CLONE_NEWNET }, own_users)?;
         map(child.0, Ids { uid: INSIDE, gid: INSIDE }, outside, mode == Mode::User)?;
-        let [user, network] = child.namespaces(["user", "net"])?;
+        let [user, empty] = child.namespaces(["user", "net"])?;
+        let network = if loopback {
+            let [up] = Waiting::start(libc::CLONE_NEWUSER | libc::CLONE_NEWNET, sys::loopback_up)?
+                .namespaces(["net"])?;
+            up
+        } else {
+            empty
+        };
         Ok(Self { mode, ids, user, network, mapping: None })
     }
 
@@ -96,7 +106,7 @@ impl Cell {
         let (of, made) = match (known, self.ids) {
             (Some(known), _) => known,
             (None, Some(slot)) => {
-                let child = Waiting::start(0, false)?;
+                let child = Waiting::start(0, own_users)?;
                 map(child.0, owner, slot, false)?;
                 let [user] = child.namespaces(["user"])?;
                 (owner, user)
@@ -161,17 +171,19 @@ fn map(pid: i32, inside: Ids, outside: Ids, deny_groups: bool) -> io::Result<()>
 /// A child that does nothing but hold namespaces until they were opened.
 struct Waiting(i32);
 
+/// A user namespace that is not that of the namespaces made before.
+fn own_users() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_NEWUSER)?)
+}
+
 impl Waiting {
-    /// Starts it in new namespaces, and in a user namespace that is not theirs.
-    fn start(also: libc::c_int, loopback: bool) -> io::Result<Self> {
+    /// Starts it in new namespaces, and has it do this there.
+    fn start(also: libc::c_int, then: fn() -> io::Result<()>) -> io::Result<Self> {
         let (made, word) = passing::pipe()?;
         match sys::clone(also as u64)? {
             Forked::Child => {
                 // It must not outlive an agentd that is killed here.
-                let done = crate::child::die_with_parent(None)
-                    // While the network namespace is still its own to change.
-                    .and_then(|()| if loopback { sys::loopback_up() } else { Ok(()) })
-                    .and_then(|()| Ok(unshare(CloneFlags::CLONE_NEWUSER)?));
+                let done = crate::child::die_with_parent(None).and_then(|()| then());
                 let errno = done.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO));
                 let _ = nix::unistd::write(word, &errno.to_le_bytes());
                 loop {
