@@ -19,6 +19,7 @@ pub use upstream::Upstream;
 
 use serde_json::Value;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -107,14 +108,22 @@ impl Setup {
         command.arg("--config").arg(dir.path().join("cordon.toml")).args(&self.arguments);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let log = fs::File::create(dir.path().join("log")).expect("the log");
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("the log"))
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .expect("agentd starts");
-        Host { dir, state, bin, child }
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log).process_group(0);
+        Host { dir, state, bin, child: spawned(&mut command) }
+    }
+}
+
+/// Starts it. A program that was copied just now may be open for writing in a child that another test has forked and that
+/// has not executed its own yet.
+fn spawned(command: &mut Command) -> Child {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            started => return started.expect("agentd starts"),
+        }
     }
 }
 
