@@ -6,9 +6,9 @@ mod terminal;
 
 use crate::app::{App, Outcome};
 use crate::attach::Directory;
-use crate::failure::{Failure, UNREACHABLE};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::sandbox::{self, REFUSED};
+use crate::sandbox;
 use crate::{turn, view};
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::TurnId;
@@ -59,19 +59,9 @@ enum Profiled {
     Opencode,
 }
 
-/// Runs it. Failures of Cordon itself are told apart from the program's own by their status.
+/// Runs it.
 pub(crate) async fn run(app: &App, run: Run) -> Outcome {
-    match attempt(app, run).await {
-        Err(failure) if failure.exit() == UNREACHABLE || matches!(failure, Failure::Output(_)) => {
-            Err(failure)
-        }
-        Err(failure @ (Failure::Interrupted | Failure::Usage(_))) => Err(failure),
-        Err(failure) => {
-            app.out.complain(failure.kind(), &failure.to_string());
-            Ok(ExitCode::from(REFUSED))
-        }
-        ended => ended,
-    }
+    sandbox::told_apart(app, attempt(app, run).await)
 }
 
 async fn attempt(app: &App, run: Run) -> Outcome {
@@ -82,12 +72,12 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the program: {why}")))?;
     let workspace = run.directory.attach(app).await?;
     let throw_away = run.session.is_none();
-    let session = run.session.unwrap_or_else(|| Text::clip(&format!("run-{}", uuid::Uuid::new_v4())));
-    let words = argv.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+    let session = run.session.unwrap_or_else(sandbox::unnamed);
+    let words = sandbox::words(&argv);
     let profile = profile(run.profile, argv.first().map_or("", |word| word.as_str()));
     let attended = terminal.is_some();
     let task = Task::Run(router::Run { argv, profile, terminal });
-    let ask = turn::within(turn::ask(session.clone(), run.agent, Text::clip(&words), task), workspace);
+    let ask = turn::within(turn::ask(session.clone(), run.agent, words, task), workspace);
     let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
     let turn = accepted.turn;
     app.out.remark(&format!("(agentctl run --resume {turn})"));

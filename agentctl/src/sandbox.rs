@@ -44,9 +44,14 @@ pub(crate) struct Run {
     command: Vec<Text<8192>>,
 }
 
-/// Runs a command. Failures of Cordon itself are told apart from the command's own by their status.
+/// Runs a command.
 pub(crate) async fn run(app: &App, run: Run) -> Outcome {
-    match attempt(app, run).await {
+    told_apart(app, attempt(app, run).await)
+}
+
+/// What came of a program of the person's own: failures of Cordon itself are told apart from the program's by their status.
+pub(crate) fn told_apart(app: &App, came: Outcome) -> Outcome {
+    match came {
         Err(failure) if failure.exit() == UNREACHABLE || matches!(failure, Failure::Output(_)) => {
             Err(failure)
         }
@@ -63,9 +68,8 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the command: {why}")))?;
     let workspace = run.directory.attach(app).await?;
     let throw_away = run.session.is_none();
-    let session = run.session.unwrap_or_else(|| Text::clip(&format!("run-{}", uuid::Uuid::new_v4())));
-    let words = argv.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
-    let ask = turn::ask(session.clone(), None, Text::clip(&words), Task::Command { argv });
+    let session = run.session.unwrap_or_else(unnamed);
+    let ask = turn::ask(session.clone(), None, words(&argv), Task::Command { argv });
     let ask = turn::within(ask, workspace);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let ended = turn::play(app, &ask, |event| {
@@ -85,6 +89,16 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let status = status(&ended.finished.end);
     report(app, &session, &ended, status, &stdout, &stderr)?;
     Ok(ExitCode::from(status))
+}
+
+/// A session that nobody named.
+pub(crate) fn unnamed() -> SessionName {
+    Text::clip(&format!("run-{}", uuid::Uuid::new_v4()))
+}
+
+/// A command as the transcript shows it.
+pub(crate) fn words<const N: usize>(argv: &[Text<8192>]) -> Text<N> {
+    Text::clip(&argv.iter().map(Text::as_str).collect::<Vec<_>>().join(" "))
 }
 
 /// A session that nobody named cannot be found again: it is ended, and its own folder removed. A directory of

@@ -132,6 +132,26 @@ pub struct Request {
     pub payer: Payer,
 }
 
+impl Request {
+    /// A request for an answer to a conversation, with no tools and nothing asked of how it is answered.
+    #[must_use]
+    pub fn new(model: ModelName, messages: List<Message, MESSAGES>, payer: Payer) -> Self {
+        Self {
+            model,
+            purpose: Purpose::Answer,
+            messages,
+            tools: ToolList::default(),
+            max_output: 0,
+            temperature: None,
+            top_p: None,
+            stop: List::default(),
+            choice: Choice::Auto,
+            images: List::default(),
+            payer,
+        }
+    }
+}
+
 /// Images in one request; all of them and the text fit in [`REQUEST_BOUND`].
 pub const IMAGES: usize = 16;
 

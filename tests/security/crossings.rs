@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
-use tests::{Host, Setup, Upstream, signal};
+use tests::{Host, Setup, Upstream, call, signal};
 
 /// Every place where text crosses, as the scanner names it.
 const CROSSINGS: &[&str] = &[
@@ -19,10 +19,6 @@ const CROSSINGS: &[&str] = &[
     "ModelStream",
     "Answer",
 ];
-
-fn call(tool: &str, args: &Value) -> Value {
-    json!({ "call": { "tool": tool, "args": args } })
-}
 
 fn config(agents: &[&str], port: u16) -> String {
     let agents: String = agents

@@ -3,19 +3,7 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use tests::{Host, Setup, Upstream, text};
-
-fn call(tool: &str, args: &Value) -> Value {
-    json!({ "call": { "tool": tool, "args": args } })
-}
-
-/// Replies with these calls, one after another, and then an end.
-fn script(plan: &[&str], calls: &[Value]) -> Vec<Value> {
-    let mut lines = vec![json!({ "plan": plan })];
-    lines.extend(calls.iter().map(|call| json!({ "pieces": [call] })));
-    lines.push(json!({ "pieces": [{ "text": "that is all" }] }));
-    lines
-}
+use tests::{Host, Setup, Upstream, call, planned, text};
 
 /// A host with a scripted agent in the profile `standard`, whose web is the upstream.
 fn host(port: u16) -> Host {
@@ -39,7 +27,7 @@ fn a_memory_that_untrusted_content_left_is_untrusted_in_every_later_session() {
         call("bash", &json!({ "command": format!("echo {plant}") })),
         call("memory_write", &json!({ "content": plant })),
     ];
-    host.script("it", &script(&["bash", "memory_write"], &calls));
+    host.script("it", &planned(&["bash", "memory_write"], &calls));
     let turn = host.say("one", "see what the script says and keep it");
     host.approve(&host.question());
     let ended = turn.ended();
@@ -48,7 +36,7 @@ fn a_memory_that_untrusted_content_left_is_untrusted_in_every_later_session() {
         call("memory_query", &json!({ "query": "harbour" })),
         call("web_fetch", &json!({ "url": upstream.url("/elsewhere") })),
     ];
-    host.script("it", &script(&["memory_query", "web_fetch"], &calls));
+    host.script("it", &planned(&["memory_query", "web_fetch"], &calls));
     let turn = host.say("two", "look at the harbour's page");
     let id = host.question();
     let shown = host.approval(&id);
@@ -70,7 +58,7 @@ fn letting_personal_data_out_is_a_declassification_and_is_on_the_record() {
     let host = host(upstream.port);
     let url = upstream.url("/form");
     let words = format!("my number is 219-09-9999; open {url}");
-    host.script("it", &script(&["web_fetch"], &[call("web_fetch", &json!({ "url": url }))]));
+    host.script("it", &planned(&["web_fetch"], &[call("web_fetch", &json!({ "url": url }))]));
     let turn = host.say("s", &words);
     let id = host.question();
     let shown = host.approval(&id);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use tests::{Host, Setup, Upstream, text};
+use tests::{Host, Setup, Upstream, script, text};
 
 fn bash(command: &str) -> Value {
     json!({ "call": { "tool": "bash", "args": { "command": command } } })
@@ -14,13 +14,6 @@ fn read(path: &str) -> Value {
 
 fn fetch(url: &str) -> Value {
     json!({ "call": { "tool": "web_fetch", "args": { "url": url } } })
-}
-
-/// Replies with these calls, one after another, and then an end.
-fn script(calls: &[Value]) -> Vec<Value> {
-    let mut lines: Vec<Value> = calls.iter().map(|call| json!({ "pieces": [call] })).collect();
-    lines.push(json!({ "pieces": [{ "text": "that is all" }] }));
-    lines
 }
 
 /// A host whose agent makes these calls whatever it is told, and whose web is the upstream.

@@ -4,12 +4,12 @@
 
 use manifest::syscalls::Call;
 use manifest::{Row, TABLE};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
-use tests::{Host, Setup, Upstream};
+use tests::{Host, Setup, Upstream, call};
 
 /// The name under which agentd notes each alternative of a rule.
 fn rules(row: &Row, call: &Call) -> Vec<String> {
@@ -50,10 +50,6 @@ select.poll().poll(0); os.waitid(os.P_PID, os.fork() or os._exit(0), os.WEXITED)
 urllib.request.urlopen(os.environ[\"OPENAI_BASE_URL\"] + \"/models\").read()
 served = socket.create_server((\"127.0.0.1\", 0)); socket.create_connection(served.getsockname()); served.accept()
 '";
-
-fn call(tool: &str, args: &Value) -> Value {
-    json!({ "call": { "tool": tool, "args": args } })
-}
 
 /// A secret, put in by hand as a person would.
 fn secret(host: &Host) {

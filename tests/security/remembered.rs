@@ -2,25 +2,13 @@
 //! it ends its quotation, it carries its label into the session, and nobody who did not ask for it gets it.
 
 use serde_json::{Value, json};
-use tests::{Host, Setup, Upstream, text};
+use tests::{Host, Setup, Upstream, call, planned, text};
 
 /// An answer as OpenAI-compatible servers stream it.
 const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
     \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"total_tokens\":8}}\n\ndata: [DONE]\n\n";
 const WORDS: &str = "when does the harbour open?";
-
-fn call(tool: &str, args: &Value) -> Value {
-    json!({ "call": { "tool": tool, "args": args } })
-}
-
-/// Replies with these calls, one after another, and then an end.
-fn script(plan: &[&str], calls: &[Value]) -> Vec<Value> {
-    let mut lines = vec![json!({ "plan": plan })];
-    lines.extend(calls.iter().map(|call| json!({ "pieces": [call] })));
-    lines.push(json!({ "pieces": [{ "text": "that is all" }] }));
-    lines
-}
 
 /// A host whose agent is given what is remembered, and asks a model of this server.
 fn told(upstream: &Upstream) -> Host {
@@ -105,7 +93,7 @@ fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_
         upstream.port
     );
     let host = Setup::default().config(&config).start();
-    host.script("it", &script(&[], &[]));
+    host.script("it", &planned(&[], &[]));
     let clean = host.json(&["chat", "--session", "clean", "-m", WORDS]);
     assert_eq!(clean["label"]["trust"], "user", "{clean}");
     let page = upstream.url("/page");
@@ -113,13 +101,13 @@ fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_
         call("web_fetch", &json!({ "url": page })),
         call("memory_write", &json!({ "content": "the harbour's page is elsewhere" })),
     ];
-    host.script("it", &script(&["web_fetch", "memory_write"], &calls));
+    host.script("it", &planned(&["web_fetch", "memory_write"], &calls));
     let turn = host.say("one", &format!("keep what {page} says"));
     host.approve(&host.question());
     assert_eq!(turn.ended()["label"]["trust"], "untrusted");
     assert_eq!(upstream.heard().len(), 1);
     let sink = [call("web_fetch", &json!({ "url": upstream.url("/elsewhere") }))];
-    host.script("it", &script(&["web_fetch"], &sink));
+    host.script("it", &planned(&["web_fetch"], &sink));
     let turn = host.say("two", WORDS);
     let shown = host.approval(&host.question());
     assert_eq!((&shown["tool"], &shown["label"]["trust"]), (&json!("web_fetch"), &json!("untrusted")));
@@ -172,7 +160,7 @@ fn an_agent_looks_further_by_its_tools_revises_and_what_it_forgets_its_owner_sti
         call("memory_delete", &json!({ "id": ids[1], "reason": "wrong" })),
         call("memory_query", &json!({ "query": "tide", "tags": ["tide"], "kinds": ["note"] })),
     ];
-    host.script("it", &script(&plan, &calls));
+    host.script("it", &planned(&plan, &calls));
     let turn = host.say("s", "put the tides in order: the tide turned at half past one");
     // What destroys something asks, whoever's it is.
     host.approve(&host.question());

@@ -1,11 +1,31 @@
 //! Turns that go on while a test does something else: what they ask a person, and how they end.
 
 use crate::Host;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
+
+/// A call of a tool, as a script of [`Host::script`] asks for it.
+#[must_use]
+pub fn call(tool: &str, args: &Value) -> Value {
+    json!({ "call": { "tool": tool, "args": args } })
+}
+
+/// A script that replies with these calls, one after another, and then an end.
+#[must_use]
+pub fn script(calls: &[Value]) -> Vec<Value> {
+    let mut lines: Vec<Value> = calls.iter().map(|call| json!({ "pieces": [call] })).collect();
+    lines.push(json!({ "pieces": [{ "text": "that is all" }] }));
+    lines
+}
+
+/// The same after this plan.
+#[must_use]
+pub fn planned(plan: &[&str], calls: &[Value]) -> Vec<Value> {
+    [vec![json!({ "plan": plan })], script(calls)].concat()
+}
 
 /// A message whose reply is still to come.
 pub struct Chatting {

@@ -14,7 +14,7 @@ mod chatting;
 mod upstream;
 
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
-pub use chatting::{Chatting, hook, text};
+pub use chatting::{Chatting, call, hook, planned, script, text};
 pub use upstream::Upstream;
 
 use serde_json::Value;

@@ -25,6 +25,7 @@ mod replies;
 mod reply;
 mod secret;
 mod server;
+mod shown;
 mod store;
 #[cfg(test)]
 mod testing;

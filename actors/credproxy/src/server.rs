@@ -6,6 +6,7 @@ use crate::login::Turns;
 use crate::pool::Pool;
 use crate::proxy::{AT_ONCE, Outside, Proxy, Shares, shares};
 use crate::replies::Replies;
+use crate::shown::Shown;
 use crate::store::Store;
 use crate::tls;
 use crate::upstream::Limits;
@@ -32,11 +33,8 @@ use tokio::sync::{Semaphore, watch};
 /// The process.
 pub(crate) struct Credproxy {
     proxy: Rc<Proxy<Peers>>,
-    fingerprints: watch::Receiver<Arc<Fingerprints>>,
+    shown: Shown,
 }
-
-/// How long a look for new fingerprints waits.
-const WATCHED: Duration = Duration::from_secs(20);
 
 /// What it opened.
 pub(crate) struct Opened {
@@ -84,7 +82,7 @@ impl kit::Actor for Credproxy {
         let limits = Limits::USUAL;
         let logins = Turns::default();
         let proxy = Proxy { outside, keeper, needles, tls, plain_http, shares, pool, logins, slots, limits };
-        Self { proxy: Rc::new(proxy), fingerprints }
+        Self { proxy: Rc::new(proxy), shown: Shown::new(fingerprints) }
     }
 
     async fn serve(&self, edge: Edge) {
@@ -92,7 +90,7 @@ impl kit::Actor for Credproxy {
             caller: edge.caller(),
             proxy: Rc::clone(&self.proxy),
             replies: Replies::default(),
-            fingerprints: self.fingerprints.clone(),
+            shown: self.shown.clone(),
         };
         edge.serve(FRAME_BOUND, server.serve()).await;
     }
@@ -157,7 +155,7 @@ struct CredproxyServer {
     caller: Process,
     proxy: Rc<Proxy<Peers>>,
     replies: Replies,
-    fingerprints: watch::Receiver<Arc<Fingerprints>>,
+    shown: Shown,
 }
 
 impl ipc_proto::credproxy::Credproxy for CredproxyServer {
@@ -182,7 +180,9 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
         lease: Lease,
         sealed: Blob<SECRET_BOUND>,
     ) -> Result<(), CredError> {
-        self.proxy.set(name, binding, lease, sealed).await
+        self.proxy.set(name, binding, lease, sealed).await?;
+        self.shown.searched_for().await;
+        Ok(())
     }
 
     async fn list(self, _: Context) -> Result<List<SecretInfo, 256>, CredError> {
@@ -193,8 +193,8 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
         self.proxy.remove(name).await
     }
 
-    async fn fingerprints(mut self, _: Context, known: Option<u64>) -> Fingerprints {
-        newer(&mut self.fingerprints, known, WATCHED).await
+    async fn fingerprints(self, _: Context, known: Option<u64>) -> Fingerprints {
+        self.shown.newer(known).await
     }
 
     async fn narrow(self, _: Context, name: Name, binding: Binding, lease: Lease) -> Result<(), CredError> {
@@ -210,7 +210,9 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
     }
 
     async fn unlock(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError> {
-        self.proxy.unlock(sealed).await
+        self.proxy.unlock(sealed).await?;
+        self.shown.searched_for().await;
+        Ok(())
     }
 
     async fn passphrase(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Result<(), CredError> {
@@ -227,47 +229,5 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
 
     async fn try_out(self, _: Context, name: Name, verb: Verb, url: Text<2048>) -> Result<u16, CredError> {
         self.proxy.try_out(name, verb, url).await
-    }
-}
-
-/// The fingerprints once they are others than `known`, or as they are when that has taken `patience`.
-async fn newer(
-    fingerprints: &mut watch::Receiver<Arc<Fingerprints>>,
-    known: Option<u64>,
-    patience: Duration,
-) -> Fingerprints {
-    let fresh = fingerprints.wait_for(|now| Some(now.version) != known);
-    if let Ok(Ok(fresh)) = tokio::time::timeout(patience, fresh).await {
-        return Fingerprints::clone(&fresh);
-    }
-    Fingerprints::clone(&fingerprints.borrow())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn version(version: u64) -> Arc<Fingerprints> {
-        Arc::new(Fingerprints { version, key: [0; 32], prints: List::default() })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_knows_the_fingerprints_waits_for_others_or_for_the_end_of_patience() {
-        let (sender, mut live) = watch::channel(version(1));
-        assert_eq!(newer(&mut live, None, WATCHED).await.version, 1);
-        assert_eq!(
-            newer(&mut live, Some(9), WATCHED).await.version,
-            1,
-            "another life's version is no reason to wait"
-        );
-        let before = tokio::time::Instant::now();
-        assert_eq!(newer(&mut live, Some(1), WATCHED).await.version, 1);
-        assert_eq!(before.elapsed(), WATCHED);
-        let change = async {
-            tokio::time::sleep(Duration::from_secs(5)).await;
-            sender.send_replace(version(2));
-        };
-        let (found, ()) = tokio::join!(newer(&mut live, Some(1), WATCHED), change);
-        assert_eq!(found.version, 2);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) async fn embed(
         texts: List::clip([Text::clip(text)]),
         dimensions: None,
         // The gate fills it in.
-        payer: Payer { user: owner, session: None, agent: None, key: None, key_day_micros: None },
+        payer: Payer::of(owner),
     };
     let embedded = desk.gate.call(&method::background_embed, |gate, context| {
         let (label, request) = (label.clone(), request.clone());

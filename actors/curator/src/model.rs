@@ -6,11 +6,8 @@ use crate::failure::Failure;
 use crate::reading;
 use crate::store::Job;
 use ipc_proto::gate::method;
-use ipc_proto::ids::UserId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{
-    Choice, Finish, Message, ModelName, Payer, Piece, Purpose, Request, Role, StreamId, Usage,
-};
+use ipc_proto::model::{Choice, Finish, Message, ModelName, Payer, Piece, Request, Role, StreamId, Usage};
 use ipc_proto::{List, Text};
 use serde::de::DeserializeOwned;
 
@@ -74,31 +71,19 @@ impl Desk {
         let Some(model) = self.model_of(asking.job) else {
             return Err(Failure::Permanent("no model is configured".to_owned()));
         };
-        let request = Request {
-            model,
-            purpose: Purpose::Answer,
-            messages: List::clip(messages),
-            tools: List::default(),
-            max_output: self.config.max_tokens_per_compression,
-            temperature: None,
-            top_p: None,
-            stop: List::default(),
-            choice: Choice::Never,
-            images: List::default(),
-            // The gate fills it in.
-            payer: nobody(asking.job.view.info.owner),
-        };
         let owner = asking.job.view.info.owner;
+        let request = Request {
+            max_output: self.config.max_tokens_per_compression,
+            choice: Choice::Never,
+            // Who pays, the gate fills in.
+            ..Request::new(model, List::clip(messages), Payer::of(owner))
+        };
         let stream = self.gate.call(&method::background, |gate, context| {
             let (label, request) = (asking.label.clone(), request.clone());
             async move { gate.background(context, owner, label, request).await }
         });
         Hearing { desk: self, stream: stream.await??, used: Usage::default(), over: false }.whole().await
     }
-}
-
-fn nobody(user: UserId) -> Payer {
-    Payer { user, session: None, agent: None, key: None, key_day_micros: None }
 }
 
 /// An answer that comes. However it ends, what it used is counted. One that is dropped before its end is ended at the gate:

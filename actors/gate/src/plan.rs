@@ -10,7 +10,7 @@ use crate::{answer, showing, thinking};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::capability::Effect;
 use ipc_proto::label::{Class, Trust};
-use ipc_proto::model::{Choice, Message, ModelError, Purpose, Request, Role, StreamId};
+use ipc_proto::model::{Message, ModelError, Purpose, Request, Role, StreamId};
 use ipc_proto::router::{Step, Task};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::{List, Name, Text};
@@ -174,18 +174,11 @@ fn request(context: &TurnContext, words: &str) -> Request {
         system.push_str(&format!("- {}: {}\n", spec.name, spec.description));
     }
     let messages = [Message::text(Role::System, &system), Message::text(Role::User, words)];
+    let model = Text::clip(&context.agent.model);
     Request {
-        model: Text::clip(&context.agent.model),
         purpose: Purpose::Plan,
-        messages: List::clip(messages),
-        tools: List::default(),
         max_output: TOKENS.min(context.agent.limits.output_tokens),
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: thinking::payer(context),
+        ..Request::new(model, List::clip(messages), thinking::payer(context))
     }
 }
 

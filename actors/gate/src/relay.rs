@@ -21,6 +21,7 @@ pub(crate) use trying::try_model;
 use crate::host::{Shared, down};
 use crate::running::Asker;
 use answer::Answer;
+use answer::Decided;
 use ipc_proto::Fault;
 use ipc_proto::List;
 use ipc_proto::api::Caller;
@@ -69,10 +70,7 @@ impl Relays {
         caller: Caller,
         request: Request,
     ) -> Result<Begun, RelayError> {
-        self.sweep(shared).await;
-        let (decided, seat) = admit::answer(shared, caller, request).await?;
-        let answer = Answer::begin(shared, decided).await?;
-        let stream = self.add(answer, seat);
+        let stream = self.admitted(shared, admit::answer(shared, caller, request)).await?;
         // In a task of its own: what is slower goes on, and is there for whoever pulls next.
         let (relays, host) = (self.clone(), shared.clone());
         let listening = tokio::task::spawn_local(async move { relays.listen(&host, stream).await });
@@ -98,10 +96,7 @@ impl Relays {
         asker: &Asker,
         request: Request,
     ) -> Result<StreamId, RelayError> {
-        self.sweep(shared).await;
-        let (decided, seat) = admit::run(shared, asker, request).await?;
-        let answer = Answer::begin(shared, decided).await?;
-        Ok(self.add(answer, seat))
+        self.admitted(shared, admit::run(shared, asker, request)).await
     }
 
     /// Begins an answer for background work.
@@ -111,8 +106,17 @@ impl Relays {
         work: Background,
         request: Request,
     ) -> Result<StreamId, RelayError> {
+        self.admitted(shared, admit::background(shared, work, request)).await
+    }
+
+    /// Begins an answer once what nobody waits for is gone and whoever asks is let in.
+    async fn admitted(
+        &self,
+        shared: &Shared,
+        admission: impl Future<Output = Result<(Decided, Seat), RelayError>>,
+    ) -> Result<StreamId, RelayError> {
         self.sweep(shared).await;
-        let (decided, seat) = admit::background(shared, work, request).await?;
+        let (decided, seat) = admission.await?;
         let answer = Answer::begin(shared, decided).await?;
         Ok(self.add(answer, seat))
     }

@@ -10,9 +10,7 @@ use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::label::{Class, Label};
-use ipc_proto::model::{
-    Choice, Finish, Message, ModelError, ModelName, Payer, Purpose, Request, Role, StreamId,
-};
+use ipc_proto::model::{Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
@@ -109,18 +107,11 @@ async fn without_secrets(
 
 fn request(shared: &Shared, context: &TurnContext, asked: Asked) -> Request {
     let system = Message::text(Role::System, &asked.system);
+    let messages = List::clip(std::iter::once(system).chain(asked.messages));
     Request {
-        model: Text::clip(&context.agent.model),
-        purpose: Purpose::Answer,
-        messages: List::clip(std::iter::once(system).chain(asked.messages)),
         tools: crate::taking::tools(shared, context),
         max_output: context.agent.limits.output_tokens,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: payer(context),
+        ..Request::new(Text::clip(&context.agent.model), messages, payer(context))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
 use crate::kept::{self, Claim, Tape};
-use crate::wish::Wish;
+use crate::wish::{Ask, Wish};
 use crate::{agents, relay};
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -50,28 +50,37 @@ impl Meter for Counting {
     }
 }
 
-/// One request for an answer.
-pub(crate) struct Request<'a> {
-    pub(crate) desk: &'a Arc<Desk>,
-    pub(crate) who: &'a Who,
-    /// The route: an answer is in the words of the one that was asked by.
-    pub(crate) path: &'a str,
-    pub(crate) headers: &'a HeaderMap,
-    /// Its body, by which a repetition is known.
-    pub(crate) body: &'a [u8],
-    /// Whether it is to come as a stream.
-    pub(crate) streams: bool,
-}
-
-/// Answers it.
+/// Answers the conversation that `read` finds in a request's body.
 ///
 /// # Errors
 /// Why there is no answer, as long as nothing of one was sent.
-pub(crate) async fn give(
-    request: &Request<'_>,
-    wish: Wish,
-    mut writer: impl Writer,
+pub(crate) async fn converse<W: Writer>(
+    desk: &Arc<Desk>,
+    who: &Who,
+    request: axum::extract::Request,
+    read: impl FnOnce(&[u8], &HeaderMap) -> Result<Ask<W>, Fault>,
 ) -> Result<Response, Fault> {
+    let (parts, body) = request.into_parts();
+    let (path, headers) = (parts.uri.path(), &parts.headers);
+    let body = crate::body::read(desk.max_body(), headers, body).await?;
+    let Ask { wish, streams, writer } = read(&body, headers)?;
+    give(&Request { desk, who, path, headers, body: &body, streams }, wish, writer).await
+}
+
+/// One request for an answer.
+struct Request<'a> {
+    desk: &'a Arc<Desk>,
+    who: &'a Who,
+    /// The route: an answer is in the words of the one that was asked by.
+    path: &'a str,
+    headers: &'a HeaderMap,
+    /// Its body, by which a repetition is known.
+    body: &'a [u8],
+    /// Whether it is to come as a stream.
+    streams: bool,
+}
+
+async fn give(request: &Request<'_>, wish: Wish, mut writer: impl Writer) -> Result<Response, Fault> {
     let key = kept::key(request.headers)?;
     let is_agent = wish.request.model.starts_with(AGENT);
     // An agent's messages are kept apart by router itself, durably.

@@ -1,6 +1,6 @@
 //! The API of the second vendor: messages, and how many tokens they are.
 
-use crate::answer::{self, AGENT, Request as Asking, document};
+use crate::answer::{self, AGENT, document};
 use crate::body;
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -23,12 +23,7 @@ pub(crate) async fn messages(
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
-    let (parts, body) = request.into_parts();
-    let bytes = body::read(desk.max_body(), &parts.headers, body).await?;
-    let asked = read(&bytes)?;
-    let (path, headers, streams) = (parts.uri.path(), &parts.headers, asked.streams);
-    let asking = Asking { desk: &desk, who: &who, path, headers, body: &bytes, streams };
-    answer::give(&asking, asked.wish, asked.writer).await
+    answer::converse(&desk, &who, request, |body, _| read(body)).await
 }
 
 /// Says how many tokens a conversation is, about.

@@ -19,6 +19,14 @@ pub struct Payer {
     pub key_day_micros: Option<u64>,
 }
 
+impl Payer {
+    /// A user, with no session, agent or key that a budget of its own could hold.
+    #[must_use]
+    pub const fn of(user: UserId) -> Self {
+        Self { user, session: None, agent: None, key: None, key_day_micros: None }
+    }
+}
+
 /// What a budget is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -54,7 +54,7 @@ impl Caller {
             texts: List::clip([Text::clip(words)]),
             dimensions: None,
             // The gate fills it in.
-            payer: Payer { user: owner, session: None, agent: None, key: None, key_day_micros: None },
+            payer: Payer::of(owner),
         };
         let embedded = self.desk.ask(&self.desk.gate, &gate::method::background_embed, |gate, context| {
             let (label, request) = (label.clone(), request.clone());

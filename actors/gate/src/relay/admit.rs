@@ -242,18 +242,13 @@ pub(crate) async fn answer(
     Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
 }
 
-/// The same of what a program asks that a person runs. Who it is was known before: nothing is read of what its rate refuses,
-/// or it could keep the scanner from everybody else.
+/// The same of what a program asks that a person runs.
 pub(crate) async fn run(
     shared: &Shared,
     asker: &Asker,
     request: Request,
 ) -> Result<(Decided, Seat), RelayError> {
-    let (model, bytes) = (request.model.clone(), bytes(&request));
-    let client = Client::run(asker);
-    let seat = client.seat(shared, &model).await?;
-    let cleaned = clean::request(shared, request).await;
-    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
+    known(shared, Client::run(asker), request).await
 }
 
 /// The same of background work.
@@ -262,8 +257,12 @@ pub(crate) async fn background(
     work: Background,
     request: Request,
 ) -> Result<(Decided, Seat), RelayError> {
+    known(shared, Client::background(work), request).await
+}
+
+/// Of who was known before nothing is read that the rate refuses, or they could keep the scanner from everybody else.
+async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), bytes(&request));
-    let client = Client::background(work);
     let seat = client.seat(shared, &model).await?;
     let cleaned = clean::request(shared, request).await;
     Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))

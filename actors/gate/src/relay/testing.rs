@@ -7,9 +7,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::UserId;
 use ipc_proto::label::Class;
-use ipc_proto::model::{
-    Choice, Embedding, Message, ModelError, ModelName, Payer, Purpose, Request, Role, StreamId,
-};
+use ipc_proto::model::{Embedding, Message, ModelError, ModelName, Payer, Request, Role, StreamId};
 use ipc_proto::scanner::{Conversation, Crossing, Judgement, Release, Verdict};
 use ipc_proto::{List, Name, Text};
 use std::cell::{Cell, RefCell};
@@ -110,24 +108,13 @@ impl Around for Fake {
 }
 
 fn payer() -> Payer {
-    Payer { user: UserId::from_bytes([7; 16]), session: None, agent: None, key: None, key_day_micros: None }
+    Payer::of(UserId::from_bytes([7; 16]))
 }
 
 /// A request of one word.
 pub(crate) fn ask() -> Request {
-    Request {
-        model: ModelName::clip("corp/one"),
-        purpose: Purpose::Answer,
-        messages: List::clip([Message::text(Role::User, "hello")]),
-        tools: List::default(),
-        max_output: 100,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: payer(),
-    }
+    let messages = List::clip([Message::text(Role::User, "hello")]);
+    Request { max_output: 100, ..Request::new(ModelName::clip("corp/one"), messages, payer()) }
 }
 
 /// A request to embed one word.

@@ -7,9 +7,7 @@ use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::{RelayError, Tried};
 use ipc_proto::ids::{CallId, UserId};
-use ipc_proto::model::{
-    Choice, Message, ModelError, ModelInfo, ModelName, Payer, Piece, Purpose, Request, Role, Usage,
-};
+use ipc_proto::model::{Message, ModelError, ModelInfo, ModelName, Payer, Piece, Request, Role, Usage};
 use ipc_proto::router;
 use ipc_proto::{List, Name};
 use std::time::{Duration, Instant};
@@ -89,19 +87,8 @@ async fn owner(shared: &Shared) -> Result<UserId, RelayError> {
 }
 
 fn request(model: ModelName, user: UserId) -> Request {
-    Request {
-        model,
-        purpose: Purpose::Answer,
-        messages: List::clip([Message::text(Role::User, QUESTION)]),
-        tools: List::default(),
-        max_output: TOKENS,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: Payer { user, session: None, agent: None, key: None, key_day_micros: None },
-    }
+    let messages = List::clip([Message::text(Role::User, QUESTION)]);
+    Request { max_output: TOKENS, ..Request::new(model, messages, Payer::of(user)) }
 }
 
 /// What these tokens cost, rounded up; what a cache saved is not known here, so it is rather too much.

@@ -1,7 +1,6 @@
 //! `/v1/chat/completions`.
 
-use crate::answer::{self, Request as Asking};
-use crate::body;
+use crate::answer;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
@@ -17,10 +16,5 @@ pub(crate) async fn complete(
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
-    let (parts, body) = request.into_parts();
-    let bytes = body::read(desk.max_body(), &parts.headers, body).await?;
-    let asked = read(&bytes)?;
-    let (path, headers, streams) = (parts.uri.path(), &parts.headers, asked.streams);
-    let asking = Asking { desk: &desk, who: &who, path, headers, body: &bytes, streams };
-    answer::give(&asking, asked.wish, asked.writer).await
+    answer::converse(&desk, &who, request, |body, _| read(body)).await
 }

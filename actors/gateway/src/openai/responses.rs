@@ -2,8 +2,7 @@
 //! each time; an agent's is gone on from by the id of a response.
 
 use crate::agents;
-use crate::answer::{self, AGENT, Request as Asking};
-use crate::body;
+use crate::answer::{self, AGENT};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
@@ -12,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use std::sync::Arc;
 use vendors::openai::responses::{Responses, read, unknown};
+use vendors::wish::Ask;
 
 /// Answers it.
 pub(crate) async fn respond(
@@ -19,17 +19,14 @@ pub(crate) async fn respond(
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
-    let (parts, body) = request.into_parts();
-    let bytes = body::read(desk.max_body(), &parts.headers, body).await?;
-    let asked = read(&bytes)?;
-    let wish = asked.wish;
-    let conversation = match (&wish.previous, wish.request.model.starts_with(AGENT)) {
-        (_, true) => agents::conversation(&parts.headers, &wish)?,
-        (Some(response), false) => return Err(unknown(response)),
-        (None, false) => None,
-    };
-    let writer = Responses::new(asked.writer, conversation);
-    let (path, headers, streams) = (parts.uri.path(), &parts.headers, asked.streams);
-    let asking = Asking { desk: &desk, who: &who, path, headers, body: &bytes, streams };
-    answer::give(&asking, wish, writer).await
+    answer::converse(&desk, &who, request, |body, headers| {
+        let Ask { wish, streams, writer } = read(body)?;
+        let conversation = match (&wish.previous, wish.request.model.starts_with(AGENT)) {
+            (_, true) => agents::conversation(headers, &wish)?,
+            (Some(response), false) => return Err(unknown(response)),
+            (None, false) => None,
+        };
+        Ok(Ask { wish, streams, writer: Responses::new(writer, conversation) })
+    })
+    .await
 }

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::content::MEDIA_BOUND;
 use ipc_proto::ids::UserId;
-use ipc_proto::model::{Asked, Choice, IMAGES, Image, Message, Payer, Purpose, REQUEST_BOUND, Request, Role};
+use ipc_proto::model::{Asked, Choice, IMAGES, Image, Message, Payer, REQUEST_BOUND, Request, Role};
 use ipc_proto::tool::{TOOLS, ToolSpec};
 use ipc_proto::{Blob, List, Name, Text};
 use serde_json::Value;
@@ -159,10 +159,9 @@ impl Draft {
         let stop = stop.and_then(List::new).map_err(|long| too_long("stop", &long))?;
         let tools = List::new(options.tools)
             .map_err(|_| Fault::bad("tools", format!("There are more than {TOOLS} tools.")))?;
+        let model = Text::new(options.model).map_err(|long| too_long("model", &long))?;
+        let messages = List::new(self.messages).map_err(|many| too_long("messages", &many))?;
         Ok(Request {
-            model: Text::new(options.model).map_err(|long| too_long("model", &long))?,
-            purpose: Purpose::Answer,
-            messages: List::new(self.messages).map_err(|many| too_long("messages", &many))?,
             tools,
             max_output,
             temperature: thousandths("temperature", options.temperature, 2.0)?,
@@ -170,14 +169,14 @@ impl Draft {
             stop,
             choice: options.choice,
             images: List::clip(self.images),
-            payer: nobody(),
+            ..Request::new(model, messages, nobody())
         })
     }
 }
 
 /// Stands where the gate says who pays.
 pub const fn nobody() -> Payer {
-    Payer { user: UserId::from_bytes([0; 16]), session: None, agent: None, key: None, key_day_micros: None }
+    Payer::of(UserId::from_bytes([0; 16]))
 }
 
 fn too_long(at: &str, why: &ipc_proto::bounded::TooLong) -> Fault {

@@ -9,8 +9,8 @@ mod open_mem;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Area, Detail, Entry, FilePath, Importance, Kind, LISTED, ObservationType, Project, RAW_BOUND, Row,
-    Source, SourceType,
+    Area, Detail, Entry, FilePath, Importance, Kind, LISTED, Observation, ObservationType, Project,
+    RAW_BOUND, Row, Source, SourceType,
 };
 use ipc_proto::{List, Name, Text};
 use rusqlite::types::ValueRef;
@@ -109,6 +109,21 @@ impl Columns<'_, '_> {
 
     fn r#type(&self) -> ObservationType {
         serde_json::from_value(self.text("type").into()).unwrap_or_default()
+    }
+
+    /// An observation, by the names that both programs give its fields.
+    fn observation(&self) -> Kind {
+        let tokens = self.number("discovery_tokens").and_then(|n| u32::try_from(n).ok());
+        Kind::Observation(Box::new(Observation {
+            r#type: self.r#type(),
+            title: Text::clip(&self.text("title")),
+            subtitle: Text::clip(&self.text("subtitle")),
+            facts: List::clip(self.list("facts").iter().map(|fact| Text::clip(fact))),
+            files_read: self.files("files_read"),
+            files_modified: self.files("files_modified"),
+            discovery_tokens: tokens.unwrap_or_default(),
+            plain: false,
+        }))
     }
 
     /// A row of this kind. None without an id, a time and a text.

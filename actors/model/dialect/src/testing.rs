@@ -28,7 +28,7 @@ pub(crate) const fn known() -> ProviderModel {
 }
 
 pub(crate) fn payer() -> Payer {
-    Payer { user: UserId::random(), session: None, agent: None, key: None, key_day_micros: None }
+    Payer::of(UserId::random())
 }
 
 pub(crate) fn provider(kind: ProviderKind, base_url: &str) -> Provider {
@@ -38,19 +38,7 @@ pub(crate) fn provider(kind: ProviderKind, base_url: &str) -> Provider {
 
 /// A request of these messages.
 pub(crate) fn request(messages: Vec<Message>) -> Request {
-    Request {
-        model: Text::clip("p/m"),
-        purpose: Purpose::Answer,
-        messages: List::clip(messages),
-        tools: List::default(),
-        max_output: 0,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: payer(),
-    }
+    Request::new(Text::clip("p/m"), List::clip(messages), payer())
 }
 
 /// A tool of this name.

@@ -18,24 +18,16 @@ pub(crate) fn request(messages: &[(&str, &str)], tools: &[&str]) -> Request {
         schema: Text::clip(r#"{"type":"object"}"#),
         in_jail: true,
     };
+    let said = List::clip(messages.iter().map(message));
     Request {
-        model: Text::clip("offline/reader"),
-        purpose: Purpose::Answer,
-        messages: List::clip(messages.iter().map(message)),
         tools: List::clip(tools.iter().map(tool)),
-        max_output: 0,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer: payer(),
+        ..Request::new(Text::clip("offline/reader"), said, payer())
     }
 }
 
 /// Somebody who pays.
 pub(crate) fn payer() -> Payer {
-    Payer { user: UserId::random(), session: None, agent: None, key: None, key_day_micros: None }
+    Payer::of(UserId::random())
 }
 
 /// A conversation that goes on by itself.

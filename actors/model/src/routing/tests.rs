@@ -178,26 +178,8 @@ impl World {
 }
 
 fn request(model: &str) -> Request {
-    let payer = Payer {
-        user: UserId::from_bytes([1; 16]),
-        session: None,
-        agent: Some(Name::clip("helper")),
-        key: None,
-        key_day_micros: None,
-    };
-    Request {
-        model: ModelName::clip(model),
-        purpose: Purpose::Answer,
-        messages: List::default(),
-        tools: ipc_proto::tool::ToolList::default(),
-        max_output: 90,
-        temperature: None,
-        top_p: None,
-        stop: List::default(),
-        choice: Choice::Auto,
-        images: List::default(),
-        payer,
-    }
+    let payer = Payer { agent: Some(Name::clip("helper")), ..Payer::of(UserId::from_bytes([1; 16])) };
+    Request { max_output: 90, ..Request::new(ModelName::clip(model), List::default(), payer) }
 }
 
 fn run(test: impl Future<Output = ()>) {

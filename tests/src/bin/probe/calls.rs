@@ -214,7 +214,7 @@ fn to_embed() -> model::Embedding {
 }
 
 fn payer() -> model::Payer {
-    model::Payer { user: UserId::random(), session: None, agent: None, key: None, key_day_micros: None }
+    model::Payer::of(UserId::random())
 }
 
 /// Who presents a key that there is not.

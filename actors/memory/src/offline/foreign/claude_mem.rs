@@ -43,23 +43,10 @@ fn known_by(columns: &Columns<'_, '_>, what: &str) -> (String, String) {
 }
 
 fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
-    let seen = Observation {
-        r#type: columns.r#type(),
-        title: Text::clip(&columns.text("title")),
-        subtitle: Text::clip(&columns.text("subtitle")),
-        facts: List::clip(columns.list("facts").iter().map(|fact| Text::clip(fact))),
-        files_read: columns.files("files_read"),
-        files_modified: columns.files("files_modified"),
-        discovery_tokens: columns
-            .number("discovery_tokens")
-            .and_then(|n| u32::try_from(n).ok())
-            .unwrap_or_default(),
-        plain: false,
-    };
     let (id, session) = known_by(columns, "observation");
     let narrative = columns.text("narrative");
     let said = if narrative.is_empty() { columns.text("text") } else { narrative };
-    let row = columns.row(PROGRAM, &id, &session, Kind::Observation(Box::new(seen)), &said)?;
+    let row = columns.row(PROGRAM, &id, &session, columns.observation(), &said)?;
     Some(Found { row, raw: Text::default() })
 }
 

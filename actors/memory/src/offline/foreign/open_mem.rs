@@ -1,7 +1,7 @@
 //! Databases of open-mem, of every version of its schema: what a version does not have yet is empty.
 
 use super::{Columns, Found, Query, memory_id};
-use ipc_proto::memory::{Kind, Observation, State, Summary};
+use ipc_proto::memory::{Kind, State, Summary};
 use ipc_proto::{List, Text};
 
 const PROGRAM: &str = "open-mem";
@@ -25,22 +25,8 @@ pub(super) fn queries() -> Vec<Query> {
 }
 
 fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
-    let seen = Observation {
-        r#type: columns.r#type(),
-        title: Text::clip(&columns.text("title")),
-        subtitle: Text::clip(&columns.text("subtitle")),
-        facts: List::clip(columns.list("facts").iter().map(|fact| Text::clip(fact))),
-        files_read: columns.files("files_read"),
-        files_modified: columns.files("files_modified"),
-        discovery_tokens: columns
-            .number("discovery_tokens")
-            .and_then(|n| u32::try_from(n).ok())
-            .unwrap_or_default(),
-        plain: false,
-    };
-    let kind = Kind::Observation(Box::new(seen));
     let (id, session) = (columns.text("id"), columns.text("session_id"));
-    let mut row = columns.row(PROGRAM, &id, &session, kind, &columns.text("narrative"))?;
+    let mut row = columns.row(PROGRAM, &id, &session, columns.observation(), &columns.text("narrative"))?;
     if columns.text("scope") == "user" {
         row.entry.detail.project = None;
     }
