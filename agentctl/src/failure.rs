@@ -246,6 +246,7 @@ const fn control(error: &ControlError) -> &'static str {
         ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),
         ControlError::Relay(error) => relay(error),
+        ControlError::Embedder(_) => "embedder",
     }
 }
 
@@ -318,6 +319,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::NotPending(_) => "not_pending",
         RouterError::WrongHash => "wrong_hash",
         RouterError::TooManyApprovals { .. } => "too_many_approvals",
+        RouterError::TooManyRuns { .. } => "too_many_runs",
         RouterError::OwnerOnly => "owner_only",
         RouterError::NotGrantable => "not_grantable",
         RouterError::NotApproved => "not_approved",
@@ -347,7 +349,7 @@ const fn memory(error: MemoryError) -> &'static str {
         MemoryError::Refused => "refused",
         MemoryError::ScannerDown => "scanner_down",
         MemoryError::NotRecorded => "not_recorded",
-        MemoryError::Full => "full",
+        MemoryError::Full | MemoryError::ShareFull => "full",
         MemoryError::NeedsPerson => "needs_person",
         MemoryError::NotCurrent(_) => "not_current",
         MemoryError::OtherEmbedder => "other_embedder",

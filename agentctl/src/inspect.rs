@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The processes that can be inspected.
-const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, curator, gateway, control, runner, \
-     runner@agent";
+const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, embedder, curator, gateway, control, \
+     runner, runner@agent";
 
 /// What a process said last.
 #[derive(Default)]

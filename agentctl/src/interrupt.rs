@@ -1,13 +1,14 @@
-//! Ctrl-C as something to wait for, so that it cancels a turn instead of ending this program.
+//! Ctrl-C, and other signals, as something to wait for, so that they cancel a turn instead of ending this program.
 //!
-//! The signal is blocked and read from a descriptor; dropping this gives it its usual meaning back.
+//! A signal is blocked and read from a descriptor; dropping this gives it its usual meaning back. A thread that was
+//! started before still has the usual one.
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::io;
 use tokio::io::unix::AsyncFd;
 
-/// Waits for Ctrl-C.
+/// Waits for signals.
 pub(crate) struct Interrupt {
     descriptor: AsyncFd<SignalFd>,
     before: SigSet,
@@ -19,7 +20,15 @@ impl Interrupt {
     /// # Errors
     /// What the kernel says.
     pub(crate) fn new() -> io::Result<Self> {
-        let mask = SigSet::from(Signal::SIGINT);
+        Self::of(&[Signal::SIGINT])
+    }
+
+    /// From now on these signals are only seen by [`Self::came`].
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn of(signals: &[Signal]) -> io::Result<Self> {
+        let mask: SigSet = signals.iter().copied().collect();
         let before = SigSet::thread_get_mask()?;
         mask.thread_block()?;
         let descriptor = SignalFd::with_flags(&mask, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
@@ -28,13 +37,21 @@ impl Interrupt {
 
     /// Returns when it was pressed.
     pub(crate) async fn pressed(&self) {
+        self.came().await;
+    }
+
+    /// The next signal.
+    pub(crate) async fn came(&self) -> Signal {
         while let Ok(mut ready) = self.descriptor.readable().await {
             // No signal must be told as would-block: only that has the event loop wait for the next one.
             let read = |descriptor: &AsyncFd<SignalFd>| {
                 descriptor.get_ref().read_signal()?.ok_or(io::ErrorKind::WouldBlock.into())
             };
             match ready.try_io(read) {
-                Ok(Ok(_)) => return,
+                Ok(Ok(info)) => {
+                    let number = i32::try_from(info.ssi_signo).ok();
+                    return number.and_then(|it| Signal::try_from(it).ok()).unwrap_or(Signal::SIGINT);
+                }
                 Err(_would_block) => {}
                 Ok(Err(_)) => break,
             }

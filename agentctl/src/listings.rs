@@ -27,9 +27,15 @@ pub(crate) enum Agent {
 /// Lists agents.
 pub(crate) async fn agents(app: &App) -> Outcome {
     let found = all(app).await?;
-    let head = ["AGENT", "MODEL", "PROFILE", "TOOLS"];
+    let head = ["AGENT", "MODEL", "PROFILE", "ENGINE", "TOOLS"];
     Ok(app.out.list("agents", &found, view::agent, &head, |agent| {
-        vec![agent.name.to_string(), agent.model.to_string(), agent.profile.to_string(), tools(agent)]
+        vec![
+            agent.name.to_string(),
+            agent.model.to_string(),
+            agent.profile.to_string(),
+            agent.engine.to_string(),
+            tools(agent),
+        ]
     })?)
 }
 
@@ -46,6 +52,7 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
         ("agent", agent.name.to_string()),
         ("model", agent.model.to_string()),
         ("profile", agent.profile.to_string()),
+        ("engine", agent.engine.to_string()),
         ("tools", tools(agent)),
         ("tool calls a turn", tool_calls.to_string()),
         ("failures in a row", tool_failures.to_string()),

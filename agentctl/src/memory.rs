@@ -10,6 +10,7 @@ mod history;
 mod import;
 mod lines;
 mod markdown;
+mod proposed;
 mod revise;
 mod search;
 mod sessions;
@@ -23,9 +24,12 @@ use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Ask, Manner, MemoryError, Row, Said};
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Memory's program.
 const PROGRAM: &str = "memory";
+const EMBEDDER: &str = "embedder";
 
 /// The commands of `memory`.
 #[derive(clap::Subcommand)]
@@ -48,6 +52,14 @@ pub(crate) enum Memory {
     Edit(revise::Edit),
     /// Remove a memory and leave a tombstone, which its id still shows
     Remove(revise::Remove),
+    /// Have a memory hold again that was removed
+    Restore(proposed::One),
+    /// List the facts that a model took from what others wrote, for you to accept or reject
+    Proposals(proposed::Proposals),
+    /// Accept a proposed fact: it holds as your own word from then on
+    Accept(proposed::One),
+    /// Reject a proposed fact: it is not proposed again
+    Reject(revise::Remove),
     /// Forget one memory, so that nothing is left of it
     Delete(forget::Delete),
     /// Forget memories by their ids, their project, their session, their time or what they are about
@@ -73,9 +85,12 @@ pub(crate) enum Memory {
         /// Turns found for each question, at most
         #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
         limit: u16,
-        /// By what turns are ranked: words, meaning, fused, weighted or plain
-        #[arg(long, value_name = "MANNER", value_parser = named::<Manner>, default_value = "words")]
-        by: Manner,
+        /// By what turns are ranked: words, meaning, fused, weighted or plain; words without --embedder, fused with it
+        #[arg(long, value_name = "MANNER", value_parser = named::<Manner>)]
+        by: Option<Manner>,
+        /// Folder of a sentence model that makes the vectors of turns and questions
+        #[arg(long, value_name = "DIR")]
+        embedder: Option<PathBuf>,
     },
 }
 
@@ -91,6 +106,10 @@ pub(crate) async fn run(app: &App, command: Memory) -> Outcome {
         Memory::Revise(arguments) => revise::revise(app, *arguments).await,
         Memory::Edit(arguments) => revise::edit(app, arguments).await,
         Memory::Remove(arguments) => revise::remove(app, arguments).await,
+        Memory::Restore(arguments) => proposed::restore(app, arguments).await,
+        Memory::Proposals(arguments) => proposed::proposals(app, arguments).await,
+        Memory::Accept(arguments) => proposed::accept(app, arguments).await,
+        Memory::Reject(arguments) => proposed::reject(app, arguments).await,
         Memory::Delete(arguments) => forget::delete(app, arguments).await,
         Memory::Forget(arguments) => forget::forget(app, arguments).await,
         Memory::Context(arguments) => context::context(app, *arguments).await,
@@ -101,7 +120,7 @@ pub(crate) async fn run(app: &App, command: Memory) -> Outcome {
         Memory::Reindex(place) => sessions::stats(app, place, Ask::Reindex).await,
         Memory::Export(arguments) => export::export(app, arguments).await,
         Memory::Import(arguments) => import::import(app, arguments).await,
-        Memory::Eval { limit, by } => eval(app, limit, by),
+        Memory::Eval { limit, by, embedder } => eval(app, limit, by, embedder.as_deref()),
     }
 }
 
@@ -148,11 +167,21 @@ fn done(said: Said) -> Result<(), MemoryError> {
 }
 
 /// Has memory's own program measure how well it finds. This process looks at neither the turns nor the answers.
-fn eval(app: &App, limit: u16, by: Manner) -> Outcome {
-    let (limit, by) = (limit.to_string(), crate::view::word(by));
+/// With a model, embedder's own program stands before it and puts a vector beside each text.
+fn eval(app: &App, limit: u16, by: Option<Manner>, embedder: Option<&Path>) -> Outcome {
+    let usual = if embedder.is_some() { Manner::Fused } else { Manner::Words };
+    let (limit, by) = (limit.to_string(), crate::view::word(by.unwrap_or(usual)));
     let words = ["--offline", "eval", "--limit", &limit, "--by", &by];
     let json = app.out.json.then_some("--json");
-    sibling::stream(PROGRAM, &words.into_iter().chain(json).map(OsStr::new).collect::<Vec<_>>())
+    let words: Vec<&OsStr> = words.into_iter().chain(json).map(OsStr::new).collect();
+    let Some(folder) = embedder else { return sibling::stream(PROGRAM, &words) };
+    // A model of no use is told before memory's program says what it found without one.
+    let sound = sibling::stream(EMBEDDER, &["--offline".as_ref(), "check".as_ref(), folder.as_os_str()])?;
+    if sound != ExitCode::SUCCESS {
+        return Ok(sound);
+    }
+    let before = [OsStr::new("--offline"), OsStr::new("vectors"), folder.as_os_str()];
+    sibling::piped((EMBEDDER, &before), (PROGRAM, &words))
 }
 
 /// A value by the name that it has on the wire.

@@ -106,7 +106,7 @@ async fn usage(app: &App, arguments: &Usage) -> Outcome {
         )?);
     }
     let first = json!(arguments.by).as_str().unwrap_or_default().to_uppercase();
-    let head = [first.as_str(), "ANSWERS", "READ", "OF IT CACHED", "WRITTEN", "COST"];
+    let head = [first.as_str(), "ANSWERS", "READ", "OF IT CACHED", "WRITTEN", "COST", "ESTIMATED"];
     Ok(app.out.list("usage", &rows, |row| json!(row), &head, cells)?)
 }
 
@@ -118,6 +118,7 @@ fn cells(row: &UsageRow) -> Vec<String> {
         row.cache_read.to_string(),
         row.output.to_string(),
         usd(row.cost_micros),
+        row.estimated.to_string(),
     ]
 }
 

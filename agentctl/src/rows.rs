@@ -122,6 +122,7 @@ fn place(place: Place) -> String {
         Place::Own => "its own folder".to_owned(),
         Place::State(folder) => format!("the state folder {folder}"),
         Place::System(path) => path.to_owned(),
+        Place::Named(names) => format!("{} in the configured folder", names.join(", ")),
     }
 }
 

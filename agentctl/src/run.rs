@@ -3,6 +3,7 @@
 //! terminal is one of its jail's own: this one's is never handed over.
 
 mod terminal;
+mod token;
 
 use crate::app::{App, Outcome};
 use crate::attach::Directory;
@@ -15,14 +16,20 @@ use ipc_proto::ids::TurnId;
 use ipc_proto::router::{self, End, Finished, Profile, RouterError, SessionName, Task, TurnEvent, Typed};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
+use nix::sys::signal::Signal;
 use serde_json::json;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use terminal::{Keyboard, Raw};
+use token::{ThrowAway, Token};
+use tokio::time::{Instant, sleep_until};
 
 /// After so long, what there was no room for is typed again.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long the end of a run that was cancelled is waited for.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// The arguments of `run`.
 #[derive(clap::Args)]
@@ -40,7 +47,7 @@ pub(crate) struct Run {
     profile: Option<Profiled>,
     /// Take up a run whose agentctl went away, by the token that was said at its start
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["agent", "workspace", "session", "profile", "command"])]
-    resume: Option<TurnId>,
+    resume: Option<Token>,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "resume", value_name = "PROGRAM", value_parser = crate::cli::text::<8192>)]
     command: Vec<Text<8192>>,
@@ -66,12 +73,12 @@ pub(crate) async fn run(app: &App, run: Run) -> Outcome {
 
 async fn attempt(app: &App, run: Run) -> Outcome {
     let terminal = terminal::of_this(app.out.json);
-    if let Some(turn) = run.resume {
-        return end(app, turn, &play(app, turn, terminal.is_some()).await?);
+    if let Some(token) = run.resume {
+        return go_on(app, &token, terminal.is_some()).await;
     }
     let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the program: {why}")))?;
     let workspace = run.directory.attach(app).await?;
-    let throw_away = run.session.is_none();
+    let nameless = run.session.is_none();
     let session = run.session.unwrap_or_else(sandbox::unnamed);
     let words = sandbox::words(&argv);
     let profile = profile(run.profile, argv.first().map_or("", |word| word.as_str()));
@@ -79,16 +86,35 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let task = Task::Run(router::Run { argv, profile, terminal });
     let ask = turn::within(turn::ask(session.clone(), run.agent, words, task), workspace);
     let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
-    let turn = accepted.turn;
-    app.out.remark(&format!("(agentctl run --resume {turn})"));
+    let throw_away =
+        nameless.then(|| ThrowAway { session: session.clone(), own_folder: workspace.is_none() });
+    let token = Token { turn: accepted.turn, throw_away };
+    app.out.remark(&format!("(agentctl run --resume {token})"));
     if app.out.json {
-        app.out.json_line(&json!({"event": "started", "token": turn.to_string(), "session": session}))?;
+        app.out.json_line(&json!({"event": "started", "token": token.to_string(), "session": session}))?;
     }
-    let finished = play(app, turn, attended).await;
-    if throw_away && finished.is_ok() {
-        sandbox::forget(app, &session, workspace.is_none()).await;
+    go_on(app, &token, attended).await
+}
+
+/// Follows it to its end; a session that nobody named goes with it, whoever saw the end.
+async fn go_on(app: &App, token: &Token, attended: bool) -> Outcome {
+    let played = play(app, token.turn, attended).await?;
+    if let Some(ThrowAway { session, own_folder }) = &token.throw_away {
+        sandbox::forget(app, session, *own_folder).await;
     }
-    end(app, turn, &finished?)
+    if let Some(lost) = played.lost {
+        return Err(lost.into());
+    }
+    end(app, token, &played)
+}
+
+/// A run that has ended.
+struct Played {
+    finished: Finished,
+    /// The signal that had it cancelled.
+    signal: Option<Signal>,
+    /// Why nothing more of it could be shown; it was cancelled for that.
+    lost: Option<io::Error>,
 }
 
 /// The profile that was named, else the one whose program it is.
@@ -102,48 +128,52 @@ fn profile(named: Option<Profiled>, program: &str) -> Profile {
     }
 }
 
+/// What ends a run at a terminal; there Ctrl-C is a key like any other.
+const ENDS: [Signal; 2] = [Signal::SIGTERM, Signal::SIGHUP];
+
 /// Gives it what is typed, and shows what it says, until it has ended.
-async fn play(app: &App, turn: TurnId, attended: bool) -> Result<Finished, Failure> {
+async fn play(app: &App, turn: TurnId, attended: bool) -> Result<Played, Failure> {
+    // Before anything is changed and before there is another thread, which a signal could end the program by.
+    let signals =
+        Interrupt::of(if attended { &ENDS } else { &[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] })?;
     let raw = if attended { Some(Raw::begin()?) } else { None };
     let keyboard = Keyboard::begin(attended)?;
     let ended = tokio::select! {
-        ended = follow(app, turn, attended) => ended,
+        ended = follow(app, turn, &signals) => ended,
         failure = type_in(app, turn, keyboard) => Err(failure),
     };
     drop(raw);
     ended
 }
 
-/// Shows what it says. Without a terminal Ctrl-C cancels it; with one it is a key like any other.
-async fn follow(app: &App, turn: TurnId, attended: bool) -> Result<Finished, Failure> {
-    let interrupt = if attended { None } else { Some(Interrupt::new()?) };
-    let pressed = async || match &interrupt {
-        Some(interrupt) => interrupt.pressed().await,
-        None => std::future::pending().await,
-    };
-    let (mut from, mut again) = (0, false);
+/// Shows what it says. A signal cancels it, and so does output that goes nowhere; the end is waited for all the same.
+async fn follow(app: &App, turn: TurnId, signals: &Interrupt) -> Result<Played, Failure> {
+    let (mut from, mut signal, mut lost) = (0, None, None);
+    let mut until: Option<Instant> = None;
     loop {
         let followed = tokio::select! {
             followed = turn::follow(app, turn, from) => followed?,
-            () = pressed() => {
-                if again {
+            came = signals.came() => {
+                if signal.is_some() {
                     return Err(Failure::Interrupted);
                 }
-                again = true;
+                (signal, until) = (Some(came), Some(Instant::now() + ENDING));
                 turn::cancel(app, turn).await;
                 continue;
             }
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
+                return Err(Failure::Interrupted);
+            }
         };
         for event in &followed.events {
-            match event {
-                TurnEvent::Output { error, bytes } if app.out.json => {
-                    let mut line = json!({"event": "output"});
-                    view::add_bytes(&mut line, if *error { "stderr" } else { "stdout" }, bytes);
-                    app.out.json_line(&line)?;
-                }
-                TurnEvent::Output { error, bytes } => app.out.raw(bytes, *error)?,
-                TurnEvent::Done(finished) => return Ok(finished.clone()),
-                _ => {}
+            if let TurnEvent::Done(finished) = event {
+                return Ok(Played { finished: finished.clone(), signal, lost });
+            }
+            if lost.is_none()
+                && let Err(error) = show(app, event)
+            {
+                (lost, until) = (Some(error), Some(Instant::now() + ENDING));
+                turn::cancel(app, turn).await;
             }
         }
         if followed.over {
@@ -152,6 +182,16 @@ async fn follow(app: &App, turn: TurnId, attended: bool) -> Result<Finished, Fai
         }
         from = followed.next;
     }
+}
+
+fn show(app: &App, event: &TurnEvent) -> io::Result<()> {
+    let TurnEvent::Output { error, bytes } = event else { return Ok(()) };
+    if !app.out.json {
+        return app.out.raw(bytes, *error);
+    }
+    let mut line = json!({"event": "output"});
+    view::add_bytes(&mut line, if *error { "stderr" } else { "stdout" }, bytes);
+    app.out.json_line(&line)
 }
 
 /// Types, piece by piece, for as long as it runs; ends only by a failure.
@@ -188,13 +228,13 @@ async fn type_one(app: &App, turn: TurnId, number: u64, typed: &Typed) -> Result
 }
 
 /// How it ended, as the exit status.
-fn end(app: &App, turn: TurnId, finished: &Finished) -> Outcome {
-    let end = &finished.end;
-    let status = sandbox::status(end);
+fn end(app: &App, token: &Token, played: &Played) -> Outcome {
+    let end = &played.finished.end;
+    let status = status(end, played.signal);
     let ran = matches!(end, End::Exited { .. });
     if app.out.json {
         let mut line = json!({
-            "event": "end", "ok": ran, "token": turn.to_string(), "status": status, "end": turn::word(end),
+            "event": "end", "ok": ran, "token": token.to_string(), "status": status, "end": turn::word(end),
         });
         if let (false, Some(map)) = (ran, line.as_object_mut()) {
             map.insert("error".to_owned(), json!({"type": turn::word(end), "message": sentence(end)}));
@@ -204,6 +244,12 @@ fn end(app: &App, turn: TurnId, finished: &Finished) -> Outcome {
         app.out.complain(turn::word(end), &sentence(end));
     }
     Ok(ExitCode::from(status))
+}
+
+/// Of one that a signal ended, what a shell says of a program that ended by it.
+fn status(end: &End, signal: Option<Signal>) -> u8 {
+    let ended_by = signal.filter(|_| *end == End::Cancelled).and_then(|it| u8::try_from(it as i32).ok());
+    ended_by.map_or_else(|| sandbox::status(end), |number| 128 + number)
 }
 
 fn sentence(end: &End) -> String {

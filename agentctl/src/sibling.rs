@@ -29,6 +29,26 @@ pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCod
     code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
 }
 
+/// Runs two programs of which the second reads what the first prints; the first has this process's own input, the second its
+/// output. Gives the exit status of the first that failed.
+///
+/// # Errors
+/// One of them is not installed, or cannot be run, or was killed.
+pub(crate) fn piped(
+    (first, before): (&'static str, &[&OsStr]),
+    (second, after): (&'static str, &[&OsStr]),
+) -> Result<ExitCode, Failure> {
+    let failed = |name| move |error: std::io::Error| Failure::Program { name, why: error.to_string() };
+    let mut source = command(first)?.args(before).stdout(Stdio::piped()).spawn().map_err(failed(first))?;
+    let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let read = command(second)?.args(after).stdin(between).status().map_err(failed(second));
+    // It ends when nobody reads it any more.
+    let told = source.wait().map_err(failed(first))?;
+    let (name, status) = if told.success() { (second, read?) } else { (first, told) };
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
+}
+
 /// Runs `name` with these arguments to its end; what it prints goes into the file, and its complaints to this process's.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use ipc_proto::audit::{Record, Report};
 use ipc_proto::control::ProcessStatus;
 use ipc_proto::credproxy::SecretInfo;
 use ipc_proto::label::Label;
-use ipc_proto::memory::{Area, Found, Hit, Kind, Row, State};
+use ipc_proto::memory::{Area, Found, Hit, Kind, Row, Source, State};
 use ipc_proto::model::ModelInfo;
 use ipc_proto::router::{
     AgentInfo, CallInfo, Effect, Finished, Labelled, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
@@ -140,6 +140,7 @@ pub(crate) fn agent(agent: &AgentInfo) -> Value {
         "name": agent.name,
         "model": agent.model,
         "profile": agent.profile,
+        "engine": agent.engine,
         "tools": agent.tools,
         "limits": {
             "tool_calls": tool_calls,
@@ -181,7 +182,7 @@ pub(crate) fn memory(row: &Row) -> Value {
         "created_ms": row.created_ms,
         "kind": kind(&row.entry.detail.kind),
         "of_kind": row.entry.detail.kind,
-        "source": row.entry.detail.source,
+        "source": source(&row.entry.detail.source),
         "importance": row.entry.detail.importance,
         "project": row.entry.detail.project,
         "expires_ms": row.entry.detail.expires_ms,
@@ -190,6 +191,15 @@ pub(crate) fn memory(row: &Row) -> Value {
         "revises": row.revises.map(|id| id.to_string()),
         "reason": row.reason,
     })
+}
+
+/// Where a memory came from.
+fn source(source: &Source) -> Value {
+    let mut shown = json!(source);
+    if let Some(fields) = shown.as_object_mut() {
+        fields.insert("row".to_owned(), json!(source.row.map(|id| id.to_string())));
+    }
+    shown
 }
 
 /// What kind of memory it is, with the type of an observation and the category of a fact in its place.
@@ -209,6 +219,7 @@ fn state(state: State) -> Value {
             json!({ "is": "superseded", "by": by.to_string(), "at_ms": at_ms })
         }
         State::Removed { at_ms } => json!({ "is": "removed", "at_ms": at_ms }),
+        State::Proposed { at_ms } => json!({ "is": "proposed", "at_ms": at_ms }),
     }
 }
 

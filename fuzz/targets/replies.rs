@@ -7,7 +7,7 @@ use ipc_proto::model::{ModelError, Piece};
 use std::collections::BTreeMap;
 
 /// Reads bytes, of which the first says how the rest is cut.
-pub fn hold(kind: ProviderKind, bytes: &[u8]) {
+pub(crate) fn hold(kind: ProviderKind, bytes: &[u8]) {
     let Some((cut, bytes)) = bytes.split_first() else { return };
     let whole = read(kind, std::iter::once(bytes));
     assert_eq!(whole, read(kind, bytes.chunks(usize::from(*cut).max(1))));

@@ -103,6 +103,8 @@ pub struct Memory {
     pub retention_days: u32,
     /// MiB that the database may take.
     pub max_mib: u32,
+    /// MiB of it that the rows of one owner may take.
+    pub max_owner_mib: u32,
     /// Tools whose outputs are not taken down.
     pub ignored_tools: Vec<String>,
     /// Characters of an output below which it is not taken down.
@@ -227,6 +229,8 @@ pub struct Agent {
     pub memory_tokens: u32,
     /// Its limits.
     pub limits: AgentLimits,
+    /// The program that answers in place of the host's own loop.
+    pub engine: Option<crate::engine::Engine>,
 }
 
 /// `[agent.NAME.limits]`.
@@ -358,6 +362,18 @@ pub struct Curator {
     pub attempts: u32,
     /// `[memory] embedder`, where it is a model's.
     pub embedder: Option<String>,
+}
+
+/// `[embedder]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Embedder {
+    /// The folder of the model.
+    pub folder: String,
+    /// What vectors of this very model are called: [`crate::embedder::LOCAL`] and a part of the hash of its files.
+    pub name: String,
+    /// Seconds without a text after which the model is let go of.
+    pub idle_seconds: u32,
 }
 
 /// `[gateway]`.

@@ -14,6 +14,7 @@ use crate::credproxy::{
     Binding, CredError, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
 use crate::curator::{self, CuratorError};
+use crate::embedder::EmbedderError;
 use crate::gate::{POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
 use crate::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
@@ -78,6 +79,9 @@ pub enum ControlError {
     /// Curator's reason.
     #[error("{0}")]
     Curator(CuratorError),
+    /// Embedder's reason.
+    #[error("{0}")]
+    Embedder(EmbedderError),
     /// Credproxy's reason.
     #[error("{0}")]
     Cred(CredError),

@@ -170,14 +170,16 @@ pub struct Head {
     /// `content-type`, `location` and those that tell of rate limits and of the request's id, where they came and are
     /// short; secrets are cut out of them as of a body.
     pub headers: List<Header, 16>,
+    /// What of the body came with it: of a short one all, of a slow one nothing.
+    pub first: Chunk,
 }
 
 /// A piece of a reply's body, with every live secret cut out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// The bytes.
     pub bytes: Blob<CHUNK>,
-    /// No more follow.
+    /// No more follow, and the reply is let go.
     pub last: bool,
 }
 
@@ -338,7 +340,7 @@ pub struct Fingerprints {
 service! {
     /// The credential proxy.
     pub trait Credproxy {
-        /// Sends a request, with its secret put in, and waits for the head of the reply.
+        /// Sends a request, with its secret put in, and waits for the head of the reply, not for its body.
         [once, 4352, 130]
         async fn request(request: Request) -> Result<Head, CredError>;
         /// The next piece of a reply's body; at most `credit` bytes. Waits until there is some.

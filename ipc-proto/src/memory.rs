@@ -10,8 +10,8 @@ pub use asking::{
     Question, Said, SessionRow, SessionStatus, Stats, Vector, Why,
 };
 pub use entry::{
-    Category, Detail, Entry, Fact, FilePath, Importance, Kind, KindName, Observation, ObservationType,
-    Project, Row, Source, SourceType, State, StateName, Summary,
+    Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind, KindName, Observation,
+    ObservationType, Project, Row, Source, SourceType, State, StateName, Summary,
 };
 pub use work::{Settled, Task, TaskName, Work};
 
@@ -32,6 +32,8 @@ pub const HITS: usize = 100;
 pub const MOST_IDS: usize = 50;
 /// Facts, files or decisions of one row.
 pub const LISTED: usize = 64;
+/// Facts and entities that are taken from one row.
+pub const TAKEN: usize = 32;
 /// Bytes of a project's name.
 pub const PROJECT: usize = 512;
 /// Tokens of a block that does not say (open-mem's `maxContextTokens`).
@@ -77,6 +79,9 @@ pub enum MemoryError {
     /// The owner has as many rows as one may have.
     #[error("this owner's memory is full; delete something first")]
     Full,
+    /// The owner has taken up as much of the database as one may.
+    #[error("this owner's share, memory.max_owner_mib, is used up")]
+    ShareFull,
     /// What others wrote becomes no fact, preference or instruction by itself, and takes the place of nothing of the
     /// person's own.
     #[error(

@@ -21,6 +21,12 @@ pub const MESSAGE_BOUND: usize = 1024 * 1024 + 4096;
 pub const MESSAGES: usize = 1024;
 /// Bytes of all text in one request.
 pub const REQUEST_BOUND: usize = 4 * 1024 * 1024;
+/// Blocks of reasoning with one message.
+pub const THOUGHTS: usize = 16;
+/// Bytes of what a block of reasoning says, and of its seal.
+pub const THOUGHT_BOUND: usize = 256 * 1024;
+/// Bytes of all blocks of reasoning of one message; a reply with more has none.
+pub const THOUGHTS_BOUND: usize = 512 * 1024;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +53,32 @@ pub struct Asked {
     pub args: Text<ARGS_BOUND>,
 }
 
+/// A block of a model's reasoning as its provider gave it. It goes back to that provider, unchanged and in its place,
+/// with the message that it came with: some refuse the results of a message's calls without it. Nobody here reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thought {
+    /// Which model's, by its provider's name of it; empty if that is not known.
+    pub by: Text<128>,
+    /// What it says; nothing if the provider shows nothing of it.
+    pub text: Text<THOUGHT_BOUND>,
+    /// By what the provider knows it again; of a hidden one all there is. Opaque.
+    pub seal: Text<THOUGHT_BOUND>,
+    /// The provider gives it out encrypted.
+    pub hidden: bool,
+    /// The message's text stands before it.
+    pub spoken: bool,
+    /// Calls of the message that stand before it.
+    pub calls: u16,
+}
+
+impl Thought {
+    /// Bytes of it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.seal.len()
+    }
+}
+
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -58,13 +90,22 @@ pub struct Message {
     pub calls: List<Asked, 32>,
     /// Which call a tool answers.
     pub answers: Option<CallId>,
+    /// What an assistant thought, where its provider wants that back.
+    #[serde(default)]
+    pub thoughts: List<Thought, THOUGHTS>,
 }
 
 impl Message {
     /// A message of text alone; what is over the bound is cut.
     #[must_use]
     pub fn text(role: Role, text: &str) -> Self {
-        Self { role, text: Text::clip(text), calls: List::default(), answers: None }
+        Self {
+            role,
+            text: Text::clip(text),
+            calls: List::default(),
+            answers: None,
+            thoughts: List::default(),
+        }
     }
 }
 
@@ -105,6 +146,20 @@ pub enum Choice {
     This(Name),
 }
 
+/// How much a model is to think before it answers, where its provider can be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Think {
+    /// As the model does by itself.
+    #[default]
+    ByItself,
+    /// Not at all.
+    Never,
+    /// As much as it sees fit.
+    AsFit,
+    /// So many tokens of the answer at most.
+    Tokens(u32),
+}
+
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -128,6 +183,8 @@ pub struct Request {
     pub choice: Choice,
     /// Images of the conversation, in order of their messages.
     pub images: List<Image, IMAGES>,
+    /// How much it is to think first.
+    pub think: Think,
     /// Whose money it spends.
     pub payer: Payer,
 }
@@ -147,6 +204,7 @@ impl Request {
             stop: List::default(),
             choice: Choice::Auto,
             images: List::default(),
+            think: Think::ByItself,
             payer,
         }
     }
@@ -182,6 +240,9 @@ pub struct Usage {
     pub cache_read: u32,
     /// Of those read, put into the provider's cache.
     pub cache_write: u32,
+    /// The provider did not count: these are an estimate, in whole or in part.
+    #[serde(default)]
+    pub estimated: bool,
 }
 
 /// A piece of an answer. Arguments of a call come in fragments; they mean nothing before `CallEnd`.
@@ -191,6 +252,25 @@ pub enum Piece {
     Text(Text<16384>),
     /// Text of the model's reasoning.
     Reasoning(Text<16384>),
+    /// A fragment of a block of reasoning that its provider wants back: of what it says, or of its `seal`. What it says
+    /// was told as `Reasoning` before.
+    Thought {
+        /// Of its seal rather than of what it says.
+        seal: bool,
+        /// The fragment.
+        part: Text<16384>,
+    },
+    /// A block of reasoning is whole. Its fields are those of a [`Thought`].
+    ThoughtEnd {
+        /// Which model's.
+        by: Text<128>,
+        /// The provider gives it out encrypted.
+        hidden: bool,
+        /// Text of the answer stands before it.
+        spoken: bool,
+        /// Calls of the answer that stand before it.
+        calls: u16,
+    },
     /// A call of this tool begins; `index` tells calls of one answer apart.
     CallStart {
         /// Which call of the answer.

@@ -5,9 +5,10 @@ use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
 use crate::content::{Content, TEXT_BOUND};
+use crate::engine::{Kept, STATE, Token};
 use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::{Class, Label, Trust};
-use crate::model::{Message, Usage};
+use crate::model::{Message, THOUGHTS, Thought, Usage};
 use crate::service::service;
 use crate::tool::{OUTPUT_BOUND, Outcome, ToolCall, ToolResult};
 use crate::{Blob, List, Name, Text};
@@ -211,6 +212,9 @@ pub enum Step {
         text: Text<MESSAGE_TEXT>,
         /// What it asked for.
         calls: List<Released, 32>,
+        /// What it thought, where its provider wants that back with the results; nothing in what an earlier release kept.
+        #[serde(default)]
+        thoughts: List<Thought, THOUGHTS>,
     },
     /// The tools that the turn will need were named from trusted texts alone; what is not among them asks once
     /// something untrusted was read.
@@ -689,6 +693,8 @@ pub struct AgentInfo {
     pub model: Text<128>,
     /// Its profile.
     pub profile: Name,
+    /// Who answers: `native`, or the name of an engine.
+    pub engine: Name,
     /// Its tools.
     pub tools: List<Name, 64>,
     /// Its limits, as they stand in the configuration reference.
@@ -813,6 +819,12 @@ pub enum RouterError {
         /// Seconds after which to try again.
         retry_s: u32,
     },
+    /// This user has as many programs under way as one may.
+    #[error("{most} programs of yours run or wait already, as many as one may have; end one first")]
+    TooManyRuns {
+        /// How many that is.
+        most: u32,
+    },
     /// Less is free on the disk than is kept; nothing was accepted.
     #[error("disk: {free_mib} MiB free, {kept_mib} are kept; nothing was accepted")]
     NoRoom {
@@ -893,7 +905,7 @@ service! {
         async fn take(turn: TurnId, budget: u32) -> Result<Turn, RouterError>;
         /// Keeps step `number` (from 0) of a turn, and the session's and the workspace's label, in one commit.
         /// The same number twice is one step.
-        [idempotent, 2560, 15]
+        [idempotent, 4096, 15]
         async fn step(turn: TurnId, number: u32, step: Step, session: Label, workspace: Label) -> Result<(), RouterError>;
         /// Appends to the turn's ring of events, the first of these being number `from`; gives back the number
         /// that the ring needs next, so that a sender whose router restarted can send again. The gate counts its
@@ -917,6 +929,13 @@ service! {
         /// before is let go.
         [idempotent, 1100, 30]
         async fn typed(turn: TurnId, from: u64) -> Result<Input, RouterError>;
+        /// What is kept of this engine's own memory of the turn's session.
+        [idempotent, 1100, 15]
+        async fn engine_state(turn: TurnId, engine: Name) -> Result<Option<Kept>, RouterError>;
+        /// Keeps that as it is after this turn, in place of what was kept of any engine before.
+        [idempotent, 1100, 15]
+        async fn keep_engine_state(turn: TurnId, engine: Name, token: Token, state: Blob<STATE>)
+            -> Result<(), RouterError>;
 
         // Gateway's: what a client of the API may do is known from what it presented, never from what gateway says.
         /// Who presented this. Gate asks it as well.

@@ -1,6 +1,7 @@
 //! The only interface a runner may call, served by the gate. A runner is a pure client: it asks for its work,
 //! and whose work it is is known from the descriptor it asks over.
 
+use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
 use crate::model::{Finish, Message, ModelError, ModelName, Piece, Request, StreamId};
@@ -29,6 +30,8 @@ pub struct Work {
     pub wall_ms: u32,
     /// Milliseconds after which a call of a tool is stopped, for tools that declare it.
     pub tool_ms: List<(Name, u32), TOOLS>,
+    /// The engine that answers the message, where the host's own loop does not.
+    pub engine: Option<Box<engine::Work>>,
 }
 
 /// What a runner hears of a model's answer. Text is not among it: the gate has it and gives it to the person.
@@ -65,6 +68,13 @@ pub enum Ending {
     NotStarted,
     /// The wall clock ran out.
     TimedOut,
+    /// An engine's program ended with this status and without an answer.
+    EngineFailed {
+        /// Exit status; 128 and the signal's number if one ended it.
+        status: u8,
+    },
+    /// An engine's program said nothing for too long.
+    EngineIdle,
 }
 
 /// Why the gate refused a runner. The first three are the runner's own mistakes and end its connection.
@@ -139,6 +149,13 @@ service! {
         /// What the person typed, from number `from` on; waits up to 20 s for the first.
         [idempotent, 1100, 30]
         async fn run_input(from: u64) -> Result<Input, GateError>;
+        // Of a runner whose program is an engine.
+        /// Passes on what it does, in order.
+        [once, 2560, 60]
+        async fn engine(events: List<EngineEvent, 64>) -> Result<(), GateError>;
+        /// Keeps what it needs to go on with the session, once it has answered.
+        [idempotent, 1100, 30]
+        async fn keep(token: Token, state: Blob<STATE>) -> Result<(), GateError>;
         /// Ends the turn.
         [idempotent, 4, 60]
         async fn finish(ending: Ending) -> Result<(), GateError>;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of a call's arguments, JSON.
 pub const ARGS_BOUND: usize = 512 * 1024;
+/// Bytes of the arguments of all calls of one answer.
+pub const ALL_ARGS_BOUND: usize = 4 * ARGS_BOUND;
 /// Bytes of a tool's output that reach the model; more is cut with a visible marker.
 pub const OUTPUT_BOUND: usize = 1024 * 1024;
 /// Tools in one list.

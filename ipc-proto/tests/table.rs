@@ -14,6 +14,7 @@ fn interfaces() -> Vec<(Process, Vec<&'static [Method]>)> {
         (Process::Web, vec![ipc_proto::web::METHODS]),
         (Process::Model, vec![ipc_proto::model::METHODS]),
         (Process::Router, vec![ipc_proto::router::METHODS]),
+        (Process::Embedder, vec![ipc_proto::embedder::METHODS]),
         (Process::Curator, vec![ipc_proto::curator::METHODS]),
         (Process::Gate, vec![ipc_proto::gate::METHODS, ipc_proto::runner_gate::METHODS]),
         (Process::Gateway, vec![]),

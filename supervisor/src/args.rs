@@ -40,7 +40,7 @@ pub(crate) struct Options {
     pub(crate) runtime: Option<PathBuf>,
     /// Debug builds: the fault point to arm in the first life of a process.
     pub(crate) fault: Option<(Process, u64)>,
-    /// Debug builds: a process to launch with one layer left out, so that `attest` can be seen to notice.
+    /// Debug builds: a row whose jails have a layer left out, so that `attest` and probes can be seen to notice.
     pub(crate) weaken: Option<Process>,
     /// Debug builds: a file that says how far every process's wall clock is to be off the machine's, ms.
     pub(crate) clock: Option<PathBuf>,

@@ -31,6 +31,7 @@ pub(crate) fn launch(
         notices: &notices,
         cpu_seconds,
         home: Home::Flat { workspace: directory, tmp: &tmp, ids },
+        weakened: host.weakens(row.process),
     };
     let child = confine::launch_runner(&jail)?;
     Ok((Warm::held(host, child, slot, gate, ear, row)?, tmp))

@@ -294,6 +294,11 @@ impl Host {
         false
     }
 
+    /// Whether jails of this row lack a layer, so that it can be seen that this is noticed: debug builds alone.
+    pub(crate) fn weakens(&self, row: Name) -> bool {
+        self.options.weaken == Some(row)
+    }
+
     /// The process of this name.
     pub(crate) fn process(&self, name: Name) -> Option<&Process> {
         self.processes.iter().find(|process| process.row.process == name)

@@ -56,7 +56,7 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
         control: &control_end,
         folder: &process.folder,
         state: &host.places.state,
-        weakened: host.options.weaken == Some(name),
+        weakened: host.weakens(name),
     };
     let child = confine::launch_actor(&jail).map_err(|error| text(&error))?;
     let (began, began_ms) = (Instant::now(), now_ms());

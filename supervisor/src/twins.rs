@@ -215,7 +215,7 @@ fn actor(host: &Host, name: Name) -> io::Result<(Child, Launched)> {
         control: &control,
         folder: &process.folder,
         state: &host.places.state,
-        weakened: host.options.weaken == Some(name),
+        weakened: host.weakens(name),
     };
     let child = confine::launch_actor(&jail).map_err(|fault| fault.cause)?;
     Ok((child, Launched { end, held: None, folders: Vec::new() }))
@@ -265,6 +265,7 @@ fn runner_in(
         notices: &notices,
         cpu_seconds: LONGEST.as_secs(),
         home,
+        weakened: host.weakens(name),
     };
     let launched = confine::launch_runner(&jail).map_err(|fault| fault.cause).and_then(|child| {
         let slots = host.configuration.settings.runner_slots;

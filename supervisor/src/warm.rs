@@ -266,6 +266,7 @@ fn launched(host: &Host, row: &'static Row, slot: u16, cell: &Cell) -> Result<Wa
         notices: &notices,
         cpu_seconds: CPU_SECONDS,
         home: Home::Apart { template: template(host)?, cell },
+        weakened: host.weakens(row.process),
     };
     let child = confine::launch_runner(&jail)?;
     Warm::held(host, child, slot, gate, ear, row)

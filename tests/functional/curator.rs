@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tests::{Host, Setup, Upstream};
+use tests::{Host, Setup, Upstream, text};
 
 /// An answer as OpenAI-compatible servers stream it: one token, and seven that were read.
 pub(crate) fn answer(text: &str) -> String {
@@ -222,6 +222,8 @@ fn what_was_captured_becomes_an_observation_with_the_labels_of_both() {
         "files_modified": [], "importance": 4,
         "entities": [{"name": "harbour", "type": "project"}, {"name": "table", "type": "concept"}],
         "relations": [{"source": "harbour", "kind": "uses", "target": "table"}],
+        "statements": [{"key": "tide table", "value": "The harbour keeps one table a year.", "confidence": 0.9},
+            {"key": "owner", "value": "The table is Ann's.", "confidence": 0.4}],
     });
     let upstream = Upstream::answering("text/event-stream", move |_| answer(&made.to_string()));
     let host = Setup::default().config(&config(&upstream, "extract_entities = true\n")).start();
@@ -239,10 +241,37 @@ fn what_was_captured_becomes_an_observation_with_the_labels_of_both() {
     assert_eq!(row["label"]["trust"], "untrusted", "{row}");
     let sources = row["label"]["sources"].to_string();
     assert!(sources.contains("hook:claude-code") && sources.contains("model:corp/small"), "{sources}");
+    facts_wait_for_the_person_and_entities_are_rows(&host, &text(&row, "id"));
     let asked = &upstream.heard()[0];
     let nonce = asked.split("BEGIN ").nth(1).unwrap().split(' ').next().unwrap();
     assert_eq!(asked.matches(&format!("END {nonce}")).count(), 2, "named once, and once at the end: {asked}");
     assert_eq!(host.json(&["curator", "list"])["jobs"], json!([]), "what is done is not kept");
+}
+
+fn facts_wait_for_the_person_and_entities_are_rows(host: &Host, from: &str) {
+    let listed =
+        |words: &[&str]| host.json(&[&["memory"], words].concat())["memories"].as_array().unwrap().clone();
+    host.wait_for("facts are proposed", || listed(&["proposals"]).len() == 2);
+    let proposed = listed(&["proposals"]);
+    let of = |key: &str| {
+        let found = proposed.iter().find(|row| row["of_kind"]["semantic"]["key"] == key);
+        found.unwrap().clone()
+    };
+    let fact = of("tide table");
+    assert_eq!(
+        (&fact["of_kind"]["semantic"]["confidence"], &fact["source"]["row"]),
+        (&json!(900), &json!(from))
+    );
+    assert_eq!((&fact["label"]["trust"], &fact["state"]["is"]), (&json!("untrusted"), &json!("proposed")));
+    assert!(listed(&["list", "--kind", "semantic"]).is_empty(), "nobody has said so");
+    let _ = host.json(&["memory", "accept", &text(&fact, "id")]);
+    let _ = host.json(&["memory", "reject", &text(&of("owner"), "id")]);
+    let holds = listed(&["list", "--kind", "semantic"]);
+    assert_eq!((holds.len(), &holds[0]["id"], &holds[0]["label"]["trust"]), (1, &fact["id"], &json!("user")));
+    assert!(listed(&["proposals"]).is_empty());
+    host.wait_for("entities are kept", || listed(&["list", "--kind", "entity"]).len() == 2);
+    let found = listed(&["list", "--kind", "entity", "--tag", "project"]);
+    assert_eq!((found.len(), &found[0]["content"]), (1, &json!("harbour\nharbour uses table")));
 }
 
 #[test]

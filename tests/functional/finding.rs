@@ -68,6 +68,11 @@ fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedd
         assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
         assert_eq!(found["hits"][0]["why"]["by_meaning"], 1, "{found}");
     }
+    // What a person asks is on the record as theirs, what is done behind them as curator's.
+    let decided: Vec<String> =
+        host.recorded("model_decided").iter().map(|it| tests::text(it, "reason")).collect();
+    let by = |who: &str| decided.iter().filter(|reason| reason.starts_with(who)).count();
+    assert!(by("control for ") == 3 && by("curator for ") >= 1, "{decided:?}");
     assert_eq!(host.json(&["memory", "reindex"])["embedded"], 0);
     host.wait_for("every row has one again", || host.json(&["memory", "stats"])["embedded"] == 2);
 }

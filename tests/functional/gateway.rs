@@ -9,7 +9,7 @@ use client::{Answer, Way};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::time::Duration;
-use tests::{Host, Setup, free_port, text};
+use tests::{Host, Setup, Upstream, free_port, text};
 
 /// A host that listens on TCP too, and the way there with a key of its own.
 fn on_tcp(config: &str, key: &[&str]) -> (Host, Way) {
@@ -33,6 +33,47 @@ fn tool_script(host: &Host) {
     let first = json!({"pieces": [{"text": "I look. "}, {"call": {"tool": "read", "args": {"path": "a.txt"}}, "split": true}]});
     let second = json!({"pieces": [{"text": "It says "}, {"text": "hello"}]});
     host.script("tools", &[first, second]);
+}
+
+/// An engine that asks its model once, for a key of the API as for a person.
+const ENGINE: &str = r#"
+[agent.coder]
+engine = "one"
+model = "corp/small"
+[engine.one]
+command = ["/usr/bin/python3", "-c", """
+import json, os, sys, urllib.request
+asked = sys.stdin.read().splitlines()[-1]
+body = {"model": os.environ["CORDON_MODEL"], "messages": [{"role": "user", "content": asked}]}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode())
+print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+"""]
+"#;
+
+#[test]
+fn an_agent_that_a_coding_agent_answers_for_is_an_agent_like_any_other_and_its_key_pays() {
+    let piece = json!({"choices": [{"index": 0, "delta": {"content": "high water"}}]});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}});
+    let stream = format!("data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+    let upstream = Upstream::answering("text/event-stream", move |_| stream.clone());
+    let at = format!("127.0.0.1:{}", upstream.port);
+    let config = format!(
+        "{ENGINE}[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\
+         [provider.corp.models.small]\ninput_usd = 1\noutput_usd = 1\n"
+    );
+    let (host, way) = on_tcp(&config, &["--agent", "coder"]);
+    let ask = json!({"model": "agent/coder", "messages": said("when is it?")});
+    let answer = way.post("/v1/chat/completions", &ask).json();
+    assert_eq!(
+        answer["choices"][0]["message"]["content"].as_str().map(str::trim),
+        Some("high water"),
+        "{answer}\n{}",
+        host.log()
+    );
+    assert_eq!(answer["usage"]["total_tokens"], 8, "{answer}");
+    let usage = || host.json(&["model", "usage", "--by", "key"])["usage"].clone();
+    host.wait_for("it is settled", || usage()[0]["cost_micros"] == 8);
 }
 
 #[test]

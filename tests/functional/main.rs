@@ -4,6 +4,8 @@
 mod approvals;
 mod backup;
 mod curator;
+mod embedding;
+mod engines;
 mod events;
 mod finding;
 mod gateway;
@@ -18,6 +20,7 @@ mod running;
 mod sandbox;
 mod services;
 mod spending;
+mod thinking;
 mod turns;
 mod vault;
 mod witness;

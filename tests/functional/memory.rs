@@ -271,3 +271,17 @@ fn memories_are_forgotten_by_project_topic_and_time_first_seen_and_then_done() {
     assert!(memories(&host, &[]).is_empty());
     assert_eq!(memories(&host, &["--state", "removed"]).len(), 1);
 }
+
+#[test]
+fn what_was_removed_by_mistake_is_restored() {
+    let host = Host::start();
+    let id = tests::text(&host.json(&["memory", "add", "the harbour light is green"]), "id");
+    let _ = host.json(&["memory", "remove", &id, "--reason", "by mistake"]);
+    assert!(memories(&host, &[]).is_empty());
+    let _ = host.json(&["memory", "restore", &id]);
+    let back = memories(&host, &[]);
+    assert_eq!((back.len(), &back[0]["id"], &back[0]["state"]["is"]), (1, &json!(id), &json!("current")));
+    assert!(host.ctl(&["memory", "accept", &id]).status.success(), "what holds is left as it is");
+    let _ = host.json(&["memory", "delete", &id]);
+    assert!(!host.ctl(&["memory", "restore", &id]).status.success(), "nothing is left to restore");
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::fs;
-use tests::{Host, Setup, Upstream};
+use tests::{Host, Person, Setup, Upstream};
 
 /// Looks like nothing that a scanner knows by its form.
 const KEY: &str = "provider-Xh3LqZ8vTn5RkWc2-key";
@@ -108,6 +108,61 @@ fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
     let heard = upstream.heard();
     assert!(heard.iter().any(|request| request.contains(&format!("Bearer {KEY}"))), "{heard:?}");
     assert_eq!(host.chat("s", "hello"), "ready");
+}
+
+#[test]
+fn a_person_is_asked_three_things_and_told_in_words_whether_the_key_is_right() {
+    let upstream = Upstream::answering("text/event-stream", |request| {
+        if request.contains(&format!("Bearer {KEY}\n")) {
+            return READY.to_owned();
+        }
+        let body = r#"{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}"#;
+        let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nconnection: close";
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("cordon.toml").to_string_lossy().into_owned();
+    let url = upstream.url("/v1");
+    let nowhere = Host::start();
+    let words = ["setup", "--provider", &url, "--model", "small", "--yes", "--config", &config];
+    assert_eq!(nowhere.ask(&words)["ok"], true);
+    drop(nowhere);
+    let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).start();
+    let asked = |key: &str| {
+        let mut person = Person::with(host.command(&["setup", "--config", &config]));
+        person.sees("Provider (openai, anthropic, ollama, or a base URL) [openai]: ");
+        person.types(&url);
+        person.sees("Model, by the server's own name: ");
+        person.types("small");
+        person.sees("Key of local (not shown; empty to give it later): ");
+        assert!(!person.is_echoed());
+        person.types(key);
+        let code = person.ended().code();
+        person.sees("It ");
+        let shown = person.shown();
+        assert!(!shown.contains(key) && person.is_echoed(), "{shown}");
+        (code, shown.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (code, said) = asked("wrong-key-of-somebody-else");
+    let advice = format!(
+        "It does not work yet: local refused the key. Store the right one: agentctl cred set local --host 127.0.0.1:{}",
+        upstream.port
+    );
+    assert!(code == Some(1) && said.contains(&advice), "{said}\n{}", host.log());
+    let (code, said) = asked(KEY);
+    assert!(
+        code == Some(0) && said.contains("It works: local/small answered after "),
+        "{said}\n{}",
+        host.log()
+    );
+    let reach = format!("The key is the secret local: it goes to 127.0.0.1:{} alone", upstream.port);
+    assert!(said.contains(&reach) && said.contains("7 tokens read and 1 written"), "{said}");
+    assert_eq!(host.chat("s", "hello"), "ready");
+    let mut person = Person::with(host.command(&["setup", "--config", &config]));
+    person.sees("[openai]: ");
+    person.types("opnai");
+    assert_eq!(person.ended().code(), Some(64));
+    person.sees("agentctl: ");
 }
 
 #[test]

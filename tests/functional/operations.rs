@@ -4,7 +4,7 @@ use tests::{Host, Setup};
 
 #[test]
 fn status_shows_every_process_ready_with_its_figures() {
-    let host = Host::start();
+    let host = Setup::default().embedding().start();
     let _ = host.chat("s", "echo: x");
     let status = host.json(&["status"]);
     assert_eq!(status["host"]["state"], "ready");
@@ -37,7 +37,7 @@ fn status_shows_every_process_ready_with_its_figures() {
 
 #[test]
 fn attest_finds_no_difference_on_a_running_host() {
-    let host = Host::start();
+    let host = Setup::default().embedding().start();
     let output = host.ctl(&["attest", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
@@ -66,7 +66,7 @@ fn a_held_process_degrades_the_host_and_its_release_mends_it() {
 
 #[test]
 fn a_stop_ends_every_process_and_exits_zero() {
-    let mut host = Host::start();
+    let mut host = Setup::default().embedding().start();
     let pids: Vec<i32> = manifest::TABLE
         .iter()
         .filter(|row| manifest::is_actor(row.process))
@@ -80,7 +80,7 @@ fn a_stop_ends_every_process_and_exits_zero() {
 
 #[test]
 fn a_killed_supervisor_leaves_no_orphans() {
-    let mut host = Host::start();
+    let mut host = Setup::default().embedding().start();
     let pids: Vec<i32> = manifest::TABLE
         .iter()
         .filter(|row| manifest::is_actor(row.process))

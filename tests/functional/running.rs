@@ -1,13 +1,14 @@
 //! `agentctl run`: a program that asks models by itself, in a jail with a loopback of its own.
 
 use nix::pty::{Winsize, openpty};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tests::{Host, Setup, Upstream, kill};
+use tests::{Host, Person, Setup, Upstream, kill, signal};
 
 /// A client of chat completions that streams, in words that every Python has.
 const CLIENT: &str = r#"
@@ -220,6 +221,88 @@ fn a_run_whose_client_went_away_goes_on_and_is_taken_up_by_its_token() {
     std::fs::write(workspace(&host).join("go"), "").unwrap();
     let output = taken_up.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(4), "first\nsecond\n"));
+}
+
+/// The names of the sessions that have not ended.
+fn sessions(host: &Host) -> Vec<String> {
+    let listed = host.json(&["session", "list"]);
+    let all = listed["sessions"].as_array().cloned().unwrap_or_default();
+    let open = all.iter().filter(|session| session["status"] == "active");
+    open.map(|session| tests::text(session, "name")).collect()
+}
+
+/// How many workspaces the host knows.
+fn workspaces(host: &Host) -> usize {
+    host.json(&["workspace", "list"])["workspaces"].as_array().map_or(usize::MAX, Vec::len)
+}
+
+#[test]
+fn a_run_that_is_taken_up_leaves_no_session_behind_that_nobody_named() {
+    let host = Host::start();
+    let script = "echo first; while [ ! -e go ]; do sleep 0.05; done; exit 6";
+    let mut command = host.command(&["run", "--json", "--", "sh", "-c", script]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut lines = [String::new(), String::new()];
+    for line in &mut lines {
+        std::io::BufRead::read_line(&mut said, line).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(sessions(&host).len(), 1);
+    let started: Value = serde_json::from_str(&lines[0]).unwrap();
+    let mut command = host.command(&["run", "--resume", started["token"].as_str().unwrap()]);
+    let taken_up = command.stdout(Stdio::piped()).spawn().unwrap();
+    std::fs::write(workspace(&host).join("go"), "").unwrap();
+    assert_eq!(taken_up.wait_with_output().unwrap().status.code(), Some(6));
+    assert_eq!((sessions(&host), workspaces(&host)), (vec![], 0));
+}
+
+#[test]
+fn a_signal_ends_the_jail_gives_the_terminal_back_and_leaves_nothing_behind() {
+    let host = Host::start();
+    for (sent, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let mut person = Person::with(host.command(&["run", "--", "sh", "-c", "echo rea''dy; sleep 600"]));
+        person.sees("ready");
+        assert!(!person.is_echoed(), "every key is the program's");
+        signal(person.pid(), sent);
+        assert_eq!(person.ended().code(), Some(code), "{}", person.shown());
+        assert!(person.is_echoed(), "{sent}");
+        host.wait_for("the jail is gone", || host.programs_in_jails().is_empty());
+        assert_eq!((sessions(&host), workspaces(&host)), (vec![], 0));
+    }
+    // Without a terminal, and with nobody who reads any more.
+    let mut command = host.command(&["run", "--", "sh", "-c", "while true; do echo out; sleep 0.05; done"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+    drop(child.stdout.take());
+    child.wait().unwrap();
+    host.wait_for("the jail is gone", || host.programs_in_jails().is_empty());
+    assert_eq!((sessions(&host), workspaces(&host)), (vec![], 0));
+}
+
+#[test]
+fn a_user_has_four_programs_under_way_and_the_next_is_refused() {
+    let host = Host::start();
+    let start = || {
+        let mut command = host.command(&["run", "--", "sh", "-c", "echo up; sleep 600"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
+        child
+    };
+    let mut children: Vec<_> = (0..4).map(|_| start()).collect();
+    let (code, _, err) = run(&host, &["--", "true"]);
+    assert!(code == Some(125) && err.contains("4 programs of yours run or wait already"), "{code:?} {err}");
+    assert_eq!(host.chat("s", "echo: still here"), "still here", "agents go on");
+    let mut first = children.remove(0);
+    signal(i32::try_from(first.id()).unwrap(), Signal::SIGTERM);
+    assert_eq!(first.wait().unwrap().code(), Some(143));
+    let (code, out, err) = run(&host, &["--", "echo", "again"]);
+    assert_eq!((code, out.as_str()), (Some(0), "again\n"), "{err}");
+    for mut child in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 /// The one workspace that the host keeps.

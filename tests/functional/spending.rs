@@ -51,6 +51,30 @@ fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_
 }
 
 #[test]
+fn what_a_provider_does_not_count_is_estimated_shown_as_that_and_held_to_the_budget() {
+    for usage in ["{}", "null", r#"{"prompt_tokens":0,"completion_tokens":0}"#] {
+        let silent = ANSWER.replace(r#"{"prompt_tokens":7,"completion_tokens":1,"total_tokens":8}"#, usage);
+        assert_ne!(silent, ANSWER);
+        let upstream = Upstream::answering("text/event-stream", move |_| silent.clone());
+        let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
+        assert_eq!(host.chat("s", "hello"), "ready");
+        host.wait_for("it is settled", || today(&host).0 > 5);
+        let rows = usage_by_model(&host);
+        assert_eq!((&rows["answers"], &rows["estimated"]), (&1.into(), &1.into()), "{usage}: {rows}");
+        assert!(rows["input"].as_u64() > Some(100), "the agent's prompt is long: {rows}");
+        assert_eq!(rows["output"], 2, "two tokens of four letters: {rows}");
+        let refused = host.ask(&["chat", "--session", "s", "-m", "again"]);
+        assert!(refused.to_string().contains("LLM_BUDGET_EXCEEDED"), "{refused}");
+        assert_eq!(upstream.heard().len(), 1, "nobody was asked");
+    }
+}
+
+/// What was used of the one model that was.
+fn usage_by_model(host: &Host) -> Value {
+    usage(host, "model").into_iter().next().unwrap_or_default()
+}
+
+#[test]
 fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let port = tests::free_port();

@@ -104,6 +104,7 @@ impl Jails {
             notices: &notices,
             cpu_seconds: CPU_SECONDS,
             home: Home::Apart { template: &self.template, cell: self.cells.get(slot).ok_or_else(none)? },
+            weakened: false,
         };
         let child = confine::launch_runner(&jail).map_err(io::Error::other)?;
         Ok(Jailed { child, slot, gate: gate.into(), _notices: agentds })

@@ -6,6 +6,7 @@ use crate::floors;
 use crate::jailed::{Jailed, Jails};
 use crate::rivals;
 use crate::spread::Samples;
+use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
@@ -249,6 +250,7 @@ impl RunnerGate for OneFile {
             tool_failures: 0,
             wall_ms: 60_000,
             tool_ms: List::default(),
+            engine: None,
         })
     }
 
@@ -295,6 +297,14 @@ impl RunnerGate for OneFile {
     }
 
     async fn run_input(self, _: Context, _: u64) -> Result<Input, GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn engine(self, _: Context, _: List<EngineEvent, 64>) -> Result<(), GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn keep(self, _: Context, _: Token, _: Blob<STATE>) -> Result<(), GateError> {
         Err(NOTHING_ELSE)
     }
 

@@ -18,7 +18,9 @@ const BESIDES: usize = 2;
 
 /// Its figures.
 pub(crate) fn measure() -> io::Result<Vec<Figure>> {
-    let actors = manifest::TABLE.iter().filter(|row| manifest::is_actor(row.process)).count();
+    // Embedder is started only where a model is configured.
+    let started = |process| manifest::is_actor(process) && process != manifest::Process::Embedder;
+    let actors = manifest::TABLE.iter().filter(|row| started(row.process)).count();
     let programs = person::programs()?;
     let (mut ready, mut floor) = (Samples::default(), Samples::default());
     for round in 0..=ROUNDS {

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 use std::time::Duration;
-use tests::{Host, kill};
+use tests::{Host, Setup, kill};
 
 fn actors() -> impl Iterator<Item = &'static str> {
     manifest::TABLE
@@ -14,7 +14,7 @@ fn actors() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
-    let host = Host::start();
+    let host = Setup::default().embedding().start();
     let _ = host.chat("first", "remember: the harbour office opens at 07:40");
     for name in actors() {
         host.kill_and_wait(name);
@@ -28,7 +28,7 @@ fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
 
 #[test]
 fn a_turn_outlives_the_death_of_every_process_in_its_middle() {
-    let host = Host::start();
+    let host = Setup::default().embedding().start();
     for name in actors() {
         let text = format!("run: sleep 1; echo {name} was killed");
         let turn = host

@@ -5,6 +5,7 @@ mod chaos_short;
 mod clock;
 mod curating;
 mod disk;
+mod engines;
 mod exhaustion;
 mod fail_closed;
 mod fault_points;

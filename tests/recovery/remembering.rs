@@ -56,6 +56,20 @@ fn a_death_at_any_step_of_a_removal_leaves_a_tombstone() {
 }
 
 #[test]
+fn a_death_at_any_step_of_a_restore_leaves_the_row_holding_and_found() {
+    for point in ["memory.hold.recorded", "memory.hold.held"] {
+        let host = dying_at(point);
+        let id = added(&host);
+        let _ = host.json(&["memory", "remove", &id, "--reason", "by mistake"]);
+        let value = host.ask(&["memory", "restore", &id]);
+        went_well(&host, point, &value);
+        assert_eq!(contents(&host, &[]), [BEFORE], "{point}");
+        let found = host.json(&["memory", "search", "tide"]);
+        assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{point}: {found}");
+    }
+}
+
+#[test]
 fn a_death_at_any_step_of_a_purge_leaves_nothing_of_a_row() {
     let points = ["memory.delete.recorded", "memory.purge.row", "memory.change.purged", "memory.delete.done"];
     for point in points {

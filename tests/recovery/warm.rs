@@ -1,7 +1,8 @@
 //! Runners that wait for work: they are replaced when they die, gone when the host is, and each is used once.
 
+use nix::sys::signal::Signal::SIGSTOP;
 use std::collections::BTreeSet;
-use tests::{Host, Setup, kill};
+use tests::{Host, Setup, kill, signal};
 
 /// How many wait.
 const WARM: usize = 3;
@@ -108,6 +109,21 @@ fn a_killed_host_leaves_no_runner_that_waited() {
         !line.starts_with("runner\0")
     };
     host.wait_for("none is left", || waiting.iter().all(gone));
+}
+
+#[test]
+fn what_stands_still_ends_with_a_killed_host_all_the_same() {
+    let mut host = warm(WARM);
+    let actors = ["audit", "dialer", "memory", "gate"].map(|name| host.pid(name));
+    let still: Vec<i32> = filled(&host, WARM).into_iter().chain(actors).collect();
+    // What does not run cannot hear that its descriptor was closed: the kernel has to end it.
+    for pid in &still {
+        signal(*pid, SIGSTOP);
+    }
+    kill(host.agentd());
+    let _ = host.wait();
+    let gone = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().is_empty();
+    host.wait_for("none is left", || still.iter().all(gone));
 }
 
 #[test]

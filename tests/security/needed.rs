@@ -93,6 +93,7 @@ fn people(host: &Host) {
     for words in [
         &["memory", "add", "a fact"][..],
         &["memory", "search", "fact"],
+        &["memory", "search", "fact", "--by", "meaning"],
         &["policy", "set", "mine", &policy],
         &["policy", "remove", "mine"],
         &["workspace", "put", "s", "f.txt", note.to_str().unwrap()],
@@ -115,10 +116,11 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     let notes = tempfile::tempdir().unwrap();
     let file = notes.path().join("rules");
     let config = format!(
-        "[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n[agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
+        "[memory]\nembedder = \"local\"\n[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n[agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
         upstream.port
     );
-    let mut host = Setup::default().config(&config).arguments(&["--record", file.to_str().unwrap()]).start();
+    let recorded = ["--record", file.to_str().unwrap()];
+    let mut host = Setup::default().config(&config).embedding().arguments(&recorded).start();
     tools(&host, &upstream);
     people(&host);
     host.script("it", &[json!({ "pieces": [{ "text": "that is all" }] })]);

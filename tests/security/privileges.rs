@@ -9,7 +9,7 @@ use tests::{Host, Setup, is_root, kill};
 const NO_CAPABILITY: &str = "0000000000000000";
 
 fn started(config: &str) -> (Host, Vec<(String, i32)>) {
-    let host = Setup::default().config(config).launch();
+    let host = Setup::default().config(config).embedding().launch();
     wait_ready(&host);
     let processes: Vec<(String, i32)> = processes(&host).into_iter().collect();
     let names: BTreeSet<&str> = processes.iter().map(|(name, _)| name.as_str()).collect();
@@ -131,4 +131,25 @@ fn nobody_s_environment_or_command_line_says_anything() {
             assert!(environment.is_empty(), "{name}");
         }
     }
+}
+
+#[test]
+fn what_agentd_was_started_with_open_is_in_no_jail() {
+    let file = tempfile::tempfile().unwrap();
+    // A copy that no exec closes, with a number that no jail gives to something of its own.
+    let left = nix::fcntl::fcntl(&file, nix::fcntl::FcntlArg::F_DUPFD(100)).unwrap();
+    let (host, processes) = started("");
+    nix::unistd::close(left).unwrap();
+    let inode = file.metadata().unwrap().ino();
+    let held = |pid: i32| {
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.filter_map(|entry| entry.path().metadata().ok()).any(|meta| meta.ino() == inode)
+    };
+    // As an ordinary user agentd is root of its own namespace, and nobody may look.
+    assert!(!is_root() || held(host.agentd()));
+    for (name, pid) in processes {
+        assert!(!held(pid), "{name}");
+    }
+    let tried = host.ask(&["redteam", "--row", "runner", "--act", "descriptors"]);
+    assert_eq!(tried["ok"], true, "{tried}");
 }

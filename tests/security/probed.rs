@@ -20,7 +20,7 @@ pub(crate) struct Probed {
     _programs: TempDir,
 }
 
-/// Starts a host in which each of these processes is a probe with this task, and does not wait.
+/// Starts a host with every process of the table, in which each of these is a probe with this task, and does not wait.
 pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
     let probes: Vec<Process> = tasks.iter().map(|(process, _)| *process).collect();
     let (programs, state) = (programs(&probes), open_to_all());
@@ -31,7 +31,8 @@ pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
         fs::write(folder.join("task"), task).unwrap();
         fs::set_permissions(folder.join("task"), fs::Permissions::from_mode(0o644)).unwrap();
     }
-    let host = Setup::default().config(config).programs(programs.path()).state(state.path()).launch();
+    let host =
+        Setup::default().config(config).embedding().programs(programs.path()).state(state.path()).launch();
     Probed { host, _state: state, _programs: programs }
 }
 

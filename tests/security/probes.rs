@@ -13,7 +13,7 @@ fn modes() -> [&'static str; 2] {
 }
 
 fn host(mode: &str) -> Host {
-    Setup::default().config(&format!("[host]\nmode = \"{mode}\"\n")).start()
+    Setup::default().config(&format!("[host]\nmode = \"{mode}\"\n")).embedding().start()
 }
 
 /// What came out as it must not, by jail and act.
@@ -74,18 +74,16 @@ fn a_host_checks_itself_before_it_serves_a_runner() {
     }
 }
 
-#[test]
-fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_served() {
-    let host = Setup::default().arguments(&["--weaken", "memory"]).launch();
+/// A host of which the jails of one row lack a layer: what its check, a person who waits for an answer, and probing say.
+fn weakened(row: &str, other: &str) -> Host {
+    let host = Setup::default().arguments(&["--weaken", row]).launch();
     host.wait_for("degraded", || {
         host.try_status().is_some_and(|status| status["host"]["state"] == "degraded")
     });
     let check = host.json(&["status"])["host"]["self_check"].clone();
-    assert!(
-        check.as_str().unwrap().starts_with("failed: chroot-jailed in the jail of memory succeeded"),
-        "{check}"
-    );
-    assert!(host.log().contains("self-check failed: chroot-jailed in the jail of memory"), "{}", host.log());
+    let failed = format!("chroot-jailed in the jail of {row}");
+    assert!(check.as_str().unwrap().starts_with(&format!("failed: {failed} succeeded")), "{check}");
+    assert!(host.log().contains(&format!("self-check failed: {failed}")), "{}", host.log());
     for words in [&["chat", "--session", "s", "-m", "echo: x"][..], &["sandbox", "run", "--", "true"]] {
         let output = host.ctl(words);
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -93,17 +91,29 @@ fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_
     }
     assert_eq!(host.runners(), Vec::<i32>::new());
 
-    let output = host.ctl(&["redteam", "--row", "memory", "--act", "chroot-jailed", "--json"]);
+    let output = host.ctl(&["redteam", "--row", row, "--act", "chroot-jailed", "--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), document["error"]["type"].as_str()), (Some(1), Some("surprise")));
-    assert_eq!(surprises(&document["rows"]), ["\"memory\" \"chroot-jailed\": \"refused\" \"succeeded\""]);
-    let others = host.ask(&["redteam", "--row", "scanner", "--act", "chroot-jailed"]);
+    let found = format!("\"{row}\" \"chroot-jailed\": \"refused\" \"succeeded\"");
+    assert_eq!(surprises(&document["rows"]), [found]);
+    let others = host.ask(&["redteam", "--row", other, "--act", "chroot-jailed"]);
     assert_eq!(others["ok"], true, "{others}");
     let found = host.recorded("probe_surprise");
-    assert_eq!(found.iter().map(|it| it["subject"].clone()).collect::<Vec<_>>(), ["memory"], "{found:?}");
+    assert_eq!(found.iter().map(|it| it["subject"].clone()).collect::<Vec<_>>(), [row], "{found:?}");
+    host
+}
+
+#[test]
+fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_served() {
+    let host = weakened("memory", "scanner");
     host.wait_for("an alert", || {
         host.recorded("alert").iter().any(|it| it["subject"] == "attest drift: memory")
     });
+}
+
+#[test]
+fn a_runner_s_jail_without_a_layer_is_found_as_an_actor_s_is() {
+    weakened("runner", "runner@agent");
 }
 
 #[test]

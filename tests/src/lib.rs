@@ -11,10 +11,13 @@
 
 mod api;
 mod chatting;
+mod model;
+mod person;
 mod upstream;
 
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
 pub use chatting::{Chatting, call, hook, planned, script, text};
+pub use person::Person;
 pub use upstream::Upstream;
 
 use serde_json::Value;
@@ -37,6 +40,8 @@ pub struct Host {
     state: PathBuf,
     bin: PathBuf,
     child: Child,
+    /// The folder of its model, if it has one.
+    _model: Option<TempDir>,
 }
 
 /// How a host is started.
@@ -47,6 +52,7 @@ pub struct Setup {
     programs: Option<PathBuf>,
     state: Option<PathBuf>,
     environment: Vec<(String, PathBuf)>,
+    model: Option<TempDir>,
 }
 
 impl Setup {
@@ -54,6 +60,19 @@ impl Setup {
     #[must_use]
     pub fn config(mut self, text: &str) -> Self {
         self.config.push_str(text);
+        self
+    }
+
+    /// With a sentence model of this machine, and so with every process of the table. It does not lie below `/tmp`, where
+    /// in mode system each process has a folder of its own.
+    #[must_use]
+    pub fn embedding(mut self) -> Self {
+        let folder =
+            tempfile::Builder::new().prefix("cordon-model-").tempdir_in("/var/tmp").expect("a folder");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
+        write_model(folder.path(), 7);
+        self.config.push_str(&format!("\n[embedder]\nfolder = \"{}\"\n", folder.path().display()));
+        self.model = Some(folder);
         self
     }
 
@@ -109,7 +128,7 @@ impl Setup {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let log = fs::File::create(dir.path().join("log")).expect("the log");
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log).process_group(0);
-        Host { dir, state, bin, child: spawned(&mut command) }
+        Host { dir, state, bin, child: spawned(&mut command), _model: self.model }
     }
 }
 
@@ -134,6 +153,11 @@ pub fn programs() -> PathBuf {
     let folder = own.parent().and_then(Path::parent).expect("target/PROFILE").to_owned();
     assert!(folder.join("agentd").exists(), "{} has no agentd: run `make build` first", folder.display());
     folder
+}
+
+/// Writes a sentence model of random numbers into this folder; another seed is another model.
+pub fn write_model(folder: &Path, seed: u64) {
+    model::write(folder, seed).expect("the model");
 }
 
 /// The repository.

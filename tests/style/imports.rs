@@ -21,7 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("wire", &["ipc-proto", "manifest"]),
     ("confine", &["manifest"]),
     ("agentd", &["confine", "manifest"]),
-    ("agentd-config", &["ipc-proto", "manifest"]),
+    ("agentd-config", &["ipc-proto", "manifest", "weights"]),
     ("twin", &["confine", "manifest"]),
     ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
     ("audit", ACTOR),
@@ -34,14 +34,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("memory", &["finding", "ipc-proto", "kit", "manifest", "migration"]),
     ("web", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("dialect", &["ipc-proto"]),
+    ("engines", &["ipc-proto"]),
     ("model", &["dialect", "ipc-proto", "kit", "manifest", "migration"]),
     ("router", STORING),
+    ("weights", &[]),
+    ("embedder", &["ipc-proto", "kit", "manifest", "weights"]),
     ("curator", STORING),
     ("gate", &["address", "ipc-proto", "kit", "manifest", "policy", "provenance", "toolset"]),
     ("vendors", &["ipc-proto"]),
     ("gateway", &["ipc-proto", "kit", "manifest", "memory-tools", "vendors"]),
     ("control", CONTROL),
-    ("runner", &["confine", "ipc-proto", "manifest", "toolset", "vendors", "wire"]),
+    ("runner", &["confine", "engines", "ipc-proto", "manifest", "toolset", "vendors", "wire"]),
     ("agentctl", &["ipc-proto", "manifest", "memory-tools", "wire"]),
 ];
 const ACTOR: &[&str] = &["ipc-proto", "kit", "manifest"];
@@ -109,6 +112,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
             "model",
             "router",
             "gate",
+            "embedder",
             "curator",
             "gateway",
             "control",
@@ -116,6 +120,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
     ),
     (&["clap", "rustyline"], &["agentctl"]),
     (&["toml"], &["agentd-config"]),
+    (&["candle-core", "candle-nn", "candle-transformers", "tokenizers"], &["embedder"]),
     // Setup changes a configuration line by line; what it means is read by agentd-config alone.
     (&["toml_edit"], &["agentctl"]),
 ];

@@ -14,6 +14,7 @@ use ipc_proto::audit::{Action, AuditClient, Event, Result3};
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::credproxy::CredproxyClient;
 use ipc_proto::curator::CuratorClient;
+use ipc_proto::embedder::EmbedderClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::router::RouterClient;
@@ -44,6 +45,7 @@ pub(crate) struct Desk {
     pub(crate) audit: Link<AuditClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
     pub(crate) memory: Link<MemoryClient>,
+    pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     pub(crate) curator: Link<CuratorClient>,
@@ -63,6 +65,7 @@ impl Desk {
             audit: host.link(),
             credproxy: host.link(),
             memory: host.link(),
+            embedder: host.link(),
             router: host.link(),
             gate: host.link(),
             curator: host.link(),

@@ -1,40 +1,57 @@
-//! The key that agentctl seals to. It is made at each start and its secret half is never written: what was sealed to a
-//! life that is over opens for nobody any more, and there is one while the vault is locked. This file may write
-//! `public.key`.
+//! The key that agentctl seals to. It opens one parcel: with that, another takes its place, and so it does at each start.
+//! Its secret half is never written. So whoever carried a parcel cannot have it opened again, neither now nor after a
+//! restart. There is a key while the vault is locked. This file may write `public.key`.
 
 use crate::store::{PUBLIC, Store};
 use crypto_box::SecretKey;
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::credproxy::{CredError, Purpose, open_parcel};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The key to seal to: 64 hexadecimal digits and a line end, 0644.
 pub(crate) const PUBLIC_FILE: &str = "public.key";
 
-/// Opens what was sealed to this life.
+/// Bytes of that file.
+const PUBLIC_BYTES: u64 = 65;
+
+/// Opens what was sealed to the key that is shown.
 pub(crate) struct Door {
+    store: Arc<Store>,
     secret: SecretKey,
 }
 
 impl Door {
     /// Makes a key and shows its public half. Where that cannot be written, secrets that are there are used all the same.
-    pub(crate) fn open(store: &Store) -> Self {
-        let door = Self { secret: SecretKey::generate(&mut crypto_box::aead::OsRng) };
-        let line = format!("{}\n", HEX.encode(door.secret.public_key().as_bytes()));
-        if let Err(cause) = store.replace(PUBLIC_FILE, PUBLIC, line.as_bytes()) {
+    pub(crate) fn open(store: &Arc<Store>) -> Self {
+        let secret = SecretKey::generate(&mut crypto_box::aead::OsRng);
+        if let Err(cause) = store.replace(PUBLIC_FILE, PUBLIC, line(&secret).as_bytes()) {
             tracing::error!(%cause, "public.key cannot be written: nothing can be sealed to this life");
         }
-        door
+        Self { store: Arc::clone(store), secret }
     }
 
-    /// What was sealed.
-    pub(crate) fn unseal(&self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, CredError> {
-        self.secret.unseal(sealed).map(Zeroizing::new).map_err(|_| CredError::NotSealed)
+    /// What was sealed. It opens once: unless the next key can be shown, nothing is given out.
+    pub(crate) fn unseal(&mut self, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, CredError> {
+        let plain = self.secret.unseal(sealed).map(Zeroizing::new).map_err(|_| CredError::NotSealed)?;
+        let next = SecretKey::generate(&mut crypto_box::aead::OsRng);
+        let shown = self.store.replace(PUBLIC_FILE, PUBLIC, line(&next).as_bytes());
+        if let Err(cause) = shown {
+            tracing::error!(%cause, "public.key cannot be replaced: what was sealed to it is refused");
+            // It may be there all the same, and the last step have failed.
+            let there = self.store.read(PUBLIC_FILE, PUBLIC_BYTES).ok().flatten();
+            if there.is_some_and(|file| file.bytes == line(&next).as_bytes()) {
+                self.secret = next;
+            }
+            return Err(CredError::Vault);
+        }
+        self.secret = next;
+        Ok(plain)
     }
 
     /// The parts of a parcel that was sealed for this purpose.
     pub(crate) fn parcel<const N: usize>(
-        &self,
+        &mut self,
         purpose: Purpose,
         sealed: &[u8],
     ) -> Result<[Zeroizing<Vec<u8>>; N], CredError> {
@@ -42,6 +59,10 @@ impl Door {
         let parts = open_parcel::<N>(purpose, &plain).ok_or(CredError::NotSealed)?;
         Ok(parts.map(|part| Zeroizing::new(part.to_vec())))
     }
+}
+
+fn line(secret: &SecretKey) -> String {
+    format!("{}\n", HEX.encode(secret.public_key().as_bytes()))
 }
 
 #[cfg(test)]
@@ -52,8 +73,8 @@ mod tests {
     #[test]
     fn every_life_has_a_key_of_its_own_and_opens_nothing_of_another() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
-        let one = Door::open(&store);
+        let store = Arc::new(Store::open(folder.path()).unwrap());
+        let mut one = Door::open(&store);
         let shown = store.read(PUBLIC_FILE, 128).unwrap().unwrap();
         assert_eq!((shown.mode, shown.bytes.len()), (PUBLIC, 65));
         let seal = |door: &Door| {
@@ -63,8 +84,30 @@ mod tests {
         let [passphrase] = one.parcel(Purpose::Unlock, &seal(&one)).unwrap();
         assert_eq!(*passphrase, b"a passphrase");
         assert!(one.parcel::<1>(Purpose::Export, &seal(&one)).is_err());
-        let other = Door::open(&store);
+        let mut other = Door::open(&store);
         assert_ne!(store.read(PUBLIC_FILE, 128).unwrap().unwrap().bytes, shown.bytes);
         assert!(other.unseal(&seal(&one)).is_err());
+    }
+
+    #[test]
+    fn a_parcel_opens_once_and_not_at_all_where_no_other_key_can_be_shown_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(folder.path()).unwrap());
+        let mut door = Door::open(&store);
+        let seal =
+            |door: &Door| door.secret.public_key().seal(&mut crypto_box::aead::OsRng, b"a value").unwrap();
+        let (first, second) = (seal(&door), seal(&door));
+        assert_eq!(*door.unseal(&first).unwrap(), b"a value");
+        for again in [&first, &second] {
+            assert_eq!(door.unseal(again).unwrap_err(), CredError::NotSealed);
+        }
+        let shown = store.read(PUBLIC_FILE, 128).unwrap().unwrap().bytes;
+        assert_eq!(shown, line(&door.secret).as_bytes());
+        // A folder in its place cannot be replaced.
+        let third = seal(&door);
+        std::fs::create_dir(folder.path().join("public.key.new")).unwrap();
+        assert_eq!(door.unseal(&third).unwrap_err(), CredError::Vault);
+        std::fs::remove_dir(folder.path().join("public.key.new")).unwrap();
+        assert_eq!(*door.unseal(&third).unwrap(), b"a value");
     }
 }

@@ -128,8 +128,15 @@ impl<O: Outside> Proxy<O> {
         let live = Arc::clone(&self.needles.borrow());
         let (headers, cut_out) = given(reply.headers(), &live);
         self.tell_of(cut_out).await;
-        let reply = Reply::new(reply.into_body(), lease, self.needles.clone(), slot, self.limits);
-        Ok(Head { reply: replies.insert(reply), status, retry_after, headers })
+        let mut reply = Reply::new(reply.into_body(), lease, self.needles.clone(), slot, self.limits);
+        let first = reply.at_once().await;
+        self.tell_of(reply.cut_out()).await;
+        let over = first.last;
+        let head = Head { reply: replies.insert(reply), status, retry_after, headers, first };
+        if over {
+            replies.close(head.reply);
+        }
+        Ok(head)
     }
 
     /// Sends it with its secret in it, once the use of that is on the record. A login whose token the service takes no

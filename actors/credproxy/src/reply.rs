@@ -4,8 +4,9 @@ use crate::needles::Needles;
 use crate::pool::Lease;
 use crate::redact::Redactor;
 use crate::upstream::Limits;
+use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Frame, Incoming};
 use ipc_proto::Blob;
 use ipc_proto::credproxy::{CHUNK, Chunk, CredError};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) struct Reply {
     live: watch::Receiver<Arc<Needles>>,
     taken: u64,
     ended: bool,
+    /// Nothing more comes, and that is not its end: told once what came before is given.
+    broken: bool,
     limits: Limits,
     /// Given back when the body has ended; dropped before, it closes the connection.
     lease: Option<Lease>,
@@ -49,10 +52,17 @@ impl Reply {
             live,
             taken: 0,
             ended: false,
+            broken: false,
             limits,
             lease: Some(lease),
             _slot: slot,
         }
+    }
+
+    /// What has come already, which may be nothing.
+    pub(crate) async fn at_once(&mut self) -> Chunk {
+        self.hear_more(CHUNK).await;
+        self.give(CHUNK)
     }
 
     /// The next piece, of at most `credit` bytes and at least one unless it is the last, or what came was held back
@@ -62,15 +72,31 @@ impl Reply {
         let before = self.taken;
         let deadline = Instant::now() + self.limits.stall;
         while self.ready.is_empty() && !self.ended {
+            if self.broken {
+                return Err(CredError::Upstream);
+            }
             match timeout_at(deadline, self.body.frame()).await {
-                Ok(Some(Ok(frame))) => self.take(frame)?,
-                Ok(Some(Err(_))) => return Err(CredError::Upstream),
-                Ok(None) => self.end(),
+                Ok(frame) => self.hear(frame),
                 Err(_) if self.taken > before => break,
                 Err(_) => return Err(CredError::Stalled),
             }
         }
+        self.hear_more(credit).await;
         Ok(self.give(credit))
+    }
+
+    /// Takes what has come besides. An upstream sends each word apart: pulled one by one, whoever was late once would
+    /// never catch up.
+    async fn hear_more(&mut self, credit: usize) {
+        while self.ready.len() < credit && !self.ended && !self.broken {
+            // The connection is read in a task of its own, which has its turn at the yield.
+            let frame = tokio::select! {
+                biased;
+                frame = self.body.frame() => frame,
+                () = tokio::task::yield_now() => return,
+            };
+            self.hear(frame);
+        }
     }
 
     /// How many secrets were cut out so far.
@@ -78,18 +104,27 @@ impl Reply {
         self.redactor.cut_out()
     }
 
-    fn take(&mut self, frame: hyper::body::Frame<bytes::Bytes>) -> Result<(), CredError> {
-        let Ok(data) = frame.into_data() else { return Ok(()) };
+    fn hear(&mut self, frame: Option<hyper::Result<Frame<Bytes>>>) {
+        match frame.map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(data))) => self.take(&data),
+            // Trailers.
+            Some(Ok(Err(_))) => {}
+            Some(Err(_)) => self.broken = true,
+            None => self.end(),
+        }
+    }
+
+    fn take(&mut self, data: &[u8]) {
         self.taken = self.taken.saturating_add(data.len() as u64);
         if self.taken > self.limits.body {
-            return Err(CredError::Upstream);
+            self.broken = true;
+            return;
         }
         let live = Arc::clone(&self.live.borrow());
-        self.redactor.push(&data, &sets(&self.then, &live), &mut self.ready);
+        self.redactor.push(data, &sets(&self.then, &live), &mut self.ready);
         if self.body.is_end_stream() {
             self.end();
         }
-        Ok(())
     }
 
     fn end(&mut self) {

@@ -7,7 +7,9 @@ use crate::model::{Asking, written_by};
 use crate::plain;
 use crate::reading::{quoted, texts};
 use crate::store::Job;
+use crate::taken::{self, Entity, Relation, Statement};
 use crate::work::row_of;
+use ipc_proto::label::Label;
 use ipc_proto::memory::{
     Entry, Importance, Kind, LISTED, Observation, ObservationType, RAW_BOUND, Row, Settled, SourceType,
 };
@@ -25,10 +27,9 @@ const SYSTEM: &str = "You keep the notes of a programmer. Make one observation o
 /// What it is to do besides where entities are wanted.
 const ENTITIES: &str = " Add \"entities\": [{\"name\": …, \"type\": one of \"technology\", \"library\", \"pattern\", \
     \"concept\", \"file\", \"person\", \"project\", \"other\"}] and \"relations\": [{\"source\": name, \"kind\": one of \
-    \"uses\", \"depends_on\", \"implements\", \"extends\", \"related_to\", \"replaces\", \"configures\", \"target\": name}].";
-/// How entities can hang together; any other relation is dropped.
-const RELATIONS: &[&str] =
-    &["uses", "depends_on", "implements", "extends", "related_to", "replaces", "configures"];
+    \"uses\", \"depends_on\", \"implements\", \"extends\", \"related_to\", \"replaces\", \"configures\", \"target\": name}]. Add \
+    \"statements\": [{\"key\": what it is about in a few words, \"value\": one sentence that holds by itself, \"confidence\": \
+    0 to 1}], at most 8, of what holds beyond this output and will be asked for again.";
 
 /// What a model answers.
 #[derive(Debug, Deserialize)]
@@ -52,22 +53,12 @@ struct Compressed {
     entities: Vec<Entity>,
     #[serde(default)]
     relations: Vec<Relation>,
+    #[serde(default)]
+    statements: Vec<Statement>,
 }
 
 const fn middling() -> u8 {
     3
-}
-
-#[derive(Debug, Deserialize)]
-struct Entity {
-    name: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Relation {
-    source: String,
-    kind: String,
-    target: String,
 }
 
 /// Makes an observation of a captured row.
@@ -81,8 +72,10 @@ pub(crate) async fn compress(
     if let Some(model) = desk.model_of(job) {
         match by_model(desk, job, row, raw).await {
             Ok(made) => {
-                let entry = observed(job, row, seen, made, &model);
-                return Ok(Settled::Compressed { id, entry: Box::new(entry) });
+                let label = written_by(&model, &row.entry.label);
+                let taken = taken::entries(job, &label, &made.statements, &made.entities, &made.relations);
+                let entry = observed(job, row, seen, made, label);
+                return Ok(Settled::Compressed { id, entry: Box::new(entry), taken });
             }
             Err(Failure::Unusable(reason)) => {
                 tracing::info!(job = %job.view.info.id, reason, "done without a model")
@@ -95,7 +88,7 @@ pub(crate) async fn compress(
             let mut entry = row.entry.clone();
             entry.id = row_of(job.view.info.id, row.entry.id);
             entry.detail.kind = Kind::Observation(Box::new(better));
-            Settled::Compressed { id, entry: Box::new(entry) }
+            Settled::Compressed { id, entry: Box::new(entry), taken: List::default() }
         }
         None => Settled::LeftPlain(id),
     })
@@ -114,13 +107,15 @@ async fn by_model(desk: &Desk, job: &Job, row: &Row, raw: &str) -> Result<Compre
     if !entities {
         made.entities.clear();
         made.relations.clear();
+        made.statements.clear();
     }
     Ok(made)
 }
 
 /// The observation as a row: all of it is a model's word about a stranger's text.
-fn observed(job: &Job, row: &Row, seen: &Observation, made: Compressed, model: &str) -> Entry {
-    let relations = relations(&made);
+fn observed(job: &Job, row: &Row, seen: &Observation, made: Compressed, label: Label) -> Entry {
+    let relations =
+        taken::relations(&made.entities, &made.relations).into_iter().map(|(_, sentence)| sentence);
     let concepts = made.concepts.into_iter().chain(made.entities.into_iter().map(|entity| entity.name));
     let facts: Vec<String> = made.facts.into_iter().chain(relations).collect();
     let observation = Observation {
@@ -137,20 +132,11 @@ fn observed(job: &Job, row: &Row, seen: &Observation, made: Compressed, model: &
     entry.id = row_of(job.view.info.id, row.entry.id);
     entry.content = Text::clip(made.narrative.trim());
     entry.tags = names(concepts);
-    entry.label = written_by(model, &row.entry.label);
+    entry.label = label;
     entry.detail.kind = Kind::Observation(Box::new(observation));
     entry.detail.source.r#type = SourceType::AiInference;
     entry.detail.importance = Importance::of(made.importance);
     entry
-}
-
-/// Relations of the known kinds between entities that were named, as sentences.
-fn relations(made: &Compressed) -> Vec<String> {
-    let named = |name: &str| made.entities.iter().any(|entity| entity.name == name);
-    let holds =
-        |it: &&Relation| RELATIONS.contains(&it.kind.as_str()) && named(&it.source) && named(&it.target);
-    let sentence = |it: &Relation| format!("{} {} {}", it.source, it.kind.replace('_', " "), it.target);
-    made.relations.iter().filter(holds).map(sentence).collect()
 }
 
 /// Names that can be tags, each once.
@@ -183,17 +169,5 @@ mod tests {
         ] {
             assert!(made(json).is_err(), "{json}");
         }
-    }
-
-    #[test]
-    fn relations_of_unknown_kinds_or_to_what_was_not_named_are_dropped() {
-        let made = made(
-            r#"{"type":"change","title":"t","narrative":"n",
-            "entities":[{"name":"tokio","type":"library"},{"name":"kit","type":"spaceship"}],
-            "relations":[{"source":"kit","kind":"depends_on","target":"tokio"},
-                {"source":"kit","kind":"loves","target":"tokio"},{"source":"kit","kind":"uses","target":"ghost"}]}"#,
-        )
-        .unwrap();
-        assert_eq!(relations(&made), ["kit depends on tokio"]);
     }
 }

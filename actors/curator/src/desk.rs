@@ -8,6 +8,7 @@ use crate::store::{Job, Store, StoreFault};
 use crate::work::{job_of, nothing, resource_of, scope_of};
 use ipc_proto::config;
 use ipc_proto::curator::{Held, JobKind, JobState};
+use ipc_proto::embedder::{EmbedderClient, is_local};
 use ipc_proto::gate::GateClient;
 use ipc_proto::ids::JobId;
 use ipc_proto::memory::{MemoryClient, TaskName, Work, method};
@@ -21,8 +22,9 @@ use tokio::sync::Notify;
 
 /// Most jobs under way.
 const AT_ONCE: usize = 8;
-/// Most texts that are held; what is offered besides is offered again.
-const TEXTS: usize = 64;
+/// Most texts that are held of one kind of work; what is offered besides is offered again. Work of one kind that cannot go
+/// on, since its model is held, keeps no other kind from being done.
+const TEXTS: usize = 16;
 /// Longest and shortest time that work is kept from being offered again, ms. Nobody else takes work, so what a restart
 /// loses is offered again after it.
 const LEASE_MS: (u32, u32) = (5000, 60_000);
@@ -62,6 +64,7 @@ pub(crate) struct Desk {
     pub(crate) store: Store,
     pub(crate) gate: Link<GateClient>,
     pub(crate) memory: Link<MemoryClient>,
+    pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) recorder: Recorder,
     /// What memory gave, by the job that it is, and when it gave it last.
     texts: RefCell<HashMap<JobId, (Work, Instant)>>,
@@ -82,6 +85,7 @@ impl Desk {
             store,
             gate: host.link(),
             memory: host.link(),
+            embedder: host.link(),
             recorder: host.recorder(),
             texts: RefCell::default(),
             gathering: Cell::new(Instant::now()),
@@ -168,27 +172,32 @@ impl Desk {
     fn keep(&self, offered: Vec<Work>) {
         let full = offered.len() >= usize::from(self.config.batch_size);
         let now_ms = kit::now_ms();
+        let mut kept = false;
         for work in offered {
-            if let Err(error) = self.keep_one(work, now_ms) {
-                tracing::error!(%error, "work could not be put into the queue");
+            match self.keep_one(work, now_ms) {
+                Ok(took) => kept |= took,
+                Err(error) => tracing::error!(%error, "work could not be put into the queue"),
             }
         }
-        if full && self.texts.borrow().len() < TEXTS {
+        if full && kept {
             self.look.set(Instant::now() + BREATH);
         }
     }
 
-    fn keep_one(&self, work: Work, now_ms: u64) -> Result<(), StoreFault> {
+    /// Whether its text is held.
+    fn keep_one(&self, work: Work, now_ms: u64) -> Result<bool, StoreFault> {
         let job = job_of(&work, now_ms);
         let id = job.info.id;
         let store = &self.store;
         store.add(&job)?;
         let waits = store.get(id)?.is_some_and(|job| job.view.info.state == JobState::Waiting);
         let mut texts = self.texts.borrow_mut();
-        if waits && (texts.len() < TEXTS || texts.contains_key(&id)) {
+        let keeps =
+            waits && (texts.contains_key(&id) || has_room(texts.values().map(|(held, _)| held), &work));
+        if keeps {
             texts.insert(id, (work, Instant::now()));
         }
-        Ok(())
+        Ok(keeps)
     }
 
     /// Forgets what is too old or too much. Of what was given up memory is told first, so that it is not offered again.
@@ -287,7 +296,9 @@ impl Desk {
             let held = quotas.get(&job.resource).is_some_and(|quota| now_ms < quota.until_ms);
             let busy =
                 |flight: &Flight| (asks && flight.resource == job.resource) || flight.scope == job.scope;
-            !(asks && (held || spent)) && !flying.values().any(busy)
+            // What this machine's own model reads is nobody's to pay.
+            let paid = asks && !is_local(&job.resource);
+            !(flying.values().any(busy) || (asks && held) || (paid && spent))
         };
         let Some(chosen) = order::next(&candidates, now_ms, is_free).cloned() else { return Ok(None) };
         let id = waiting.iter().find(|job| job.seq == chosen.seq).map(|job| job.view.info.id);
@@ -343,5 +354,34 @@ impl Desk {
         let until_due = due.map(|due| Duration::from_millis(due - now_ms));
         // What is held is looked at again by and by.
         until_due.unwrap_or(REST).min(until_look).min(REST)
+    }
+}
+
+/// Whether a text may be held beside these.
+fn has_room<'a>(held: impl Iterator<Item = &'a Work>, work: &Work) -> bool {
+    let kind = std::mem::discriminant(&work.task);
+    held.filter(|held| std::mem::discriminant(&held.task) == kind).count() < TEXTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::ids::{MemoryId, SessionId, UserId};
+    use ipc_proto::label::Label;
+    use ipc_proto::memory::{Area, Scope, Task};
+
+    #[test]
+    fn work_of_one_kind_that_waits_leaves_room_for_every_other() {
+        let work =
+            |task| Work { scope: Scope { owner: UserId::from_bytes([1; 16]), area: Area::User }, task };
+        let embed = || Task::Embed {
+            id: MemoryId::from_bytes([1; 16]),
+            text: Text::default(),
+            label: Label::bottom(),
+        };
+        let held: Vec<Work> = (0..TEXTS).map(|_| work(embed())).collect();
+        assert!(has_room(held.iter().skip(1), &work(embed())) && !has_room(held.iter(), &work(embed())));
+        let session = SessionId::from_bytes([1; 16]);
+        assert!(has_room(held.iter(), &work(Task::Summarise { session, rows: List::default() })));
     }
 }

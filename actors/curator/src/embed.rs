@@ -1,8 +1,10 @@
-//! A text becomes a vector, by the embedder that is configured. The gate looks at its label first.
+//! A text becomes a vector, by the embedder that is configured. A provider's model is asked through the gate, which looks at
+//! the text's label first. The model of this machine is asked at once: nothing leaves the host by it.
 
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::store::Job;
+use ipc_proto::embedder::{self, is_local};
 use ipc_proto::gate::method;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Label;
@@ -19,6 +21,9 @@ pub(crate) async fn embed(
     let Some(model) = desk.model_of(job) else {
         return Err(Failure::Permanent("no embedder is configured".to_owned()));
     };
+    if is_local(&model) {
+        return here(desk, Name::clip(&model), id, text).await;
+    }
     let owner = job.view.info.owner;
     let request = Embedding {
         model: model.clone(),
@@ -41,4 +46,13 @@ pub(crate) async fn embed(
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let values = Blob::new(bytes).map_err(|_| Failure::Permanent("the vector is too long".to_owned()))?;
     Ok(Settled::Embedded { id, vector: Vector { by: Name::clip(&model), values } })
+}
+
+/// The vector that the model of this machine makes.
+async fn here(desk: &Desk, by: Name, id: MemoryId, text: &Text<RAW_BOUND>) -> Result<Settled, Failure> {
+    let vector = desk.embedder.call(&embedder::method::embed, |embedder, context| {
+        let (by, text) = (by.clone(), text.clone());
+        async move { embedder.embed(context, by, text).await }
+    });
+    Ok(Settled::Embedded { id, vector: vector.await?? })
 }

@@ -2,6 +2,7 @@
 //! is tried again, a bounded number of times.
 
 use ipc_proto::Fault;
+use ipc_proto::embedder::EmbedderError;
 use ipc_proto::gate::RelayError;
 use ipc_proto::memory::MemoryError;
 use ipc_proto::model::ModelError;
@@ -112,10 +113,25 @@ impl From<MemoryError> for Failure {
         let reason = error.to_string();
         match error {
             MemoryError::NotFound | MemoryError::NotCurrent(_) => Self::Gone,
-            MemoryError::Refused | MemoryError::NeedsPerson | MemoryError::Full => Self::Unusable(reason),
+            MemoryError::Refused | MemoryError::NeedsPerson | MemoryError::Full | MemoryError::ShareFull => {
+                Self::Unusable(reason)
+            }
             MemoryError::OtherEmbedder => Self::Permanent(reason),
             MemoryError::ScannerDown | MemoryError::NotRecorded | MemoryError::ReadOnly => Self::Away(reason),
             MemoryError::Storage => Self::Passing(reason),
+        }
+    }
+}
+
+impl From<EmbedderError> for Failure {
+    fn from(error: EmbedderError) -> Self {
+        let reason = error.to_string();
+        match error {
+            // No text of any row is at fault, and after the restart that mends it all of them are to be done.
+            EmbedderError::OtherModel | EmbedderError::Changed | EmbedderError::Unusable(_) => {
+                Self::Quota { after_ms: HOUR_MS, reason }
+            }
+            EmbedderError::Nothing => Self::Permanent(reason),
         }
     }
 }
@@ -156,6 +172,14 @@ mod tests {
         for error in [ModelError::Timeout, ModelError::Server { status: 500 }, ModelError::Truncated] {
             assert!(matches!(Failure::from(error), Failure::Passing(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn a_model_of_this_machine_that_cannot_be_used_is_no_fault_of_any_row() {
+        let held = |error: EmbedderError| matches!(Failure::from(error), Failure::Quota { .. });
+        assert!(held(EmbedderError::Changed) && held(EmbedderError::OtherModel));
+        assert!(held(EmbedderError::Unusable(ipc_proto::Text::clip("it lacks a tensor"))));
+        assert!(matches!(Failure::from(EmbedderError::Nothing), Failure::Permanent(_)));
     }
 
     #[test]

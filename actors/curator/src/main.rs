@@ -17,6 +17,7 @@ mod server;
 mod steering;
 mod store;
 mod summarise;
+mod taken;
 mod work;
 
 fn main() -> std::process::ExitCode {

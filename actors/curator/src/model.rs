@@ -118,6 +118,8 @@ impl Hearing<'_> {
                         return Ok(Answer { text, cut });
                     }
                     Piece::Reasoning(_)
+                    | Piece::Thought { .. }
+                    | Piece::ThoughtEnd { .. }
                     | Piece::CallStart { .. }
                     | Piece::CallDelta { .. }
                     | Piece::CallEnd { .. } => {}

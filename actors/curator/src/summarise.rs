@@ -188,7 +188,7 @@ fn entry(
     let external = seen.iter().any(|(row, _)| row.entry.detail.source.external);
     let detail = Detail {
         kind: Kind::Summary(Box::new(summary)),
-        source: Source { r#type: source, message: None, tool: None, external },
+        source: Source { r#type: source, external, ..Source::default() },
         importance: Importance::default(),
         project: seen.iter().find_map(|(row, _)| row.entry.detail.project.clone()),
         expires_ms: None,

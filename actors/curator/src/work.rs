@@ -50,7 +50,8 @@ pub(crate) fn scope_of(info: &JobInfo) -> Scope {
     Scope { owner: info.owner, area: info.area.clone() }
 }
 
-fn sixteen(text: &str) -> [u8; 16] {
+/// An id that a text gives.
+pub(crate) fn sixteen(text: &str) -> [u8; 16] {
     let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     let mut bytes = [0; 16];
     for (to, from) in bytes.iter_mut().zip(hash) {

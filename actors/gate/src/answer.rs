@@ -24,7 +24,7 @@ pub(crate) const SUSPECT: &str =
 const KEPT_BACK: &str =
     "[The output was kept back: the scanner takes it for an attempt to give you instructions.]";
 /// Stands for an answer that must not leave.
-const WITHHELD: &str = crate::thinking::WITHHELD;
+const WITHHELD: &str = crate::speech::WITHHELD;
 /// Room for what is said of output that was cut, and for the marks around it.
 const ROOM: usize = boundary::ROOM + 256;
 
@@ -219,6 +219,13 @@ pub(crate) async fn finish(shared: &Shared, context: &TurnContext, ending: Endin
         Ending::TimedOut => End::TimedOut,
         Ending::NotStarted => End::Failed(Text::clip("the command could not be started in the jail")),
         Ending::TooManyCalls => End::Failed(Text::clip("the turn's bound of tool calls is reached")),
+        Ending::EngineFailed { status } => {
+            End::Failed(Text::clip(&format!("the engine ended with status {status} and without an answer")))
+        }
+        Ending::EngineIdle => {
+            let seconds = context.agent.engine.as_ref().map_or(0, |engine| engine.idle_seconds);
+            End::Failed(Text::clip(&format!("the engine said nothing for {seconds} s, and was ended")))
+        }
     };
     let mut event =
         Event::new(Action::AnswerReleased, Result3::Success).in_turn(context.turn.session, context.turn.id);

@@ -2,23 +2,27 @@
 //! apart again into pieces that fit.
 
 use ipc_proto::ids::CallId;
-use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Usage};
-use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND, ToolCall};
+use ipc_proto::model::{
+    Finish, ModelError, ModelName, Piece, THOUGHT_BOUND, THOUGHTS, THOUGHTS_BOUND, Thought, Usage,
+};
+use ipc_proto::tool::{ALL_ARGS_BOUND, ARGS_BOUND, OUTPUT_BOUND, ToolCall};
 use ipc_proto::{Name, Text};
 use std::collections::BTreeMap;
 
 /// Calls of one reply; more are dropped, and the reply is an error.
 const CALLS: usize = 32;
-/// Bytes of the arguments of all calls of one reply.
-const ARGS: usize = 4 * ARGS_BOUND;
 
 /// A reply in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     open: BTreeMap<u16, (Name, String)>,
     calls: Vec<ToolCall>,
+    /// What is said in the block of reasoning that is coming, and its seal.
+    thought: (String, String),
+    thoughts: Vec<Thought>,
     text_bytes: usize,
     args_bytes: usize,
+    thought_bytes: usize,
     pub(crate) usage: Usage,
 }
 
@@ -31,6 +35,8 @@ pub(crate) enum Step {
     Text(String),
     /// Text of the model's reasoning.
     Reasoning(String),
+    /// A block of reasoning that its provider wants back is whole.
+    Thought,
     /// Another model answers from here on; all of the reply that there was is void.
     Again {
         /// Which failed.
@@ -55,6 +61,20 @@ impl Assembly {
                 if self.text_bytes > OUTPUT_BOUND { truncated() } else { Step::Text(text.into_string()) }
             }
             Piece::Reasoning(text) => Step::Reasoning(text.into_string()),
+            Piece::Thought { seal, part } => {
+                let whole = if seal { &mut self.thought.1 } else { &mut self.thought.0 };
+                self.thought_bytes += part.len();
+                let within =
+                    self.thought_bytes <= THOUGHTS_BOUND && whole.len() + part.len() <= THOUGHT_BOUND;
+                whole.push_str(if within { &part } else { "" });
+                if within { Step::Nothing } else { invalid() }
+            }
+            Piece::ThoughtEnd { by, hidden, spoken, calls } => {
+                let (text, seal) = std::mem::take(&mut self.thought);
+                let (text, seal) = (Text::clip(&text), Text::clip(&seal));
+                self.thoughts.push(Thought { by, text, seal, hidden, spoken, calls });
+                if self.thoughts.len() > THOUGHTS { invalid() } else { Step::Thought }
+            }
             Piece::Failover { from, why, to } => {
                 *self = Self::default();
                 Step::Again { from, why, to }
@@ -66,7 +86,7 @@ impl Assembly {
             }
             Piece::CallDelta { index, args } => {
                 self.args_bytes += args.len();
-                let within = self.args_bytes <= ARGS;
+                let within = self.args_bytes <= ALL_ARGS_BOUND;
                 match self.open.get_mut(&index) {
                     Some((_, whole)) if within && whole.len() + args.len() <= ARGS_BOUND => {
                         whole.push_str(&args);
@@ -93,9 +113,14 @@ impl Assembly {
         }
     }
 
-    /// The whole calls, in order.
-    pub(crate) fn into_calls(self) -> Vec<ToolCall> {
-        self.calls
+    /// The whole calls, in order, and the blocks of reasoning.
+    pub(crate) fn into_parts(self) -> (Vec<ToolCall>, Vec<Thought>) {
+        (self.calls, self.thoughts)
+    }
+
+    /// The blocks of reasoning so far.
+    pub(crate) const fn thoughts(&mut self) -> &mut Vec<Thought> {
+        &mut self.thoughts
     }
 }
 
@@ -141,7 +166,7 @@ mod tests {
         assembly.take(Piece::CallEnd { index: 1 });
         assembly.take(Piece::CallEnd { index: 0 });
         assert_eq!(assembly.take(Piece::Done(Finish::ToolUse)), Step::Done(Finish::ToolUse));
-        let args: Vec<String> = assembly.into_calls().iter().map(|call| call.args.to_string()).collect();
+        let args: Vec<String> = assembly.into_parts().0.iter().map(|call| call.args.to_string()).collect();
         assert_eq!(args, ["{\"b\":1}", "{}"]);
     }
 
@@ -151,7 +176,7 @@ mod tests {
         assembly.take(start(0));
         assembly.take(delta(0, "{\"command\":\"rm"));
         assert_eq!(assembly.take(Piece::Done(Finish::ToolUse)), truncated());
-        assert!(assembly.into_calls().is_empty());
+        assert!(assembly.into_parts().0.is_empty());
     }
 
     #[test]
@@ -192,6 +217,32 @@ mod tests {
             (0..32).all(|_| many.take(delta(index, &long)) == Step::Nothing)
         };
         assert_eq!((0..8).take_while(|index| fill(*index, &mut many)).count(), 4);
+    }
+
+    #[test]
+    fn a_block_of_reasoning_is_put_together_and_too_many_or_too_much_of_them_are_the_models_error() {
+        let part = |seal, part: &str| Piece::Thought { seal, part: Text::clip(part) };
+        let end = || Piece::ThoughtEnd { by: Text::clip("m"), hidden: false, spoken: true, calls: 1 };
+        let mut assembly = Assembly::default();
+        for piece in [part(false, "h"), part(false, "m"), part(true, "seal")] {
+            assert_eq!(assembly.take(piece), Step::Nothing);
+        }
+        assert_eq!(assembly.take(end()), Step::Thought);
+        let thought = Thought {
+            by: Text::clip("m"),
+            text: Text::clip("hm"),
+            seal: Text::clip("seal"),
+            spoken: true,
+            calls: 1,
+            ..Thought::default()
+        };
+        assert_eq!(assembly.into_parts().1, [thought]);
+        let mut many = Assembly::default();
+        assert_eq!((0..40).take_while(|_| many.take(end()) == Step::Thought).count(), THOUGHTS);
+        let long = "x".repeat(16384);
+        let mut much = Assembly::default();
+        let taken = (0..40).take_while(|_| much.take(part(true, &long)) == Step::Nothing).count();
+        assert_eq!(taken, THOUGHT_BOUND / long.len());
     }
 
     #[test]

@@ -16,6 +16,7 @@ use ipc_proto::{Blob, Fault, List, Name, Text};
 use kit::Link;
 use serde_json::{Map, Value};
 use std::fmt::Write;
+use std::mem::take;
 
 /// The tool for services with a key, and the one for those with a login.
 const TOOLS: [&str; 2] = ["http_call", "oauth_call"];
@@ -89,14 +90,16 @@ pub(crate) async fn call(
         let request = request.clone();
         async move { credproxy.request(rpc, request).await }
     });
-    let head = match asked.await {
+    let mut head = match asked.await {
         Ok(Ok(head)) => head,
         Ok(Err(error)) => return refused(error, reads),
         Err(fault) => return gone(fault, reads),
     };
     let execution = shared.catalogue.get(&call.tool).map(|capability| capability.execution.max_output_size);
     let bound = execution.and_then(|bound| usize::try_from(bound).ok()).unwrap_or_default();
-    let body = Pull { credproxy: shared.credproxy.clone(), reply: head.reply }.read(bound).await;
+    let (first, pull) =
+        (take(&mut head.first), Pull { credproxy: shared.credproxy.clone(), reply: head.reply });
+    let body = pull.read(first, bound).await;
     strangers(show(&head, &body), name)
 }
 
@@ -199,10 +202,10 @@ struct Body {
 }
 
 impl Pull {
-    async fn read(self, bound: usize) -> Body {
+    async fn read(self, first: Chunk, bound: usize) -> Body {
         let mut body = Body { bytes: Vec::new(), cut: false, broken: false };
+        let mut chunk = first;
         loop {
-            let Some(chunk) = self.next().await else { return Body { broken: true, ..body } };
             body.bytes.extend(&*chunk.bytes);
             if body.bytes.len() > bound {
                 body.bytes.truncate(bound);
@@ -211,6 +214,8 @@ impl Pull {
             if chunk.last {
                 return body;
             }
+            let Some(next) = self.next().await else { return Body { broken: true, ..body } };
+            chunk = next;
         }
     }
 

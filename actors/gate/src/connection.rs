@@ -2,21 +2,21 @@
 //! descriptor; what it may do next follows from what it was told before.
 
 use crate::answer::Given;
-use crate::asking::{self, Settling};
 use crate::context::{Pending, TurnContext};
+use crate::engine::{self, Telling};
 use crate::heart::Heart;
 use crate::host::{Replaced, Shared, down, is_replaced};
-use crate::plan::{self, Planning};
 use crate::running::Asker;
+use crate::stages::{self, Stage};
 use crate::tell::Teller;
-use crate::thinking::{Reply, Thinking};
-use crate::{answer, decide, effects, recalling, replay, showing, taking, thinking};
+use crate::{answer, asking, effects, recalling, replay, taking};
+use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::Message as ModelMessage;
-use ipc_proto::router::{CallVerdict, End, Released, Step, Task, TurnEvent};
+use ipc_proto::model::{Message as ModelMessage, Usage};
+use ipc_proto::router::{End, Released, Task, TurnEvent};
 use ipc_proto::runner_gate::{Ending, GateError, Heard, Work};
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, List, Text};
+use ipc_proto::{Blob, Text};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use std::time::Instant;
 
@@ -33,7 +33,12 @@ pub(crate) enum Message {
     Output(bool, Blob<32768>, Port<()>),
     /// Who asks models, where that is the program of a person's own.
     Asker(Port<Asker>),
-    Finish(Ending, Port<()>),
+    /// What an engine does.
+    Engine(Vec<EngineEvent>, Port<()>),
+    /// What it needs to go on with the session.
+    Keep(Token, Blob<STATE>, Port<()>),
+    /// The end, and what a program's own model calls came to.
+    Finish(Ending, Usage, Port<()>),
 }
 
 /// One runner's connection.
@@ -52,22 +57,14 @@ pub(crate) struct Active {
     pub(crate) context: TurnContext,
     pub(crate) teller: Teller,
     pub(crate) replaced: Replaced,
-    stage: Option<Stage>,
+    pub(crate) stage: Option<Stage>,
     /// The runner has asked for an answer before.
-    has_thought: bool,
+    pub(crate) has_thought: bool,
+    /// What an engine does, where one answers.
+    pub(crate) telling: Telling,
     over: bool,
     /// Kept for as long as the turn is under way here.
     _heart: Heart,
-}
-
-/// What a runner that has asked the model to go on waits for.
-enum Stage {
-    /// The plan; the request that follows it is ready.
-    Planning(Planning, thinking::Asked),
-    /// The model's answer.
-    Thinking(Box<Thinking>),
-    /// People's answers.
-    Settling(Settling),
 }
 
 impl Actor for Connection {
@@ -98,7 +95,9 @@ impl Actor for Connection {
             Message::Progress(call, line, reply) => drop(reply.send(state.progress(call, line).await)),
             Message::Output(error, bytes, reply) => drop(reply.send(state.output(error, bytes).await)),
             Message::Asker(reply) => drop(reply.send(state.asker())),
-            Message::Finish(ending, reply) => drop(reply.send(state.finish(ending).await)),
+            Message::Engine(events, reply) => drop(reply.send(state.engine(events).await)),
+            Message::Keep(token, kept, reply) => drop(reply.send(state.keep(token, kept).await)),
+            Message::Finish(ending, usage, reply) => drop(reply.send(state.finish(ending, usage).await)),
         }
         Ok(())
     }
@@ -135,8 +134,9 @@ impl State {
         }
         recalling::recall(&shared, &mut context, &mut teller).await?;
         let replaced = self.replaced.clone();
-        let (stage, has_thought, over) = (None, false, false);
-        let mut active = Active { context, teller, replaced, stage, has_thought, over, _heart: heart };
+        let (stage, has_thought, over, telling) = (None, false, false, Telling::default());
+        let mut active =
+            Active { context, teller, replaced, stage, has_thought, telling, over, _heart: heart };
         if replayed.answered {
             answer::finish(&shared, &active.context, Ending::Answered).await?;
             active.over = true;
@@ -150,7 +150,13 @@ impl State {
             asking::ask_again(&shared, &mut active, &mut settling).await?;
             active.stage = Some(Stage::Settling(settling));
         }
-        let work = taking::work_of(&shared, &active.context, replayed.messages, again);
+        let engine = taking::engine_of(&shared, &active.context).await?;
+        let mut messages = replayed.messages;
+        if engine.is_some() && active.context.turn.attempt > 1 {
+            messages.push(replay::unseen());
+        }
+        let mut work = taking::work_of(&shared, &active.context, messages, again);
+        work.engine = engine;
         self.active = Some(active);
         Ok(work)
     }
@@ -165,7 +171,7 @@ impl State {
         if active.stage.is_some() || active.context.turn.task != Task::Chat {
             return Err(GateError::OutOfTurn);
         }
-        match think(shared, active, system, messages).await {
+        match stages::think(shared, active, system, messages).await {
             Ok(stage) => active.stage = Some(stage),
             Err(error) => {
                 fail(shared, active, &error).await;
@@ -179,9 +185,9 @@ impl State {
         let (shared, active) = self.active()?;
         let Some(stage) = active.stage.take() else { return Err(GateError::OutOfTurn) };
         let heard = match stage {
-            Stage::Planning(planning, asked) => planned(shared, active, planning, asked).await,
-            Stage::Thinking(thinking) => thought(shared, active, thinking).await,
-            Stage::Settling(settling) => settled(shared, active, settling).await,
+            Stage::Planning(planning, asked) => stages::planned(shared, active, planning, asked).await,
+            Stage::Thinking(thinking) => stages::thought(shared, active, thinking).await,
+            Stage::Settling(settling) => stages::settled(shared, active, settling).await,
         };
         if let Err(error) = &heard {
             fail(shared, active, error).await;
@@ -232,139 +238,33 @@ impl State {
 
     fn asker(&mut self) -> Result<Asker, GateError> {
         let (_, active) = self.active()?;
-        let runs = matches!(active.context.turn.task, Task::Run(_));
-        if runs { Ok(Asker::of(&active.context)) } else { Err(GateError::OutOfTurn) }
+        let context = &active.context;
+        let engine = context.turn.task == Task::Chat && context.agent.engine.is_some();
+        let runs = engine || matches!(context.turn.task, Task::Run(_));
+        if runs { Ok(Asker::of(context)) } else { Err(GateError::OutOfTurn) }
     }
 
-    async fn finish(&mut self, ending: Ending) -> Result<(), GateError> {
+    async fn engine(&mut self, events: Vec<EngineEvent>) -> Result<(), GateError> {
         let (shared, active) = self.active()?;
+        engine::tell(shared, active, events).await
+    }
+
+    async fn keep(&mut self, token: Token, state: Blob<STATE>) -> Result<(), GateError> {
+        let (shared, active) = self.active()?;
+        engine::keep(shared, active, token, state).await
+    }
+
+    async fn finish(&mut self, ending: Ending, usage: Usage) -> Result<(), GateError> {
+        let (shared, active) = self.active()?;
+        active.context.add(usage);
         answer::finish(shared, &active.context, ending).await?;
         active.over = true;
         Ok(())
     }
 }
 
-/// Begins what the model is asked for: the plan first where one is needed.
-async fn think(
-    shared: &Shared,
-    active: &mut Active,
-    system: &str,
-    messages: Vec<ModelMessage>,
-) -> Result<Stage, GateError> {
-    active.has_thought = true;
-    let context = &mut active.context;
-    for message in &messages {
-        context.meet(&message.text);
-    }
-    if plan::is_needed(shared, context) {
-        thinking::take_quota(shared, context)?;
-        let asked = thinking::Asked { system: system.to_owned(), messages };
-        return Ok(Stage::Planning(Planning::begin(shared, context).await?, asked));
-    }
-    let asked = thinking::Asked { system: system.to_owned(), messages };
-    Ok(Stage::Thinking(Box::new(thinking::begin(shared, context, asked).await?)))
-}
-
-/// Works on the plan; once it is locked, the answer is begun.
-async fn planned(
-    shared: &Shared,
-    active: &mut Active,
-    mut planning: Planning,
-    asked: thinking::Asked,
-) -> Result<Heard, GateError> {
-    let mut replaced = active.replaced.clone();
-    let plan = tokio::select! {
-        plan = planning.go_on(shared, &mut active.context) => plan?,
-        () = is_replaced(&mut replaced) => {
-            planning.cancel(shared).await;
-            return Err(down("runner"));
-        }
-    };
-    match plan {
-        None => active.stage = Some(Stage::Planning(planning, asked)),
-        Some(tools) => {
-            plan::lock(shared, &mut active.context, tools).await?;
-            let thinking = thinking::begin(shared, &active.context, asked).await?;
-            active.stage = Some(Stage::Thinking(Box::new(thinking)));
-        }
-    }
-    Ok(Heard::Waiting)
-}
-
-async fn thought(
-    shared: &Shared,
-    active: &mut Active,
-    mut thinking: Box<Thinking>,
-) -> Result<Heard, GateError> {
-    let mut replaced = active.replaced.clone();
-    let reply = tokio::select! {
-        reply = thinking.go_on(shared, &mut active.context, &mut active.teller) => reply?,
-        () = is_replaced(&mut replaced) => {
-            thinking.give_up(shared, &active.context).await?;
-            return Err(down("runner"));
-        }
-    };
-    let Some(reply) = reply else {
-        active.stage = Some(Stage::Thinking(thinking));
-        return Ok(Heard::Waiting);
-    };
-    heard(shared, active, reply).await
-}
-
-/// The reply is given out by a hearing of its own: one in which a person was waited for is not the turn's time.
-async fn settled(shared: &Shared, active: &mut Active, mut settling: Settling) -> Result<Heard, GateError> {
-    if settling.waiting.is_empty() {
-        return Ok(asking::reply(settling));
-    }
-    asking::settle(shared, active, &mut settling).await?;
-    active.stage = Some(Stage::Settling(settling));
-    Ok(Heard::Asking)
-}
-
-/// A whole reply: its calls decided on, kept, and only then shown; what asks is asked.
-async fn heard(shared: &Shared, active: &mut Active, reply: Reply) -> Result<Heard, GateError> {
-    if *active.replaced.borrow() {
-        return Err(down("runner"));
-    }
-    let context = &mut active.context;
-    let text = answer::release(shared, context, reply.text.clone()).await?;
-    if text != reply.text {
-        let again = std::iter::once(TurnEvent::Again).chain(thinking::text_events(&text));
-        active.teller.tell(shared, again).await?;
-    }
-    let (mut calls, mut waiting) = (Vec::new(), Vec::new());
-    // What comes with a text that must not leave is the attacker's as well.
-    let asked = if text == thinking::WITHHELD { Vec::new() } else { reply.calls };
-    for call in asked {
-        let decided = decide::decide(shared, context, call).await?;
-        calls.push(decided.released);
-        waiting.extend(decided.question);
-    }
-    kit::fault_point!("gate.decided");
-    context.said(&text);
-    context.last_text.clone_from(&text);
-    let kept: List<Released, 32> = List::clip(calls.clone());
-    answer::keep(shared, context, Step::Reply { text: Text::clip(&text), calls: kept }).await?;
-    kit::fault_point!("gate.reply.kept");
-    let mut events = Vec::new();
-    for released in &calls {
-        context.calls.insert(released.call.id, (released.clone(), None));
-        if !matches!(released.verdict, CallVerdict::Asking(_)) {
-            events.push(showing::start(shared, context, released).await?);
-        }
-    }
-    active.teller.tell(shared, events).await?;
-    let mut settling = Settling { text, calls, finish: reply.finish, waiting };
-    asking::ask(shared, active, &mut settling).await?;
-    if settling.waiting.is_empty() {
-        return Ok(asking::reply(settling));
-    }
-    // What has passed by now was the model's.
-    active.stage = Some(Stage::Settling(settling));
-    Ok(Heard::Waiting)
-}
-
-async fn take_result(
+/// Takes the result of a call in, and shows that it has ended.
+pub(crate) async fn take_result(
     shared: &Shared,
     active: &mut Active,
     released: &Released,

@@ -1,22 +1,26 @@
 //! What the gate keeps of one turn: its work, what a decision goes by, its calls. Labels only ever rise.
 
 use crate::host::Shared;
+use ipc_proto::List;
 use ipc_proto::approval::Grant;
 use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{Role, Usage};
+use ipc_proto::model::{Message, Role, THOUGHTS, Thought, Usage};
 use ipc_proto::router::{CallVerdict, Released, Turn};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
 use policy::{Catalogue, Session};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 /// Tools that change the workspace: what ran with this session's knowledge may have put it there.
 const CHANGES: &[&str] = &["write", "edit", "bash"];
+
+/// Bytes of reasoning that is kept of one turn to be handed back; the oldest goes first.
+const THOUGHT: usize = 1 << 20;
 
 /// One turn.
 pub(crate) struct TurnContext {
@@ -43,6 +47,8 @@ pub(crate) struct TurnContext {
     pub(crate) known: Known,
     /// What memory gave for this turn, as the model is given it.
     pub(crate) recalled: Option<String>,
+    /// What the model thought before it asked for calls, by the first of these. Its runner is not given that.
+    pub(crate) thoughts: VecDeque<(CallId, List<Thought, THOUGHTS>)>,
 }
 
 /// A released call.
@@ -98,6 +104,7 @@ impl TurnContext {
             usage: Usage::default(),
             known: Known::default(),
             recalled: None,
+            thoughts: VecDeque::new(),
         };
         context.read_history();
         context.grant(context.turn.grants.clone().iter());
@@ -125,6 +132,26 @@ impl TurnContext {
         let label = self.session.label.clone();
         self.session.content(&label, text);
         self.known.add(text);
+    }
+
+    /// Keeps what the model thought before it asked for calls of which this is the first.
+    pub(crate) fn think(&mut self, first: Option<CallId>, thoughts: List<Thought, THOUGHTS>) {
+        if let Some(call) = first.filter(|_| !thoughts.is_empty()) {
+            self.thoughts.push_back((call, thoughts));
+        }
+        let bytes = |all: &List<Thought, THOUGHTS>| all.iter().map(Thought::bytes).sum::<usize>();
+        while self.thoughts.iter().map(|(_, all)| bytes(all)).sum::<usize>() > THOUGHT {
+            self.thoughts.pop_front();
+        }
+    }
+
+    /// Puts it back to the messages that it came with; what a runner put there is nobody's.
+    pub(crate) fn recall_thoughts(&self, messages: &mut [Message]) {
+        for message in messages {
+            let first = message.calls.first().map(|call| call.id).filter(|_| message.role == Role::Assistant);
+            let kept = self.thoughts.iter().find(|(call, _)| Some(*call) == first);
+            message.thoughts = kept.map(|(_, thoughts)| thoughts.clone()).unwrap_or_default();
+        }
     }
 
     /// Takes up what a runner puts into the conversation by itself: CONTEXT.md and skills. A runner that invents
@@ -197,11 +224,18 @@ impl TurnContext {
 
     /// Adds what a model call used.
     pub(crate) fn add(&mut self, usage: Usage) {
-        let sum = &mut self.usage;
-        sum.input = sum.input.saturating_add(usage.input);
-        sum.output = sum.output.saturating_add(usage.output);
-        sum.cache_read = sum.cache_read.saturating_add(usage.cache_read);
-        sum.cache_write = sum.cache_write.saturating_add(usage.cache_write);
+        self.usage = sum_of(self.usage, usage);
+    }
+}
+
+/// What two model calls used together.
+pub(crate) const fn sum_of(one: Usage, other: Usage) -> Usage {
+    Usage {
+        input: one.input.saturating_add(other.input),
+        output: one.output.saturating_add(other.output),
+        cache_read: one.cache_read.saturating_add(other.cache_read),
+        cache_write: one.cache_write.saturating_add(other.cache_write),
+        estimated: one.estimated || other.estimated,
     }
 }
 

@@ -15,6 +15,7 @@ use ipc_proto::model::{
     self, BudgetInfo, Embedded, Embedding, GroupBy, ModelInfo, ModelName, Piece, Request, StreamId, UsageRow,
 };
 use ipc_proto::{List, Name, Text};
+use manifest::Process;
 use sha2::{Digest, Sha256};
 use tarpc::context::Context;
 
@@ -23,6 +24,8 @@ pub(crate) struct Operators {
     pub(crate) shared: Shared,
     /// The answers that come over this edge.
     pub(crate) relays: Relays,
+    /// Whose edge it is.
+    pub(crate) by: Process,
 }
 
 impl Operators {
@@ -109,7 +112,7 @@ impl Gate for Operators {
         label: Label,
         request: Request,
     ) -> Result<StreamId, RelayError> {
-        self.relays.begin_background(&self.shared, Background { owner, label }, request).await
+        self.relays.begin_background(&self.shared, Background { owner, label, by: self.by }, request).await
     }
 
     async fn background_embed(
@@ -119,7 +122,7 @@ impl Gate for Operators {
         label: Label,
         request: Embedding,
     ) -> Result<Embedded, RelayError> {
-        relay::embed_background(&self.shared, Background { owner, label }, request).await
+        relay::embed_background(&self.shared, Background { owner, label, by: self.by }, request).await
     }
 
     async fn memory(self, _: Context, caller: Caller, ask: Ask) -> Result<Said, RelayError> {

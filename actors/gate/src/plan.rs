@@ -117,7 +117,7 @@ impl Planning {
         };
         for piece in pieces {
             match self.assembly.take(piece) {
-                Assembled::Nothing | Assembled::Reasoning(_) => {}
+                Assembled::Nothing | Assembled::Reasoning(_) | Assembled::Thought => {}
                 Assembled::Again { .. } => self.text.clear(),
                 Assembled::Text(text) => self.text.push_str(&text),
                 Assembled::Done(_) => return Ok(Some(Ok(()))),

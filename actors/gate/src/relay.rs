@@ -16,6 +16,7 @@ pub(crate) use admit::Background;
 pub(crate) use around::relayed;
 pub(crate) use memory::memory;
 pub(crate) use rates::Rates;
+use rates::Seat;
 pub(crate) use trying::try_model;
 
 use crate::host::{Shared, down};
@@ -28,13 +29,12 @@ use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::{Begun, RelayError};
 use ipc_proto::model::{self, Embedded, Embedding, ModelError, Piece, Request, StreamId};
-use rates::Seat;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Notify};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// An answer that nobody pulled for so long is given up.
 const FORGOTTEN: Duration = Duration::from_secs(120);
@@ -109,16 +109,17 @@ impl Relays {
         self.admitted(shared, admit::background(shared, work, request)).await
     }
 
-    /// Begins an answer once what nobody waits for is gone and whoever asks is let in.
+    /// Begins an answer once whoever asks is let in.
     async fn admitted(
         &self,
         shared: &Shared,
         admission: impl Future<Output = Result<(Decided, Seat), RelayError>>,
     ) -> Result<StreamId, RelayError> {
-        self.sweep(shared).await;
         let (decided, seat) = admission.await?;
         let answer = Answer::begin(shared, decided).await?;
-        Ok(self.add(answer, seat))
+        let stream = self.add(answer, seat);
+        self.watch(shared, stream);
+        Ok(stream)
     }
 
     fn add(&self, answer: Answer, seat: Seat) -> StreamId {
@@ -176,13 +177,24 @@ impl Relays {
         }
     }
 
-    /// Ends what nobody has pulled for long.
-    async fn sweep(&self, shared: &Shared) {
-        let old = |(id, entry): (&StreamId, &Entry)| (entry.pulled.elapsed() > FORGOTTEN).then_some(*id);
-        let streams: Vec<StreamId> = self.0.borrow().answers.iter().filter_map(old).collect();
-        for stream in streams {
-            self.end(shared, stream).await;
-        }
+    /// Ends an answer once nobody has pulled it for long, whether or not anything else is asked over this edge: its place
+    /// and what it holds are somebody else's then.
+    fn watch(&self, shared: &Shared, stream: StreamId) {
+        let (relays, host) = (self.clone(), shared.clone());
+        tokio::task::spawn_local(async move {
+            while let Some(left) = relays.remembered(stream) {
+                if left.is_zero() {
+                    return relays.end(&host, stream).await;
+                }
+                sleep(left).await;
+            }
+        });
+    }
+
+    /// How long until an answer is given up if nobody pulls it; none if there is no such answer.
+    fn remembered(&self, stream: StreamId) -> Option<Duration> {
+        let table = self.0.borrow();
+        Some(FORGOTTEN.saturating_sub(table.answers.get(&stream)?.pulled.elapsed()))
     }
 
     fn take(&self, stream: StreamId) -> Option<Entry> {
@@ -203,7 +215,7 @@ pub(crate) async fn embed(
     caller: Caller,
     request: Embedding,
 ) -> Result<Embedded, RelayError> {
-    let (request, _seat) = admit::embedding(shared, caller, request).await?;
+    let (request, _room) = admit::embedding(shared, caller, request).await?;
     embedded(shared, request).await
 }
 
@@ -213,7 +225,7 @@ pub(crate) async fn embed_background(
     work: Background,
     request: Embedding,
 ) -> Result<Embedded, RelayError> {
-    let (request, _seat) = admit::background_embedding(shared, work, request).await?;
+    let (request, _room) = admit::background_embedding(shared, work, request).await?;
     embedded(shared, request).await
 }
 
@@ -239,13 +251,13 @@ async fn embedded(shared: &Shared, request: Embedding) -> Result<Embedded, Relay
 
 /// An estimate of the tokens that a client's request would read.
 pub(crate) async fn count(shared: &Shared, caller: Caller, request: Request) -> Result<u32, RelayError> {
-    admit::count(shared, caller, &request.model).await?;
+    let _load = admit::count(shared, caller, &request).await?;
     counted(shared, request).await
 }
 
 /// The same for a program that a person runs.
 pub(crate) async fn count_run(shared: &Shared, asker: &Asker, request: Request) -> Result<u32, RelayError> {
-    admit::count_run(shared, asker)?;
+    let _load = admit::count_run(shared, asker, &request)?;
     counted(shared, request).await
 }
 

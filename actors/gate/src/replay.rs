@@ -17,6 +17,10 @@ use std::collections::HashMap;
 pub(crate) const UNKNOWN: &str = "[UNKNOWN] this call was released and its outcome is not known, because the host was \
     interrupted. It is not run again by itself; look before you repeat it.";
 
+/// The same of an engine, which tells of some calls once they have ended.
+const UNSEEN: &str = "[UNKNOWN] an earlier attempt was interrupted, and what else it did is not known; look before you \
+    repeat it.";
+
 /// What earlier attempts leave to be done first.
 #[derive(Default)]
 pub(crate) struct Replayed {
@@ -40,7 +44,8 @@ pub(crate) fn replay(catalogue: &Catalogue, context: &mut TurnContext) -> Replay
     let decided: HashMap<CallId, (CallVerdict, u64)> = steps.iter().filter_map(decision_of).collect();
     for step in steps {
         match step {
-            Step::Reply { text, calls } => {
+            Step::Reply { text, calls, thoughts } => {
+                context.think(calls.first().map(|released| released.call.id), thoughts);
                 let calls =
                     calls.into_vec().into_iter().map(|released| settled(released, &decided)).collect();
                 reply(catalogue, context, &mut replayed, text.into_string(), calls, &results);
@@ -123,7 +128,7 @@ pub(crate) fn assistant(text: &str, calls: &[Released]) -> Message {
         let call = &released.call;
         Asked { id: call.id, tool: call.tool.clone(), args: call.args.clone() }
     });
-    Message { role: Role::Assistant, text: Text::clip(text), calls: List::clip(asked), answers: None }
+    Message { calls: List::clip(asked), ..Message::text(Role::Assistant, text) }
 }
 
 fn tool_message(released: &Released, result: Option<&ToolResult>) -> Message {
@@ -133,12 +138,12 @@ fn tool_message(released: &Released, result: Option<&ToolResult>) -> Message {
         (None, CallVerdict::Run) => UNKNOWN.to_owned(),
         (None, CallVerdict::Asking(_)) => "[REFUSED] nobody has answered".to_owned(),
     };
-    Message {
-        role: Role::Tool,
-        text: Text::clip(&text),
-        calls: List::default(),
-        answers: Some(released.call.id),
-    }
+    Message { answers: Some(released.call.id), ..Message::text(Role::Tool, &text) }
+}
+
+/// What an engine is told of an attempt before: it may have used tools that it had not told of yet.
+pub(crate) fn unseen() -> Message {
+    Message::text(Role::Tool, UNSEEN)
 }
 
 /// The result of a call whose outcome nobody knows.
@@ -156,6 +161,7 @@ pub(crate) mod tests {
     use ipc_proto::content::Content;
     use ipc_proto::ids::{ApprovalId, SessionId, TurnId, UserId};
     use ipc_proto::label::{Class, Trust};
+    use ipc_proto::model::Thought;
     use ipc_proto::router::{Task, Turn, Why};
     use ipc_proto::tool::ToolCall;
     use policy::Session;
@@ -198,6 +204,7 @@ pub(crate) mod tests {
             memory: false,
             memory_tokens: 4000,
             limits,
+            engine: None,
         };
         TurnContext {
             turn,
@@ -213,6 +220,7 @@ pub(crate) mod tests {
             usage: ipc_proto::model::Usage::default(),
             known: Known::default(),
             recalled: None,
+            thoughts: std::collections::VecDeque::new(),
         }
     }
 
@@ -236,7 +244,11 @@ pub(crate) mod tests {
             duration_ms: 1,
             snapshot: None,
         };
-        let reply = Step::Reply { text: Text::clip("hm"), calls: List::clip([done, lost.clone(), refused]) };
+        let reply = Step::Reply {
+            text: Text::clip("hm"),
+            calls: List::clip([done, lost.clone(), refused]),
+            thoughts: List::default(),
+        };
         let mut context = context(vec![reply, Step::Result { result, label: Label::bottom() }]);
         let replayed = replay(&shared_catalogue(), &mut context);
         let texts: Vec<&str> = replayed.messages.iter().map(|message| message.text.as_str()).collect();
@@ -252,6 +264,7 @@ pub(crate) mod tests {
         let reply = Step::Reply {
             text: Text::clip("hm"),
             calls: List::clip([run.clone(), asks.clone(), other.clone()]),
+            thoughts: List::default(),
         };
         let decided = Step::Decided { call: other.call.id, verdict: CallVerdict::Run, record: 9 };
         let mut context = context(vec![reply.clone(), decided.clone()]);
@@ -266,6 +279,25 @@ pub(crate) mod tests {
         let mut context = self::context(vec![reply, decided, last]);
         let replayed = replay(&shared_catalogue(), &mut context);
         assert!(replayed.settling.is_none() && replayed.unknown.len() == 3, "the runner may have had it");
+    }
+
+    #[test]
+    fn what_a_model_thought_goes_back_to_it_with_its_calls_in_a_later_attempt_as_well() {
+        let call = released(CallVerdict::Run);
+        let thought = Thought { text: Text::clip("hm"), seal: Text::clip("sealed"), ..Thought::default() };
+        let reply = Step::Reply {
+            text: Text::default(),
+            calls: List::clip([call.clone()]),
+            thoughts: List::clip([thought.clone()]),
+        };
+        let mut context = context(vec![reply]);
+        let mut messages = replay(&shared_catalogue(), &mut context).messages;
+        assert!(messages.iter().all(|message| message.thoughts.is_empty()), "a runner is not given them");
+        // What a runner says of itself does not count.
+        messages[1].thoughts = List::clip([Thought::default()]);
+        context.recall_thoughts(&mut messages);
+        assert_eq!(messages[0].thoughts[..], [thought]);
+        assert!(messages[1].thoughts.is_empty());
     }
 
     #[test]
@@ -288,7 +320,11 @@ pub(crate) mod tests {
 
     #[test]
     fn a_last_reply_that_asked_for_nothing_is_the_answer() {
-        let mut context = context(vec![Step::Reply { text: Text::clip("42"), calls: List::default() }]);
+        let mut context = context(vec![Step::Reply {
+            text: Text::clip("42"),
+            calls: List::default(),
+            thoughts: List::default(),
+        }]);
         assert!(replay(&shared_catalogue(), &mut context).answered);
         assert_eq!(context.last_text, "42");
     }

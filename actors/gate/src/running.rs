@@ -2,17 +2,18 @@
 //! use, in the name of its turn; what the person types is fetched from router for it. It has no tool of the host's, and
 //! must never be given any.
 
-use crate::context::TurnContext;
+use crate::context::{TurnContext, sum_of};
 use crate::host::{Shared, down, refused};
 use crate::relay::{self, Relays};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
-use ipc_proto::model::{ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{self, Input};
+use ipc_proto::model::{ModelName, Piece, Request, StreamId, Usage};
+use ipc_proto::router::{self, Input, PayingKey, Task};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::{List, Name, Text};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Who asks models for a program: its turn, as it was when its work was given out.
@@ -28,6 +29,10 @@ pub(crate) struct Asker {
     model: String,
     /// What its workspace and its session held then, and so what it may say.
     pub(crate) label: Label,
+    /// The key of the API that its message came with.
+    pub(crate) key: Option<PayingKey>,
+    /// An engine: it answers for its agent, and asks that one's model alone.
+    engine: bool,
 }
 
 impl Asker {
@@ -43,7 +48,14 @@ impl Asker {
             profile: context.agent.profile.clone(),
             model: context.agent.model.clone(),
             label: context.session.label.clone(),
+            key: turn.key,
+            engine: !matches!(turn.task, Task::Run(_)),
         }
+    }
+
+    /// Whether it may ask this model: an engine is held to its agent's, as the host's own loop is.
+    fn may_name(&self, model: &str) -> Result<(), RelayError> {
+        if self.engine && model != self.model { Err(RelayError::NotInScope) } else { Ok(()) }
     }
 }
 
@@ -56,11 +68,40 @@ pub(crate) struct Program {
     relays: Relays,
     /// There once its work was given out.
     asker: Rc<RefCell<Option<Asker>>>,
+    spent: Rc<RefCell<Spent>>,
+}
+
+/// What its model calls came to.
+#[derive(Default)]
+struct Spent {
+    /// Of the answers that come, by the last word on each.
+    open: HashMap<StreamId, Usage>,
+    sum: Usage,
+}
+
+impl Spent {
+    fn hear(&mut self, stream: StreamId, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Usage(usage) => {
+                    self.open.insert(stream, *usage);
+                }
+                Piece::Done(_) | Piece::Failed(_) => self.close(stream),
+                _ => {}
+            }
+        }
+    }
+
+    fn close(&mut self, stream: StreamId) {
+        if let Some(usage) = self.open.remove(&stream) {
+            self.sum = sum_of(self.sum, usage);
+        }
+    }
 }
 
 impl Program {
     pub(crate) fn new(shared: Shared, turn: TurnId) -> Self {
-        Self { shared, turn, relays: Relays::default(), asker: Rc::default() }
+        Self { shared, turn, relays: Relays::default(), asker: Rc::default(), spent: Rc::default() }
     }
 
     /// Its work was given out.
@@ -87,21 +128,29 @@ impl Program {
 
     /// The models by name, its agent's own first.
     pub(crate) async fn models(&self) -> Result<List<ModelName, 256>, RelayError> {
-        let own: ModelName = Text::clip(&self.asker()?.model);
+        let asker = self.asker()?;
+        let own: ModelName = Text::clip(&asker.model);
+        if asker.engine {
+            return Ok(List::clip([own]));
+        }
         let models = self.shared.models().await.map_err(relay::relayed)?;
         let others = models.into_iter().map(|model| model.name).filter(|name| *name != own);
         Ok(List::clip(std::iter::once(own.clone()).chain(others)))
     }
 
     pub(crate) async fn ask(&self, request: Request) -> Result<StreamId, RelayError> {
+        self.asker()?.may_name(&request.model)?;
         self.relays.begin_run(&self.shared, &self.asker_now().await?, request).await
     }
 
     pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {
-        self.relays.pull(&self.shared, stream, credit).await
+        let pieces = self.relays.pull(&self.shared, stream, credit).await?;
+        self.spent.borrow_mut().hear(stream, &pieces);
+        Ok(pieces)
     }
 
     pub(crate) async fn end(&self, stream: StreamId) {
+        self.spent.borrow_mut().close(stream);
         self.relays.end(&self.shared, stream).await;
     }
 
@@ -117,6 +166,12 @@ impl Program {
             .router
             .call(&router::method::typed, |router, rpc| async move { router.typed(rpc, turn, from).await });
         typed.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
+    }
+
+    /// What its model calls came to so far.
+    pub(crate) fn spent(&self) -> Usage {
+        let spent = self.spent.borrow();
+        spent.open.values().fold(spent.sum, |sum, usage| sum_of(sum, *usage))
     }
 
     /// Ends every answer: the program is gone.

@@ -7,6 +7,7 @@ use crate::policies::Policies;
 use crate::relay::Relays;
 use crate::running::Program;
 use ipc_proto::config;
+use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::{self, Gate as _, RelayError};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
@@ -88,7 +89,7 @@ async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
 /// Serves control or gateway; the answers that a gateway waited for end with it.
 async fn serve_peer(shared: Shared, edge: Edge) {
     let relays = Relays::default();
-    let operators = Operators { shared: shared.clone(), relays: relays.clone() };
+    let operators = Operators { shared: shared.clone(), relays: relays.clone(), by: edge.caller() };
     edge.serve(gate::FRAME_BOUND, operators.serve()).await;
     relays.end_all(&shared).await;
 }
@@ -114,7 +115,7 @@ impl Runner {
 impl RunnerGate for Runner {
     async fn work(self, _: Context) -> Result<Work, GateError> {
         let work = self.ask(Message::Work).await?;
-        if matches!(work.task, Task::Run(_)) {
+        if matches!(work.task, Task::Run(_)) || work.engine.is_some() {
             self.program.begin(self.ask(Message::Asker).await?);
         }
         Ok(work)
@@ -178,7 +179,16 @@ impl RunnerGate for Runner {
         self.program.input(from).await
     }
 
+    async fn engine(self, _: Context, events: List<EngineEvent, 64>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Engine(events.into_vec(), reply)).await
+    }
+
+    async fn keep(self, _: Context, token: Token, state: Blob<STATE>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Keep(token, state, reply)).await
+    }
+
     async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {
-        self.ask(|reply| Message::Finish(ending, reply)).await
+        let spent = self.program.spent();
+        self.ask(|reply| Message::Finish(ending, spent, reply)).await
     }
 }

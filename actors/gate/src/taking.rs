@@ -5,6 +5,7 @@ use crate::calling;
 use crate::context::TurnContext;
 use crate::host::{Shared, down, refused};
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::engine;
 use ipc_proto::ids::TurnId;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{self, Task, Turn};
@@ -68,7 +69,8 @@ pub(crate) async fn permit_command(shared: &Shared, context: &TurnContext) -> Re
 /// The work. `again` calls of the last reply are given out once more, and counted by the runner then.
 pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Message>, again: u32) -> Work {
     let limits = &context.agent.limits;
-    let runs = matches!(context.turn.task, Task::Run(_));
+    let engine = context.turn.task == Task::Chat && context.agent.engine.is_some();
+    let runs = engine || matches!(context.turn.task, Task::Run(_));
     let seconds = if runs { limits.run_seconds } else { limits.seconds };
     let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
     // Before the message, and after what went before: whoever keeps the beginning of a conversation can go on doing so.
@@ -87,7 +89,26 @@ pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Mess
         tool_failures: limits.tool_failures,
         wall_ms: seconds.saturating_mul(1000),
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
+        engine: None,
     }
+}
+
+/// The engine that answers the message, if one does, with what it has to go on with.
+pub(crate) async fn engine_of(
+    shared: &Shared,
+    context: &TurnContext,
+) -> Result<Option<Box<engine::Work>>, GateError> {
+    let Some(engine) = context.agent.engine.as_ref().filter(|_| context.turn.task == Task::Chat) else {
+        return Ok(None);
+    };
+    let (turn, name) = (context.turn.id, &engine.name);
+    let kept = shared.router.call(&router::method::engine_state, |router, rpc| {
+        let name = name.clone();
+        async move { router.engine_state(rpc, turn, name).await }
+    });
+    let kept = kept.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))?;
+    let history = u32::try_from(context.turn.history.len()).unwrap_or(u32::MAX);
+    Ok(Some(Box::new(engine::Work { engine: engine.clone(), kept, history })))
 }
 
 /// The tools that this agent has.

@@ -1,16 +1,17 @@
 //! One model call: begun, pulled, its text passed through the scanner's hold-back to whoever follows the turn, its
 //! calls handed over. When model restarts in the middle, the reply begins again.
 
-use crate::assemble::{Assembly, Step, in_pieces};
+use crate::assemble::{Assembly, Step};
 use crate::context::TurnContext;
 use crate::host::{Shared, down};
-use crate::scan::{self, hold_back, scan};
+use crate::scan::scan;
 use crate::source::{self, AGAIN, Pulled};
+use crate::speech::Speech;
 use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::label::{Class, Label};
-use ipc_proto::model::{Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId};
+use ipc_proto::model::{Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId, Thought};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
@@ -21,8 +22,6 @@ use std::time::{Duration, Instant};
 
 /// How long one `hear` works before it says that it still waits.
 const HEAR: Duration = Duration::from_secs(20);
-/// What stands for an answer in which the canary was found.
-pub(crate) const WITHHELD: &str = "[The answer was withheld: it contained what must not leave the prompt.]";
 
 /// A model call that is under way.
 #[derive(Debug)]
@@ -30,11 +29,7 @@ pub(crate) struct Thinking {
     request: Request,
     stream: StreamId,
     assembly: Assembly,
-    /// Text that the scanner has not let go yet.
-    pending: String,
-    /// Text that went on.
-    released: String,
-    leaked: bool,
+    speech: Speech,
     begun: Instant,
     again: u32,
     /// Which model answers, once it is another than was asked for.
@@ -52,6 +47,7 @@ pub(crate) struct Asked {
 pub(crate) struct Reply {
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
+    pub(crate) thoughts: Vec<Thought>,
     pub(crate) finish: Finish,
 }
 
@@ -71,7 +67,8 @@ pub(crate) async fn begin(
     asked: Asked,
 ) -> Result<Thinking, GateError> {
     take_quota(shared, context)?;
-    let (asked, label) = without_secrets(shared, context, asked).await?;
+    let (mut asked, label) = without_secrets(shared, context, asked).await?;
+    context.recall_thoughts(&mut asked.messages);
     let passes = policy::passes(&shared.engine(), &context.session, Passage::Prompt, &label);
     passes.map_err(|policies| GateError::Policy(List::clip(policies)))?;
     let request = request(shared, context, asked);
@@ -135,9 +132,7 @@ impl Thinking {
             request,
             stream,
             assembly: Assembly::default(),
-            pending: String::new(),
-            released: String::new(),
-            leaked: false,
+            speech: Speech::default(),
             begun: Instant::now(),
             again: 0,
             answering: None,
@@ -168,8 +163,8 @@ impl Thinking {
             };
             for piece in pieces {
                 match self.assembly.take(piece) {
-                    Step::Nothing | Step::Reasoning(_) => {}
-                    Step::Text(text) => self.pending.push_str(&text),
+                    Step::Nothing | Step::Reasoning(_) | Step::Thought => {}
+                    Step::Text(text) => self.speech.push(&text),
                     Step::Again { from, why, to } => {
                         self.fail_over(shared, teller, failover(&from, why, &to), to).await?;
                     }
@@ -179,55 +174,14 @@ impl Thinking {
                     }
                     Step::Failed(error) => return Err(self.failed(shared, context, error).await?),
                     Step::Done(finish) => {
-                        self.let_go(shared, context, teller, true).await?;
+                        self.speech.let_go(shared, context, teller, true).await?;
                         return self.finish(shared, context, finish).await.map(Some);
                     }
                 }
             }
-            self.let_go(shared, context, teller, false).await?;
+            self.speech.let_go(shared, context, teller, false).await?;
         }
         Ok(None)
-    }
-
-    /// Passes on what the scanner lets go.
-    async fn let_go(
-        &mut self,
-        shared: &Shared,
-        context: &TurnContext,
-        teller: &mut Teller,
-        last: bool,
-    ) -> Result<(), GateError> {
-        if self.pending.is_empty() || self.leaked {
-            self.pending.clear();
-            return Ok(());
-        }
-        let release = hold_back(shared, context, &self.pending, last).await?;
-        if release.canary_leaked {
-            return self.withhold(shared, context, teller).await;
-        }
-        if release.redactions > 0 {
-            let event = Event::new(Action::SecretRedacted, Result3::Success);
-            shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
-        }
-        scan::consume(&mut self.pending, &release);
-        self.released.push_str(&release.text);
-        teller.tell(shared, text_events(&release.text)).await
-    }
-
-    /// The canary was found: nothing of the reply stands.
-    async fn withhold(
-        &mut self,
-        shared: &Shared,
-        context: &TurnContext,
-        teller: &mut Teller,
-    ) -> Result<(), GateError> {
-        let event = Event::new(Action::CanaryLeaked, Result3::Blocked);
-        shared.record(event.in_turn(context.turn.session, context.turn.id)).await?;
-        self.leaked = true;
-        self.pending.clear();
-        WITHHELD.clone_into(&mut self.released);
-        let events = std::iter::once(TurnEvent::Again).chain(text_events(WITHHELD));
-        teller.tell(shared, events).await
     }
 
     async fn begin_again(&mut self, shared: &Shared, teller: &mut Teller) -> Result<(), GateError> {
@@ -238,7 +192,7 @@ impl Thinking {
         self.stream = source::start(shared, &self.request).await?;
         self.assembly = Assembly::default();
         self.answering = None;
-        teller.tell(shared, self.void()).await
+        teller.tell(shared, self.speech.void()).await
     }
 
     /// Another model answers, or the same one again: its reply begins with nothing of the one before.
@@ -250,18 +204,7 @@ impl Thinking {
         to: ModelName,
     ) -> Result<(), GateError> {
         self.answering = Some(to);
-        teller.tell(shared, self.void().into_iter().chain(notice)).await
-    }
-
-    /// What was said of the reply so far does not stand; whoever has seen some of it is told so. Where the canary was
-    /// found nothing of any reply will stand.
-    fn void(&mut self) -> Option<TurnEvent> {
-        self.pending.clear();
-        if self.released.is_empty() || self.leaked {
-            return None;
-        }
-        self.released.clear();
-        Some(TurnEvent::Again)
+        teller.tell(shared, self.speech.void().into_iter().chain(notice)).await
     }
 
     async fn finish(
@@ -275,8 +218,9 @@ impl Thinking {
         self.ended(shared, context, Result3::Success, (assembly.usage.input, assembly.usage.output), None)
             .await?;
         // What follows a leak is the attacker's as well.
-        let calls = if self.leaked { Vec::new() } else { assembly.into_calls() };
-        Ok(Reply { text: std::mem::take(&mut self.released), calls, finish })
+        let (calls, thoughts) =
+            if self.speech.has_leaked() { Default::default() } else { assembly.into_parts() };
+        Ok(Reply { text: self.speech.take(), calls, thoughts, finish })
     }
 
     async fn failed(
@@ -321,11 +265,6 @@ impl Thinking {
 fn failover(from: &str, why: ModelError, to: &str) -> Option<TurnEvent> {
     let notice = || Text::clip(&format!("{from} failed ({}): {to} answers", source::code(why)));
     (from != to).then(|| TurnEvent::Notice(notice()))
-}
-
-/// Text in pieces that fit an event.
-pub(crate) fn text_events(text: &str) -> Vec<TurnEvent> {
-    in_pieces(text).into_iter().map(TurnEvent::Text).collect()
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod supervisor;
 
 pub use actor::{Actor, Host, OpenFault, Place};
 pub use clock::now_ms;
+pub use confine::compute_alone;
 pub use confine::secret::Mapped as KeyPage;
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;

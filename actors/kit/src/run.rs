@@ -20,6 +20,8 @@ use tokio::task::LocalSet;
 
 /// How often a process says that it is alive.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
+/// How long after a process is ready its start is over.
+const SETTLED: Duration = Duration::from_millis(500);
 /// Bytes of a configuration section.
 const SECTION_BOUND: u64 = 4 * 1024 * 1024;
 
@@ -144,6 +146,7 @@ async fn serve<A: Actor>(
     let host = Host::new(links, supervisor.clone(), Rc::clone(&counters));
     let actor = Rc::new(A::start(opened, host.clone()).await);
     supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
+    tokio::task::spawn_local(settle());
     let mut beat = tokio::time::interval(BEAT);
     loop {
         tokio::select! {
@@ -162,6 +165,12 @@ async fn serve<A: Actor>(
             }
         }
     }
+}
+
+/// Gives back what the start alone needed, once it is over: most of what a process that waits would else weigh.
+async fn settle() {
+    tokio::time::sleep(SETTLED).await;
+    confine::give_back();
 }
 
 /// Lets calls in flight end, for as long as agentd gave.

@@ -1,7 +1,8 @@
 //! Which client speaks to which process: the typed end of each interface.
 
 use ipc_proto::{
-    Fault, audit, credproxy, curator, dialer, gate, memory, model, router, runner_gate, scanner, web,
+    Fault, audit, credproxy, curator, dialer, embedder, gate, memory, model, router, runner_gate, scanner,
+    web,
 };
 use manifest::Process;
 use std::future::Future;
@@ -48,6 +49,7 @@ stub! {
     model::ModelClient, Model, model;
     router::RouterClient, Router, router;
     gate::GateClient, Gate, gate;
+    embedder::EmbedderClient, Embedder, embedder;
     curator::CuratorClient, Curator, curator;
     runner_gate::RunnerGateClient, Gate, runner_gate;
 }

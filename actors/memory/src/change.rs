@@ -6,6 +6,7 @@ use crate::row::{class_code, detail_of, files, head, key, kind_code, listed, tru
 use crate::scope::{self, Number};
 use crate::store::StoreError;
 use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::label::Label;
 use ipc_proto::memory::{Entry, Kind, Row};
 use rusqlite::{Transaction, named_params, params};
 
@@ -49,9 +50,9 @@ pub(crate) fn put(
     let seen = if let Kind::Observation(seen) = &detail.kind { Some(seen) } else { None };
     let mut insert = change.prepare_cached(
         "INSERT INTO kept (scope, id, head, body, tags, trust, class, sources, session, created_ms, kind, type, key,
-             files, project, importance, expires_ms, tokens, discovery, plain, detail, revises)
+             files, project, importance, expires_ms, tokens, discovery, plain, detail, revises, origin)
          VALUES (:scope, :id, :head, :body, :tags, :trust, :class, :sources, :session, :created, :kind, :type, :key,
-             :files, :project, :importance, :expires, :tokens, :discovery, :plain, :detail, :revises)",
+             :files, :project, :importance, :expires, :tokens, :discovery, :plain, :detail, :revises, :origin)",
     )?;
     insert.execute(named_params! {
         ":scope": number.get(),
@@ -76,15 +77,46 @@ pub(crate) fn put(
         ":plain": seen.is_some_and(|seen| seen.plain),
         ":detail": detail_of(detail)?,
         ":revises": revises.map(MemoryId::bytes),
+        ":origin": detail.source.row.map(MemoryId::bytes),
     })?;
     let n = change.last_insert_rowid();
+    indexed(change, number, n)?;
+    scope::count(change, number, 1)?;
+    Ok(n)
+}
+
+fn indexed(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
     let words = number.words();
     let index = format!(
         "INSERT INTO {words} (rowid, content, tags) SELECT n, content, tags FROM kept WHERE scope = ?1 AND n = ?2"
     );
     change.prepare_cached(&index)?.execute(params![number.get(), n])?;
-    scope::count(change, number, 1)?;
-    Ok(n)
+    Ok(())
+}
+
+/// Has a row that was written wait for a person's word.
+pub(crate) fn proposed(
+    change: &Transaction<'_>,
+    number: Number,
+    n: i64,
+    now_ms: u64,
+) -> rusqlite::Result<()> {
+    unindexed(change, number, n)?;
+    change.execute(
+        "UPDATE kept SET state = 3, state_ms = ?3 WHERE scope = ?1 AND n = ?2",
+        params![number.get(), n, ms(now_ms)],
+    )?;
+    Ok(())
+}
+
+/// Has a row hold that did not, with this label.
+pub(crate) fn held(change: &Transaction<'_>, number: Number, n: i64, label: &Label) -> rusqlite::Result<()> {
+    change.execute(
+        "UPDATE kept SET state = 0, state_ms = NULL, reason = '', trust = ?3, class = ?4, sources = ?5
+         WHERE scope = ?1 AND n = ?2",
+        params![number.get(), n, trust_code(label.trust), class_code(label.class), listed(&label.sources)],
+    )?;
+    indexed(change, number, n)
 }
 
 /// Keeps what a row was made from: what is given, or else what the row before it was made from.

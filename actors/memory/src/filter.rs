@@ -2,7 +2,7 @@
 
 use crate::row::{kind_code, listed, state_code, type_code};
 use crate::scope::Number;
-use ipc_proto::memory::{Filter, StateName};
+use ipc_proto::memory::{Filter, KindName, StateName};
 use rusqlite::types::Value;
 
 /// A condition on the table `kept` under the name `e`, and its parameters.
@@ -13,11 +13,16 @@ pub(crate) struct Narrow {
 }
 
 impl Narrow {
-    /// The rows of a scope that a filter lets through.
-    pub(crate) fn of(number: Number, filter: &Filter) -> Self {
+    /// The rows of a scope that a filter lets through, as of now. What has expired is not among them, whether or not it could
+    /// be taken away already.
+    pub(crate) fn of(number: Number, filter: &Filter, now_ms: u64) -> Self {
         let mut narrow = Self { sql: "e.scope = ?1".to_owned(), values: vec![Value::from(number.get())] };
         narrow.and("e.state = ?", state_code(filter.state));
-        if !filter.kinds.is_empty() {
+        narrow.and("(e.expires_ms IS NULL OR e.expires_ms > ?)", ms(now_ms));
+        if filter.kinds.is_empty() {
+            // What memories are about is no answer of its own, unless it is asked for.
+            narrow.and("e.kind <> ?", kind_code(KindName::Entity));
+        } else {
             let kinds: Vec<i64> = filter.kinds.iter().map(|kind| kind_code(*kind)).collect();
             narrow.and("e.kind IN (SELECT value FROM json_each(?))", json(&kinds));
         }

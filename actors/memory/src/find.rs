@@ -22,7 +22,21 @@ impl Store {
     /// One row, whatever became of it.
     pub(crate) fn read(&self, scope: &Scope, id: MemoryId) -> Result<Option<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(None) };
-        Ok(one(&self.db, number, &scope.area, id)?.map(|(_, row)| row))
+        Ok(self.one(number, scope, id)?.map(|(_, row)| row))
+    }
+
+    /// The same with its place.
+    pub(crate) fn one(
+        &self,
+        number: Number,
+        scope: &Scope,
+        id: MemoryId,
+    ) -> Result<Option<(i64, Row)>, StoreError> {
+        Ok(one(&self.db, number, &scope.area, id)?.filter(|(_, row)| self.is_in_time(row)))
+    }
+
+    fn is_in_time(&self, row: &Row) -> bool {
+        row.entry.detail.expires_ms.is_none_or(|expires| expires > self.now_ms)
     }
 
     /// Rows by their ids, in the order of the ids; those that are not here are left out.
@@ -40,7 +54,7 @@ impl Store {
     /// What a row was made from; nothing if it was made from nothing.
     pub(crate) fn raw(&self, scope: &Scope, id: MemoryId) -> Result<String, StoreError> {
         let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
-        let (n, _) = one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?;
+        let (n, _) = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?;
         let raw = self.db.query_row("SELECT text FROM raw WHERE n = ?1", [n], |row| row.get(0)).optional()?;
         Ok(raw.unwrap_or_default())
     }
@@ -54,7 +68,7 @@ impl Store {
         offset: u32,
     ) -> Result<Vec<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
-        self.newest(&scope.area, Narrow::of(number, filter), limit, offset)
+        self.newest(&scope.area, Narrow::of(number, filter, self.now_ms), limit, offset)
     }
 
     /// Rows that answer a question best, best first; if there are none, those with a word that begins like one of its
@@ -93,7 +107,7 @@ impl Store {
         if !filter::asks(&question.filter) {
             return Ok(Vec::new());
         }
-        let rows = self.newest(area, Narrow::of(number, &question.filter), question.limit, 0)?;
+        let rows = self.newest(area, Narrow::of(number, &question.filter, self.now_ms), question.limit, 0)?;
         Ok(rows.into_iter().map(unranked).collect())
     }
 
@@ -105,7 +119,7 @@ impl Store {
         question: &Question,
         words: &Query,
     ) -> Result<Vec<Found>, StoreError> {
-        let mut narrow = Narrow::of(number, &question.filter);
+        let mut narrow = Narrow::of(number, &question.filter, self.now_ms);
         for word in words.words() {
             narrow.and("instr(lower(e.content || ' ' || e.tags), ?) > 0", word.clone());
         }
@@ -130,14 +144,18 @@ impl Store {
         let mut rows = rows.query(narrow.values())?;
         let mut found = Vec::new();
         while let Some(columns) = rows.next()? {
-            found.push(decoded(columns, area)?);
+            // One row that cannot be read hides no other; its own id says that it cannot be.
+            match decoded(columns, area) {
+                Ok(row) => found.push(row),
+                Err(error) => tracing::error!(%error, "a row was left out"),
+            }
         }
         Ok(found)
     }
 
     /// Places of the rows that a filter lets through.
     pub(crate) fn places(&self, number: Number, filter: &Filter) -> Result<HashSet<i64>, StoreError> {
-        let narrow = Narrow::of(number, filter);
+        let narrow = Narrow::of(number, filter, self.now_ms);
         let mut rows = self.db.prepare(&format!("SELECT e.n FROM kept AS e WHERE {}", narrow.sql()))?;
         let rows = rows.query_map(narrow.values(), |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -151,7 +169,7 @@ impl Store {
         question: &Question,
     ) -> Result<Vec<Placed>, StoreError> {
         let words = number.words();
-        let mut narrow = Narrow::of(number, &question.filter);
+        let mut narrow = Narrow::of(number, &question.filter, self.now_ms);
         let (expression, limit) =
             (narrow.parameter(expression.to_owned()), narrow.parameter(most(question.limit)));
         // A lower rank of bm25 is a better one. Tags were chosen to find by: a word there counts twice.
@@ -181,7 +199,15 @@ impl Store {
     ) -> Result<Vec<Found>, StoreError> {
         let mut found = Vec::new();
         for (n, score, why) in places {
-            let Some(row) = placed(&self.db, number, area, n)? else { continue };
+            let row = match placed(&self.db, number, area, n) {
+                Ok(row) => row.filter(|row| self.is_in_time(row)),
+                Err(error @ StoreError::Column(_)) => {
+                    tracing::error!(%error, "a row was left out");
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            let Some(row) = row else { continue };
             let snippet = snippet(n, &row)?;
             found.push(Found { hit: Hit { row, snippet, score }, why });
         }

@@ -45,7 +45,7 @@ impl Store {
             return self.chosen_by_id(number, &scope.area, ids, purge);
         }
         let Condition { sql, mut values } = condition(&self.db, number, what, purge)?;
-        let states = if purge { "" } else { " AND e.state = 0" };
+        let states = if purge { "" } else { " AND e.state IN (0, 3)" };
         let from = format!("FROM kept AS e WHERE e.scope = ?1{states} AND ({sql})");
         values.insert(0, Value::from(number.get()));
         let count = format!("SELECT count(*) {from}");
@@ -69,7 +69,7 @@ impl Store {
         let mut chosen = Chosen::default();
         for id in ids {
             match one(&self.db, number, area, *id)? {
-                Some((_, row)) if purge || row.state == State::Current => chosen.rows.push(row),
+                Some((_, row)) if purge || may_be_removed(&row) => chosen.rows.push(row),
                 Some((_, row)) if matches!(row.state, State::Removed { .. }) => chosen.before += 1,
                 Some(_) => {}
                 None if is_gone(&self.db, number, *id)? => chosen.before += 1,
@@ -80,8 +80,8 @@ impl Store {
         Ok(chosen)
     }
 
-    /// Adds to rows that are to be purged every revision of each, however many there are, and every other row that one of
-    /// them took the place of; of rows of before a time it is their own time that counts. A newer row goes only if it says
+    /// Adds to rows that are to be purged every revision of each, however many there are, what was taken from one, and every
+    /// other row that one of them took the place of; of rows of before a time it is their own time that counts. A newer row goes only if it says
     /// itself that it is the revision: that another one names it could be planted.
     pub(crate) fn with_revisions(
         &self,
@@ -103,9 +103,19 @@ impl Store {
             at += 1;
             let new = newer.query_row(params![number.get(), id.bytes()], |row| row.get(0)).optional()?;
             let next = older.get(&id).into_iter().flatten().copied().chain(new.map(MemoryId::from_bytes));
-            ids.extend(next.filter(|id| seen.insert(*id)));
+            let next: Vec<MemoryId> = next.chain(self.taken_from(number, id)?).collect();
+            ids.extend(next.into_iter().filter(|id| seen.insert(*id)));
         }
         Ok(ids)
+    }
+
+    /// What was taken from a row and says a part of it. A fact that a person made their own is theirs.
+    fn taken_from(&self, number: Number, id: MemoryId) -> Result<Vec<MemoryId>, StoreError> {
+        let mut taken = self.db.prepare_cached(
+            "SELECT id FROM kept WHERE scope = ?1 AND origin = ?2 AND NOT (kind = 2 AND state = 0)",
+        )?;
+        let taken = taken.query_map(params![number.get(), id.bytes()], |row| row.get(0))?;
+        Ok(taken.map(|id| id.map(MemoryId::from_bytes)).collect::<Result<_, _>>()?)
     }
 
     /// The rows of a scope in whose place each row stands.
@@ -134,7 +144,7 @@ impl Store {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             for id in ids {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
-                if row.state == State::Current {
+                if may_be_removed(&row) {
                     change::removed(change, number, n, reason, now_ms)?;
                     told.push(Told::gone(number, n, row, true));
                 }
@@ -182,6 +192,11 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether a row holds, or waits to.
+const fn may_be_removed(row: &Row) -> bool {
+    matches!(row.state, State::Current | State::Proposed { .. })
 }
 
 /// Overwrites a file and removes it.

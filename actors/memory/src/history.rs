@@ -2,7 +2,7 @@
 
 use crate::filter::Narrow;
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError, one};
+use crate::store::{Store, StoreError};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Filter, HITS, Row, Scope, State};
 use rusqlite::OptionalExtension;
@@ -17,7 +17,7 @@ impl Store {
     /// Every revision of a row, oldest first; of more than fit an answer the newest.
     pub(crate) fn history(&self, scope: &Scope, id: MemoryId) -> Result<Vec<Row>, StoreError> {
         let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
-        let asked = one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?.1;
+        let asked = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?.1;
         let mut seen = HashSet::from([id]);
         let mut rows = self.walked(number, scope, asked.revises, &mut seen, |row| row.revises)?;
         rows.reverse();
@@ -39,7 +39,7 @@ impl Store {
     ) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
         while let Some(id) = to.filter(|id| rows.len() < HOPS && seen.insert(*id)) {
-            let Some((_, row)) = one(&self.db, number, &scope.area, id)? else { break };
+            let Some((_, row)) = self.one(number, scope, id)? else { break };
             to = next(&row);
             rows.push(row);
         }
@@ -58,14 +58,18 @@ impl Store {
             return if anchor.is_some() { Err(StoreError::NotFound) } else { Ok(Vec::new()) };
         };
         let anchor = match anchor {
-            Some(id) => one(&self.db, number, &scope.area, id)?.ok_or(StoreError::NotFound)?,
+            // What waits for a person's word stands beside nothing.
+            Some(id) => self
+                .one(number, scope, id)?
+                .filter(|(_, row)| !matches!(row.state, State::Proposed { .. }))
+                .ok_or(StoreError::NotFound)?,
             None => match self.newest_of(number, scope, filter)? {
                 Some(newest) => newest,
                 None => return Ok(Vec::new()),
             },
         };
         let beside = |condition: &str, order: &str, most: u16| {
-            let mut narrow = Narrow::of(number, filter);
+            let mut narrow = Narrow::of(number, filter, self.now_ms);
             narrow.and(condition, anchor.0);
             let limit = narrow.parameter(i64::from(most.min(BESIDE)));
             self.rows(&scope.area, &narrow, &format!("ORDER BY e.n {order} LIMIT {limit}"))
@@ -84,11 +88,11 @@ impl Store {
         scope: &Scope,
         filter: &Filter,
     ) -> Result<Option<(i64, Row)>, StoreError> {
-        let narrow = Narrow::of(number, filter);
+        let narrow = Narrow::of(number, filter, self.now_ms);
         let sql = format!("SELECT e.id FROM kept AS e WHERE {} ORDER BY e.n DESC LIMIT 1", narrow.sql());
         let newest = self.db.query_row(&sql, narrow.values(), |row| row.get(0)).optional()?;
         match newest {
-            Some(id) => one(&self.db, number, &scope.area, MemoryId::from_bytes(id)),
+            Some(id) => self.one(number, scope, MemoryId::from_bytes(id)),
             None => Ok(None),
         }
     }

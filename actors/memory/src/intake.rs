@@ -2,6 +2,7 @@
 //! Nothing may be stored that was not judged, and no row may come or go by it that is not on the record first.
 
 mod forgetting;
+mod holding;
 mod restoring;
 mod settling;
 
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn every_reason_fits_a_name_so_that_the_record_says_it_whole() {
         let refusals = [Refusal::Empty, Refusal::Injection, Refusal::Secret, Refusal::Name, Refusal::TooLong];
-        let errors = [MemoryError::Storage, MemoryError::Full, MemoryError::Refused];
+        let errors = [MemoryError::Storage, MemoryError::Full, MemoryError::ShareFull, MemoryError::Refused];
         let reasons = refusals.iter().map(ToString::to_string).chain(errors.iter().map(ToString::to_string));
         for reason in reasons {
             assert!(ipc_proto::Name::new(reason.clone()).is_ok(), "{reason}");

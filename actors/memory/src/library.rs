@@ -6,6 +6,7 @@ use crate::change::Told;
 use crate::row::{names, searched};
 use crate::scope::Number;
 use finding::{Index, Lexicon, Signs, Turn};
+use ipc_proto::memory::Kind;
 use rusqlite::{Connection, params};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -99,7 +100,7 @@ impl Library {
 
     /// Tells of rows that came or went.
     pub(crate) fn told(&mut self, told: Vec<Told>) {
-        for told in told {
+        for told in told.into_iter().filter(|told| !matches!(told.entry.detail.kind, Kind::Entity(_))) {
             if told.came {
                 self.tell(&told, Index::add);
             } else {
@@ -147,7 +148,7 @@ impl Held {
         let began = Instant::now();
         let mut rows = db.prepare_cached(
             "SELECT e.n, e.session, e.created_ms, e.tags, e.content, iif(e.embedder = ?3, e.signs, NULL)
-             FROM entry AS e WHERE e.scope = ?1 AND e.n > ?2 ORDER BY e.n",
+             FROM entry AS e WHERE e.scope = ?1 AND e.n > ?2 AND e.kind <> 5 ORDER BY e.n",
         )?;
         let mut rows = rows.query(params![self.number.get(), after, embedder])?;
         let mut read = 0;

@@ -3,11 +3,13 @@
 
 use crate::change::{self, Told};
 use crate::filter::ms;
-use crate::row::{COLUMNS, decoded, kind_code};
+use crate::row::{COLUMNS, decoded, kind_code, unsigned};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::store::{Admission, Store, StoreError};
+use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Entry, KindName, Row, Scope};
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Transaction, params, params_from_iter};
 
 /// Rows that go in one transaction.
 const AT_ONCE: i64 = 100;
@@ -28,6 +30,8 @@ pub(crate) struct Limits {
     pub(crate) retention_days: u32,
     /// Bytes of the database.
     pub(crate) bytes: u64,
+    /// Bytes that the rows of one owner take, as they are counted.
+    pub(crate) owner_bytes: u64,
 }
 
 impl Limits {
@@ -40,28 +44,61 @@ impl Limits {
             episodic_days: 0,
             retention_days: 0,
             bytes: u64::MAX,
+            owner_bytes: u64::MAX,
         }
     }
 
-    /// Whether there is room for an entry, which is to take the place of `old`.
-    pub(crate) fn have_room(
+    /// Whether there is room for an entry, which is to take the place of `old`; else what is used up.
+    pub(crate) fn room(
         &self,
         db: &Connection,
         scope: &Scope,
         entry: &Entry,
         old: Option<&Row>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Admission, StoreError> {
         let kind = entry.detail.kind.name();
         let replaces = old.is_some_and(|row| row.entry.detail.kind.name() == kind);
-        if kind == KindName::Semantic && !replaces && count(db, scope, kind)? >= i64::from(self.semantic) {
-            return Ok(false);
+        if kind == KindName::Semantic && !replaces && count(db, scope, kind, 0)? >= i64::from(self.semantic) {
+            return Ok(Admission::Full);
         }
+        self.room_for_one(db, scope, kind)
+    }
+
+    /// The same for a fact that a person is still to accept.
+    pub(crate) fn room_to_propose(&self, db: &Connection, scope: &Scope) -> Result<Admission, StoreError> {
+        if count(db, scope, KindName::Semantic, 3)? >= i64::from(self.semantic) {
+            return Ok(Admission::Full);
+        }
+        self.room_for_one(db, scope, KindName::Semantic)
+    }
+
+    /// The same for a row that is there and comes to hold.
+    pub(crate) fn room_to_hold(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+        entry: &Entry,
+        old: Option<&Row>,
+    ) -> Result<Admission, StoreError> {
+        let most = match entry.detail.kind.name() {
+            KindName::Semantic if old.is_none() => self.semantic,
+            KindName::Episodic => self.episodic,
+            _ => return Ok(Admission::New),
+        };
+        let held = count(db, scope, entry.detail.kind.name(), 0)?;
+        Ok(if held < i64::from(most) { Admission::New } else { Admission::Full })
+    }
+
+    fn room_for_one(&self, db: &Connection, scope: &Scope, kind: KindName) -> Result<Admission, StoreError> {
         // The oldest episodic row goes for a new one.
-        let makes_room = kind == KindName::Episodic && count(db, scope, kind)? >= i64::from(self.episodic);
+        let makes_room = kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic);
         if !makes_room && scope::held_by_owner(db, scope)? >= i64::from(self.rows) {
-            return Ok(false);
+            return Ok(Admission::Full);
         }
-        Ok(used(db)? < self.bytes)
+        if scope::bytes_of_owner(db, scope)? >= self.owner_bytes {
+            return Ok(Admission::ShareFull);
+        }
+        Ok(if used(db)? < self.bytes { Admission::New } else { Admission::Full })
     }
 
     /// When an entry of now goes by itself.
@@ -74,13 +111,13 @@ impl Limits {
     }
 }
 
-/// Current rows of a kind that an owner has, in all scopes.
-fn count(db: &Connection, scope: &Scope, kind: KindName) -> rusqlite::Result<i64> {
+/// Rows of a kind and in a state that an owner has, in all scopes.
+fn count(db: &Connection, scope: &Scope, kind: KindName, state: i64) -> rusqlite::Result<i64> {
     let mut count = db.prepare_cached(
-        "SELECT count(*) FROM kept WHERE kind = ?2 AND kind <> 0 AND state = 0
+        "SELECT count(*) FROM kept WHERE kind = ?2 AND kind <> 0 AND state = ?3
          AND scope IN (SELECT n FROM scope WHERE owner = ?1)",
     )?;
-    count.query_row(params![scope.owner.bytes(), kind_code(kind)], |row| row.get(0))
+    count.query_row(params![scope.owner.bytes(), kind_code(kind), state], |row| row.get(0))
 }
 
 /// Bytes of the database that hold something.
@@ -102,80 +139,154 @@ pub(crate) fn oldest_go(
     if kind != KindName::Episodic {
         return Ok(());
     }
-    let over = count(change, scope, kind)?.saturating_add(1).saturating_sub(i64::from(limits.episodic));
+    let over = count(change, scope, kind, 0)?.saturating_add(1).saturating_sub(i64::from(limits.episodic));
     if over <= 0 {
         return Ok(());
     }
     let which = "e.kind = 1 AND e.state = 0 AND e.scope IN (SELECT n FROM scope WHERE owner = ?1)
                  ORDER BY e.n LIMIT ?2";
     tracing::info!(rows = over, "the oldest episodic rows went for a new one");
-    for (number, n, row) in doomed(change, which, params![scope.owner.bytes(), over])? {
-        change::taken(change, number, n, row.entry.id, row.created_ms)?;
-        told.push(Told::gone(number, n, row, true));
+    for doomed in doomed(change, which, params![scope.owner.bytes(), over])? {
+        doomed.taken(change, told, None)?;
     }
     Ok(())
 }
 
-fn doomed(
-    db: &Connection,
-    which: &str,
-    values: impl rusqlite::Params,
-) -> Result<Vec<(Number, i64, Row)>, StoreError> {
+/// A row that is to go.
+struct Doomed {
+    number: Number,
+    n: i64,
+    id: MemoryId,
+    created_ms: u64,
+    /// None of one that cannot be read: it goes all the same.
+    row: Option<Row>,
+}
+
+impl Doomed {
+    /// Takes it away; without a time it is as if that had been when it was written.
+    fn taken(
+        self,
+        change: &Transaction<'_>,
+        told: &mut Vec<Told>,
+        now_ms: Option<u64>,
+    ) -> Result<Option<Number>, StoreError> {
+        change::taken(change, self.number, self.n, self.id, now_ms.unwrap_or(self.created_ms))?;
+        let Some(row) = self.row else { return Ok(Some(self.number)) };
+        told.push(Told::gone(self.number, self.n, row, true));
+        Ok(None)
+    }
+}
+
+fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result<Vec<Doomed>, StoreError> {
     let mut rows = db.prepare(&format!("SELECT {COLUMNS}, e.scope FROM kept AS e WHERE {which}"))?;
     let mut rows = rows.query(values)?;
     let mut doomed = Vec::new();
     while let Some(columns) = rows.next()? {
         let number = Number::stored(columns.get("scope")?);
         let scope = scope::whose(db, number)?;
-        doomed.push((number, columns.get("n")?, decoded(columns, &scope.area)?));
+        doomed.push(Doomed {
+            number,
+            n: columns.get("n")?,
+            id: MemoryId::from_bytes(columns.get("id")?),
+            created_ms: unsigned(columns.get("created_ms")?).unwrap_or_default(),
+            row: decoded(columns, &scope.area).ok(),
+        });
     }
     Ok(doomed)
 }
 
+/// Of whom rows go.
+enum Whose {
+    /// Of whoever has most.
+    Largest,
+    /// Of this owner.
+    Of([u8; 16]),
+    /// Of anybody.
+    Anybody,
+}
+
 impl Store {
-    /// Has what is over its time go. Cheap where nothing is: it is asked before every question, so that no answer holds
-    /// what has expired.
+    /// Has what is over its time go.
     pub(crate) fn expire(&mut self, now_ms: u64) -> Result<(), StoreError> {
-        while self.go("e.expires_ms <= ?1 ORDER BY e.expires_ms LIMIT ?2", ms(now_ms), now_ms)? {}
+        self.now_ms = now_ms;
+        while self.go("e.expires_ms <= ?2 ORDER BY e.expires_ms LIMIT ?1", vec![ms(now_ms).into()], now_ms)? {
+        }
         Ok(())
     }
 
-    /// Has go what retention and the size of the database say: asked at the start and before each write.
+    /// The same before a question, which is answered either way: on a full disk nothing can be taken away, and no answer
+    /// holds what has expired. Cheap where nothing is.
+    pub(crate) fn expire_if_it_can(&mut self, now_ms: u64) {
+        let expired = self.expire(now_ms);
+        if let (Err(error), false) = (&expired, self.is_stuck) {
+            tracing::error!(%error, "what has expired cannot be taken away; it is in no answer");
+        }
+        self.is_stuck = expired.is_err();
+    }
+
+    /// Has go what retention, an owner's share and the size of the database say: asked at the start and before each write.
     pub(crate) fn tidy(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.expire(now_ms)?;
+        if self.damage.is_some() {
+            return Ok(());
+        }
         if self.limits.retention_days > 0 {
             let kept = u64::from(self.limits.retention_days).saturating_mul(DAY_MS);
-            let before = ms(now_ms.saturating_sub(kept));
-            while self.go("e.state <> 0 AND e.state_ms < ?1 LIMIT ?2", before, now_ms)? {}
-            while self.go("e.kind = 3 AND e.state = 0 AND e.created_ms < ?1 LIMIT ?2", before, now_ms)? {}
+            let before = || vec![ms(now_ms.saturating_sub(kept)).into()];
+            while self.go("e.state <> 0 AND e.state_ms < ?2 LIMIT ?1", before(), now_ms)? {}
+            while self.go("e.kind = 3 AND e.state = 0 AND e.created_ms < ?2 LIMIT ?1", before(), now_ms)? {}
         }
-        while self.damage.is_none() && used(&self.db)? >= self.limits.bytes {
-            let ended =
-                self.go("e.state <> 0 AND e.state_ms <= ?1 ORDER BY e.state_ms LIMIT ?2", i64::MAX, now_ms)?;
-            let oldest = "e.kind = 3 AND e.state = 0 AND e.created_ms <= ?1 ORDER BY e.created_ms LIMIT ?2";
-            if !ended && !self.go(oldest, i64::MAX, now_ms)? {
-                break;
-            }
+        for owner in scope::owners_over(&self.db, self.limits.owner_bytes)? {
+            while scope::bytes_of(&self.db, owner)? >= self.limits.owner_bytes
+                && self.least_go(&Whose::Of(owner), now_ms)?
+            {}
         }
+        // Whoever has most makes room first, so that nobody loses theirs to another's.
+        while used(&self.db)? >= self.limits.bytes
+            && (self.least_go(&Whose::Largest, now_ms)? || self.least_go(&Whose::Anybody, now_ms)?)
+        {}
         Ok(())
     }
 
-    /// Takes some of these rows away; whether there were any.
-    fn go(&mut self, which: &str, value: i64, now_ms: u64) -> Result<bool, StoreError> {
+    /// Takes away what no longer holds, or else the oldest observations; whether there were any.
+    fn least_go(&mut self, whose: &Whose, now_ms: u64) -> Result<bool, StoreError> {
+        let (theirs, values) = match whose {
+            Whose::Of(owner) => {
+                ("e.scope IN (SELECT n FROM scope WHERE owner = ?2)", vec![Value::from(owner.to_vec())])
+            }
+            Whose::Largest => (
+                "e.scope IN (SELECT n FROM scope WHERE owner =
+                     (SELECT owner FROM scope GROUP BY owner ORDER BY sum(bytes) DESC LIMIT 1))",
+                Vec::new(),
+            ),
+            Whose::Anybody => ("true", Vec::new()),
+        };
+        let ended = format!("e.state <> 0 AND {theirs} ORDER BY e.state_ms LIMIT ?1");
+        let oldest = format!("e.kind = 3 AND e.state = 0 AND {theirs} ORDER BY e.created_ms LIMIT ?1");
+        Ok(self.go(&ended, values.clone(), now_ms)? || self.go(&oldest, values, now_ms)?)
+    }
+
+    /// Takes some of these rows away, at most `?1`; whether there were any.
+    fn go(&mut self, which: &str, mut values: Vec<Value>, now_ms: u64) -> Result<bool, StoreError> {
         if self.damage.is_some() {
             return Ok(false);
         }
-        let found = doomed(&self.db, which, params![value, AT_ONCE])?;
+        values.insert(0, AT_ONCE.into());
+        let found = doomed(&self.db, which, params_from_iter(values))?;
         if found.is_empty() {
             return Ok(false);
         }
         tracing::info!(rows = found.len(), "rows went by their time or for want of room");
-        self.changed(|change, _, told| {
-            for (number, n, row) in found {
-                change::taken(change, number, n, row.entry.id, now_ms)?;
-                told.push(Told::gone(number, n, row, true));
+        let unread = self.changed(|change, _, told| {
+            let mut unread = Vec::new();
+            for doomed in found {
+                unread.extend(doomed.taken(change, told, Some(now_ms))?);
             }
-            Ok(true)
-        })
+            Ok(unread)
+        })?;
+        // What was in an index of a row that cannot be read is not known: the index is built anew.
+        let mut library = self.library.borrow_mut();
+        unread.into_iter().for_each(|number| library.forget(number));
+        Ok(true)
     }
 }

@@ -16,6 +16,7 @@ mod offline;
 mod opening;
 mod patterns;
 mod private;
+mod proposing;
 mod query;
 mod ranked;
 mod restore;

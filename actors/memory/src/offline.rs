@@ -2,6 +2,9 @@
 //! and questions come as JSON lines on standard input; the turns go into a store of this process's own, through the same
 //! code that serves, and each question is answered by it at once. Nothing is written to any disk.
 //!
+//! A line may come with a vector of its text: then a vector of the same embedder decides what is meant, as on a host whose
+//! rows have one. `agentctl memory eval --embedder` has embedder's own program put them there.
+//!
 //! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all.
 
 mod figures;
@@ -14,9 +17,9 @@ use crate::store::{self, Store, StoreError};
 use figures::Figures;
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Detail, Entry, HITS, Manner, Question, Scope};
+use ipc_proto::memory::{Area, Detail, Entry, HITS, Manner, Question, Scope, Vector};
 use ipc_proto::scanner::{Conversation, Judgement, Verdict};
-use ipc_proto::{List, Text};
+use ipc_proto::{Blob, List, Name, Text};
 use lines::{Add, Asked, Line, LineFault, Lines};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -26,6 +29,8 @@ use std::process::ExitCode;
 
 const USAGE: u8 = 64;
 const MALFORMED: u8 = 2;
+/// What the embedder is called whose vectors come with the lines.
+const GIVEN: &str = "given";
 /// Turns that are put into the store at once.
 const AT_ONCE: usize = 500;
 const HELP: &str = "usage: memory --offline eval [--limit 1..100] [--by words|meaning|fused|weighted|plain] [--json]\n\
@@ -158,6 +163,8 @@ struct Trial {
     now_ms: u64,
     /// Turns that are not in the store yet, and when they were said.
     pending: Vec<(Scanned, u64)>,
+    /// Their vectors, and of those before.
+    vectors: Vec<(MemoryId, Vector)>,
 }
 
 impl Trial {
@@ -174,6 +181,7 @@ impl Trial {
             sessions: HashMap::new(),
             now_ms: 0,
             pending: Vec::new(),
+            vectors: Vec::new(),
         })
     }
 
@@ -194,6 +202,8 @@ impl Trial {
         };
         // A turn of which nothing is left to keep, such as an empty one, is not there to be found.
         let kept = Proposal::of(entry).and_then(|proposal| proposal.judged(&passed()));
+        let id = MemoryId::from_bytes(numbered(place));
+        self.vectors.extend(kept.is_ok().then_some(add.vector).flatten().map(|values| (id, given(&values))));
         self.pending.extend(kept.ok().map(|scanned| (scanned, time_ms)));
         if self.pending.len() >= AT_ONCE { self.keep() } else { Ok(()) }
     }
@@ -201,11 +211,19 @@ impl Trial {
     /// Puts what is pending into the store: many turns in one transaction, each as any row is put there.
     fn keep(&mut self) -> Result<(), Fault> {
         let (scope, pending) = (&self.scope, std::mem::take(&mut self.pending));
-        Ok(self.store.changed(|change, limits, told| {
+        self.store.changed(|change, limits, told| {
             pending.iter().try_for_each(|(scanned, time_ms)| {
                 store::inserted(change, limits, scope, scanned, *time_ms, told).map(drop)
             })
-        })?)
+        })?;
+        let vectors = std::mem::take(&mut self.vectors);
+        if !vectors.is_empty() && self.store.embedder.is_none() {
+            self.store.keep_vectors_of(Some(Name::clip(GIVEN)))?;
+        }
+        for (id, vector) in &vectors {
+            self.store.embedded(&self.scope, *id, vector)?;
+        }
+        Ok(())
     }
 
     /// Ids of turns, best first.
@@ -213,12 +231,19 @@ impl Trial {
         self.keep()?;
         let question = Question {
             manner: asked.manner.unwrap_or(self.task.manner),
+            vector: asked.vector.as_deref().map(given).filter(|_| self.store.embedder.is_some()),
             ..Question::new(Text::clip(&asked.question), self.task.limit)
         };
         let found = self.store.find(&self.scope, &question, self.now_ms)?;
         let ids = found.iter().map(|found| self.ids.get(place(found.hit.row.entry.id)).cloned());
         Ok(ids.flatten().collect())
     }
+}
+
+/// A vector that came with a line. One that is too long is none of any embedder's.
+fn given(values: &[f32]) -> Vector {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    Vector { by: Name::clip(GIVEN), values: Blob::new(bytes).unwrap_or_default() }
 }
 
 /// An id that holds a number.

@@ -128,7 +128,15 @@ impl Store {
     }
 
     fn of(db: Connection, damage: Option<String>) -> Self {
-        Self { db, library: RefCell::new(Library::new()), limits: Limits::none(), damage, embedder: None }
+        Self {
+            db,
+            library: RefCell::new(Library::new()),
+            limits: Limits::none(),
+            damage,
+            embedder: None,
+            now_ms: 0,
+            is_stuck: false,
+        }
     }
 }
 

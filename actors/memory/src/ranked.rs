@@ -7,7 +7,7 @@ use crate::query::Query;
 use crate::scope::Number;
 use crate::store::{Store, StoreError};
 use finding::{Index, Limits, Ranked, Scored, Vector};
-use ipc_proto::memory::{HITS, Manner, Question, Why};
+use ipc_proto::memory::{HITS, KindName, Manner, Question, Why};
 use rusqlite::{OptionalExtension, params};
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +32,8 @@ impl Store {
         let mut library = self.library.borrow_mut();
         let index = match question.manner {
             Manner::Plain => None,
+            // Entities are in no index in memory.
+            _ if question.filter.kinds.contains(&KindName::Entity) => None,
             _ => library.of(&self.db, number)?,
         };
         let Some(index) = index else {

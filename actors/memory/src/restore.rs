@@ -44,17 +44,21 @@ impl Store {
                     Over::Replace => away(change, number, (n, here), told)?,
                 }
             }
-            if is_taken(change, id)? {
+            if is_taken(change, scope, id)? {
                 return refused(Admission::Taken);
             }
             let mut entry = scanned.entry().clone();
-            if entry.detail.kind.name() == KindName::Semantic && entry.label.trust > Trust::User {
+            let may_hold = !matches!(row.state, State::Proposed { .. } | State::Removed { .. });
+            let needs_person =
+                entry.detail.kind.name() == KindName::Semantic && entry.label.trust > Trust::User;
+            if may_hold && needs_person {
                 return refused(Admission::NeedsPerson);
             }
             let rival =
                 same_key(change, number, &scope.area, &entry)?.filter(|_| row.state == State::Current);
-            if !limits.have_room(change, scope, &entry, rival.as_ref().map(|(_, row)| row))? {
-                return refused(Admission::Full);
+            let room = limits.room(change, scope, &entry, rival.as_ref().map(|(_, row)| row))?;
+            if room != Admission::New {
+                return refused(room);
             }
             entry.detail.expires_ms = limits.expiry(&entry, row.created_ms);
             limits::oldest_go(change, limits, scope, &entry, told)?;
@@ -105,7 +109,7 @@ fn merged(
 /// Of two states of one row the later holds.
 const fn later(state: State) -> u8 {
     match state {
-        State::Current => 0,
+        State::Current | State::Proposed { .. } => 0,
         State::Superseded { .. } => 1,
         State::Removed { .. } => 2,
     }
@@ -122,6 +126,7 @@ fn stated(
         State::Current => Ok(()),
         State::Superseded { by, at_ms } => change::superseded(change, number, n, by, reason, at_ms),
         State::Removed { at_ms } => change::removed(change, number, n, reason, at_ms),
+        State::Proposed { at_ms } => change::proposed(change, number, n, at_ms),
     }
 }
 

@@ -49,6 +49,7 @@ fn state(columns: &rusqlite::Row<'_>) -> Result<State, StoreError> {
             Ok(State::Superseded { by, at_ms })
         }
         2 => Ok(State::Removed { at_ms: at().ok_or(StoreError::Column("state_ms"))? }),
+        3 => Ok(State::Proposed { at_ms: at().ok_or(StoreError::Column("state_ms"))? }),
         _ => Err(StoreError::Column("state")),
     }
 }
@@ -91,6 +92,7 @@ pub(crate) fn key(entry: &Entry) -> Option<String> {
         Kind::Note { key } => key.as_ref().map(ToString::to_string),
         Kind::Semantic(fact) => Some(format!("{:?} {}", fact.category, fact.key.as_str())),
         Kind::Summary(_) => entry.session.map(|session| session.to_string()),
+        Kind::Entity(entity) => Some(format!("{:?} {}", entity.r#type, entity.name.trim().to_lowercase())),
         Kind::Episodic { .. } | Kind::Observation(_) => None,
     }
 }
@@ -158,8 +160,14 @@ fn class(code: i64) -> Option<Class> {
 }
 
 /// Every kind, each at its number in the schema.
-pub(crate) const KINDS: [KindName; 5] =
-    [KindName::Note, KindName::Episodic, KindName::Semantic, KindName::Observation, KindName::Summary];
+pub(crate) const KINDS: [KindName; 6] = [
+    KindName::Note,
+    KindName::Episodic,
+    KindName::Semantic,
+    KindName::Observation,
+    KindName::Summary,
+    KindName::Entity,
+];
 
 /// Every type, each at its number in the schema.
 pub(crate) const TYPES: [ObservationType; 6] = [
@@ -192,5 +200,6 @@ pub(crate) const fn state_code(state: StateName) -> i64 {
         StateName::Current => 0,
         StateName::Superseded => 1,
         StateName::Removed => 2,
+        StateName::Proposed => 3,
     }
 }

@@ -95,6 +95,25 @@ pub(crate) fn held_by_owner(db: &Connection, scope: &Scope) -> Result<i64> {
     db.prepare_cached(sum)?.query_row(params![scope.owner.bytes()], |row| row.get(0))
 }
 
+/// Bytes that the rows of one owner take, in all scopes, as they are counted.
+pub(crate) fn bytes_of_owner(db: &Connection, scope: &Scope) -> Result<u64> {
+    bytes_of(db, scope.owner.bytes())
+}
+
+/// The same by the owner as the database names them.
+pub(crate) fn bytes_of(db: &Connection, owner: [u8; 16]) -> Result<u64> {
+    let sum = "SELECT coalesce(sum(bytes), 0) FROM scope WHERE owner = ?1";
+    let sum: i64 = db.prepare_cached(sum)?.query_row(params![owner], |row| row.get(0))?;
+    Ok(u64::try_from(sum).unwrap_or_default())
+}
+
+/// Owners whose rows take so many bytes or more.
+pub(crate) fn owners_over(db: &Connection, bytes: u64) -> Result<Vec<[u8; 16]>> {
+    let mut owners = db.prepare_cached("SELECT owner FROM scope GROUP BY owner HAVING sum(bytes) >= ?1")?;
+    let owners = owners.query_map([i64::try_from(bytes).unwrap_or(i64::MAX)], |row| row.get(0))?;
+    owners.collect()
+}
+
 /// Counts a row that came or went.
 pub(crate) fn count(change: &Transaction<'_>, number: Number, by: i64) -> Result<()> {
     let mut held = change.prepare_cached("UPDATE scope SET held = held + ?2 WHERE n = ?1")?;

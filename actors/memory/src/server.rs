@@ -47,6 +47,7 @@ impl Actor for Memory {
             episodic_days: config.episodic_days,
             retention_days: config.retention_days,
             bytes: u64::from(config.max_mib) * MIB,
+            owner_bytes: u64::from(config.max_owner_mib) * MIB,
         };
         let embedder = config.embedder.as_deref().map(Text::clip);
         let kept = store.keep_vectors_of(embedder);
@@ -105,6 +106,8 @@ impl Server {
             Ask::Restore { row, raw, over, .. } => {
                 intake.restore(scope, *row, &raw, over).await.map(Said::Taken)
             }
+            Ask::Unremove(id) => intake.unremove(scope, id).await.map(|()| Said::Done),
+            Ask::Accept(id) => intake.accept(scope, id).await.map(|()| Said::Done),
             Ask::Mute { what, mute } => intake.mute(scope, what, mute).await.map(|()| Said::Done),
             _ => Err(MemoryError::Refused),
         }
@@ -172,7 +175,7 @@ impl Service for Server {
         lease_ms: u32,
     ) -> Result<List<Work, 16>, MemoryError> {
         let work = change(&self.writer, move |store, now_ms| {
-            store.expire(now_ms)?;
+            store.expire_if_it_can(now_ms);
             let until_ms = now_ms.saturating_add(u64::from(lease_ms));
             store.waiting(&tasks, usize::from(limit).min(WORK), now_ms, until_ms)
         });

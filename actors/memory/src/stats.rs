@@ -30,7 +30,8 @@ impl Store {
                     stats.plain += row.get::<_, u32>(6)?;
                 }
                 1 => stats.superseded += count,
-                _ => stats.removed += count,
+                2 => stats.removed += count,
+                _ => stats.proposed += count,
             }
         }
         stats.kinds = List::clip(KINDS.into_iter().zip(kinds).filter(|(_, count)| *count > 0));

@@ -26,6 +26,10 @@ pub(crate) struct Store {
     pub(crate) damage: Option<String>,
     /// Whose vectors are kept.
     pub(crate) embedder: Option<Embedder>,
+    /// When it is asked, unix ms: what has expired by then is in no answer.
+    pub(crate) now_ms: u64,
+    /// What has expired could not be taken away when that was last tried.
+    pub(crate) is_stuck: bool,
 }
 
 /// Why the open database did not do as it was asked.
@@ -78,6 +82,8 @@ pub(crate) enum Admission {
     Taken,
     /// Its owner has as many rows as one may have.
     Full,
+    /// Its owner's rows take as much as they may.
+    ShareFull,
     /// It would be a fact that no person stands for.
     NeedsPerson,
     /// What it revises is not here.
@@ -93,6 +99,7 @@ impl Admission {
             Self::New | Self::Already => None,
             Self::Taken => Some(MemoryError::Refused),
             Self::Full => Some(MemoryError::Full),
+            Self::ShareFull => Some(MemoryError::ShareFull),
             Self::NeedsPerson => Some(MemoryError::NeedsPerson),
             Self::Unknown => Some(MemoryError::NotFound),
             Self::NotCurrent(id) => Some(MemoryError::NotCurrent(id)),
@@ -184,7 +191,7 @@ impl Store {
             match row.state {
                 State::Removed { .. } => Ok(()),
                 State::Superseded { .. } => Err(StoreError::NotCurrent(tip(change, number, id)?)),
-                State::Current => {
+                State::Current | State::Proposed { .. } => {
                     change::removed(change, number, n, reason, now_ms)?;
                     told.push(Told::gone(number, n, row, true));
                     Ok(())
@@ -260,7 +267,7 @@ fn admission(
     {
         return refused(if same(&row.entry, entry) { Admission::Already } else { Admission::Taken });
     }
-    if is_taken(db, entry.id)? {
+    if is_taken(db, scope, entry.id)? {
         return refused(Admission::Taken);
     }
     let old = match (number, scanned.revises()) {
@@ -287,8 +294,9 @@ fn admission(
     if by_key.is_some_and(|(_, row)| entry.label.trust > row.entry.label.trust) {
         return refused(Admission::NeedsPerson);
     }
-    if !limits.have_room(db, scope, entry, old.as_ref().map(|(_, row)| row))? {
-        return refused(Admission::Full);
+    let room = limits.room(db, scope, entry, old.as_ref().map(|(_, row)| row))?;
+    if room != Admission::New {
+        return refused(room);
     }
     Ok((Admission::New, old.map(Box::new)))
 }
@@ -353,10 +361,12 @@ pub(crate) fn inserted(
     Ok(Admission::New)
 }
 
-/// The one question that is asked across scopes, and its answer is one bit: ids are unique in the whole store.
-pub(crate) fn is_taken(db: &Connection, id: MemoryId) -> rusqlite::Result<bool> {
-    let any = "SELECT EXISTS (SELECT 1 FROM kept WHERE id = ?1) OR EXISTS (SELECT 1 FROM gone WHERE id = ?1)";
-    db.prepare_cached(any)?.query_row(params![id.bytes()], |row| row.get(0))
+/// Whether a row of an owner has this id, in any of their areas, or had it lately. Ids are unique for each owner: what
+/// another one has can be neither found out nor stood in the way of by them.
+pub(crate) fn is_taken(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite::Result<bool> {
+    let any = "SELECT EXISTS (SELECT 1 FROM scope AS s JOIN kept AS e ON e.scope = s.n WHERE s.owner = ?1 AND e.id = ?2)
+                   OR EXISTS (SELECT 1 FROM scope AS s JOIN gone AS g ON g.scope = s.n WHERE s.owner = ?1 AND g.id = ?2)";
+    db.prepare_cached(any)?.query_row(params![scope.owner.bytes(), id.bytes()], |row| row.get(0))
 }
 
 /// Whether a row of this id was deleted lately.

@@ -8,6 +8,7 @@ mod isolation;
 mod keeping;
 mod migrating;
 mod opening;
+mod proposing;
 mod ranking;
 mod revising;
 mod storing;
@@ -140,5 +141,12 @@ pub(crate) fn holds_together(store: &Store) {
         store.db.execute(&check, []).unwrap();
         let rows = "SELECT count(*) FROM kept WHERE scope = ?1";
         assert_eq!(store.db.query_row(rows, [n], |row| row.get::<_, i64>(0)).unwrap(), held);
+        let weighs = "SELECT bytes = coalesce((SELECT sum(256 + octet_length(e.head) + octet_length(e.body)
+                + octet_length(e.tags) + octet_length(e.detail) + coalesce(octet_length(r.text), 0))
+            FROM kept AS e LEFT JOIN raw AS r ON r.n = e.n WHERE e.scope = scope.n), 0) FROM scope WHERE n = ?1";
+        assert!(
+            store.db.query_row(weighs, [n], |row| row.get::<_, bool>(0)).unwrap(),
+            "what rows take is miscounted"
+        );
     }
 }

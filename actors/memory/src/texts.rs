@@ -1,7 +1,7 @@
 //! Every text of an entry, one after the other: what is done to one is done to all, so that none is forgotten. Pure.
 
 use crate::screen::Refusal;
-use ipc_proto::memory::{CONTENT_BOUND, Entry, Fact, Kind, Observation, Summary};
+use ipc_proto::memory::{CONTENT_BOUND, Entity, Entry, Fact, Kind, Observation, Summary};
 use ipc_proto::{List, Text};
 
 /// What a text is to its entry.
@@ -36,6 +36,9 @@ fn kind(kind: &Kind, each: Each<'_>) -> Result<Kind, Refusal> {
         Kind::Episodic { role } => Kind::Episodic { role: text(role, Part::Name, each)? },
         Kind::Semantic(fact) => {
             Kind::Semantic(Fact { key: text(&fact.key, Part::Name, each)?, ..fact.clone() })
+        }
+        Kind::Entity(entity) => {
+            Kind::Entity(Entity { name: text(&entity.name, Part::Name, each)?, r#type: entity.r#type })
         }
         Kind::Observation(seen) => Kind::Observation(Box::new(Observation {
             title: text(&seen.title, Part::Words, each)?,

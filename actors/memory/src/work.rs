@@ -35,7 +35,8 @@ pub(crate) const fn task_code(task: TaskName) -> i64 {
 }
 
 impl Store {
-    /// Work of these kinds, the oldest first, each leased until `until_ms`.
+    /// Work of these kinds, of each the oldest first and of all of them in turn, each leased until `until_ms`: much of one kind
+    /// keeps no other back.
     pub(crate) fn waiting(
         &mut self,
         tasks: &[TaskName],
@@ -44,18 +45,28 @@ impl Store {
         until_ms: u64,
     ) -> Result<Vec<Work>, StoreError> {
         self.writable()?;
-        let mut found = Vec::new();
+        let mut offers = Vec::new();
         for task in tasks {
-            let room = limit.saturating_sub(found.len());
             let more = match task {
-                TaskName::Compress => self.to_compress(room, now_ms)?,
+                TaskName::Compress => self.to_compress(limit, now_ms)?,
                 TaskName::Summarise => {
-                    self.to_summarise(room, now_ms, tasks.contains(&TaskName::Compress))?
+                    self.to_summarise(limit, now_ms, tasks.contains(&TaskName::Compress))?
                 }
-                TaskName::Resolve => self.next_to_compare(room, now_ms)?,
-                TaskName::Embed => self.to_embed(room, now_ms)?,
+                TaskName::Resolve => self.next_to_compare(limit, now_ms)?,
+                TaskName::Embed => self.to_embed(limit, now_ms)?,
             };
-            found.extend(more.into_iter().map(|(n, work)| (task_code(*task), n, work)));
+            offers.push((task_code(*task), more.into_iter()));
+        }
+        let mut found = Vec::new();
+        let mut left = true;
+        while left && found.len() < limit {
+            left = false;
+            for (task, offer) in &mut offers {
+                if let Some((n, work)) = offer.next().filter(|_| found.len() < limit) {
+                    found.push((*task, n, work));
+                    left = true;
+                }
+            }
         }
         if found.is_empty() {
             return Ok(Vec::new());

@@ -41,7 +41,7 @@ pub(crate) async fn ask<T: Send + 'static>(
     read: impl FnOnce(&Store, u64) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, MemoryError> {
     change(writer, move |store, now_ms| {
-        store.expire(now_ms)?;
+        store.expire_if_it_can(now_ms);
         read(store, now_ms)
     })
     .await
@@ -53,7 +53,10 @@ pub(crate) async fn change<T: Send + 'static>(
     done: impl FnOnce(&mut Store, u64) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, MemoryError> {
     let (reply, answer) = oneshot::channel();
-    let job = Job(Box::new(move |store| drop(reply.send(done(store, kit::now_ms())))));
+    let job = Job(Box::new(move |store| {
+        store.now_ms = kit::now_ms();
+        drop(reply.send(done(store, store.now_ms)));
+    }));
     writer.cast(job).map_err(|_| MemoryError::Storage)?;
     answer.await.map_err(|_| MemoryError::Storage)?.map_err(told)
 }

@@ -110,17 +110,23 @@ pub(crate) async fn converse<U: Upstream>(upstream: U, ask: Ask, outlet: Outlet,
 struct Held<U> {
     upstream: U,
     reply: Cell<Option<Reply>>,
+    /// What came with its head.
+    first: Cell<Chunk>,
     /// It has given a whole answer.
     whole: Cell<bool>,
 }
 
 impl<U: Upstream> Held<U> {
-    const fn new(upstream: U) -> Self {
-        Self { upstream, reply: Cell::new(None), whole: Cell::new(false) }
+    fn new(upstream: U) -> Self {
+        Self { upstream, reply: Cell::new(None), first: Cell::default(), whole: Cell::new(false) }
     }
 
     /// The next bytes.
     async fn next(&self) -> Result<Chunk, ModelError> {
+        let first = self.first.take();
+        if first.last || !first.bytes.is_empty() {
+            return Ok(first);
+        }
         let reply = self.reply.get().ok_or(ModelError::Truncated)?;
         let chunk = self.upstream.next(reply).await?;
         if chunk.last {
@@ -171,7 +177,8 @@ async fn exchange<U: Upstream>(held: &Held<U>, ask: Ask, outlet: &Outlet) -> Res
 /// Sends a request; a reply that is no success is what its status and its body say.
 async fn send<U: Upstream>(held: &Held<U>, http: credproxy::Request, context: u32) -> Result<(), ModelError> {
     let head = held.upstream.request(http).await?;
-    held.reply.set(Some(head.reply));
+    held.reply.set((!head.first.last).then_some(head.reply));
+    held.first.set(head.first);
     if (200..300).contains(&head.status) {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use crate::store::Kept;
 use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::label::Label;
-use ipc_proto::model::{Asked, Message, Role};
+use ipc_proto::model::{Asked, Message, Role, Thought};
 use ipc_proto::router::{CallVerdict, Finished, Labelled, Released, Step};
 use ipc_proto::{List, Text};
 
@@ -53,7 +53,7 @@ pub(crate) fn compose(
     let mut last = Label::bottom();
     for Kept { step, label } in steps {
         match step {
-            Step::Reply { text, calls } => {
+            Step::Reply { text, calls, .. } => {
                 close(&mut turn, &mut open, &last);
                 turn.push(reply(&text, &calls, &label));
                 open = calls.into_vec();
@@ -177,9 +177,10 @@ pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) {
     let mut room = budget;
     for step in steps.iter_mut().rev() {
         match step {
-            Step::Reply { text, calls } => {
+            Step::Reply { text, calls, thoughts } => {
                 let calls: usize = calls.iter().map(|it| it.call.args.len()).sum();
-                room = room.saturating_sub(text.len() + calls);
+                let thoughts: usize = thoughts.iter().map(Thought::bytes).sum();
+                room = room.saturating_sub(text.len() + calls + thoughts);
             }
             Step::Result { result, .. } => {
                 let marker = marker(result.output.len());
@@ -250,7 +251,7 @@ mod tests {
             record: 0,
             why: ipc_proto::router::Why::default(),
         });
-        kept(Step::Reply { text: Text::clip(text), calls: List::clip(calls) })
+        kept(Step::Reply { text: Text::clip(text), calls: List::clip(calls), thoughts: List::default() })
     }
 
     fn resulted(n: u8, output: &str) -> Kept {

@@ -11,7 +11,7 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::AgentLimits;
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
-use ipc_proto::label::Label;
+use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{End, EventName, MessageState, Task, TurnEvent};
 use manifest::Process;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
@@ -106,7 +106,11 @@ impl Desk {
             return Ok(());
         }
         // A message without a label has not been scanned; its default label is the lowest trust.
-        let label = session.label.join(&self.store.message_label(seq)?.unwrap_or_default());
+        let mut label = session.label.join(&self.store.message_label(seq)?.unwrap_or_default());
+        if let Some(engine) = self.engine_of(&head, &session.agent)? {
+            // Whatever it will say is a jail's, so the session is raised before there is anything to say.
+            label = label.join(&Label::of(Trust::Untrusted, Class::Internal, &format!("engine:{engine}")));
+        }
         let mut event = Event::new(Action::TurnStarted, Result3::Success)
             .about(&session.agent)
             .in_turn(head.session, head.turn);
@@ -159,7 +163,7 @@ impl Desk {
         self.tell_where(&head, EventName::MessageProcessing, None);
         let (now, due) = (self.now.at, self.overdue_at(&head));
         self.ring_begins(head.turn, head.attempts);
-        let Time { runner, wall_ms, cpu_ms } = self.time(&session.agent, self.runs(seq)?);
+        let Time { runner, wall_ms, cpu_ms } = self.time(&session.agent, self.is_jailed_apart(&head)?);
         self.errands.push(Errand::Launch(Launch {
             turn: head.turn,
             workspace: workspace.id,
@@ -260,8 +264,8 @@ impl Desk {
     /// When a turn that starts now is given up.
     pub(crate) fn overdue_at(&self, head: &Head) -> Instant {
         let agent = self.store.session(head.session).map(|session| session.agent);
-        let runs = self.runs(head.seq).unwrap_or(false);
-        let wall = agent.map_or(0, |agent| self.time(&agent, runs).wall_ms);
+        let apart = self.is_jailed_apart(head).unwrap_or(false);
+        let wall = agent.map_or(0, |agent| self.time(&agent, apart).wall_ms);
         self.now.at + Duration::from_millis(wall) + GRACE
     }
 
@@ -271,11 +275,11 @@ impl Desk {
     }
 
     /// What a turn of an agent's has, and of which row its runner is.
-    fn time(&self, agent: &str, runs: bool) -> Time {
+    fn time(&self, agent: &str, apart: bool) -> Time {
         let limits = self.config.agents.get(agent).map(|agent| &agent.limits);
         let ms =
             |of: fn(&AgentLimits) -> u32, or: u64| limits.map_or(or, |limits| u64::from(of(limits)) * 1000);
-        if runs {
+        if apart {
             let (wall_ms, cpu_ms) = (ms(|it| it.run_seconds, 0), ms(|it| it.run_cpu_seconds, 0));
             return Time { runner: Process::AgentRunner, wall_ms, cpu_ms };
         }
@@ -307,7 +311,6 @@ pub(crate) fn raised(session: SessionId, turn: TurnId, before: &Label, after: &L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::label::{Class, Trust};
 
     #[test]
     fn a_launch_says_turn_workspace_wall_clock_and_whether_it_is_attached() {

@@ -95,6 +95,7 @@ impl Desk {
         if !self.store.session(session.id)?.ended {
             self.store.commit(|tx| {
                 tx.resume(Scope::Session(session.id))?;
+                tx.forget_engine_state(session.id)?;
                 tx.close_session(session.id, self.now.ms)
             })?;
             kit::fault_point!("router.session.ended");
@@ -191,6 +192,7 @@ fn agent_info(name: &str, agent: &config::Agent) -> AgentInfo {
         name: Name::clip(name),
         model: Text::clip(&agent.model),
         profile: Name::clip(&agent.profile),
+        engine: agent.engine.as_ref().map_or_else(|| Name::clip("native"), |engine| engine.name.clone()),
         tools: List::clip(agent.tools.iter().map(|tool| Name::clip(tool))),
         limits: (
             limits.tool_calls,

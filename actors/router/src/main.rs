@@ -11,6 +11,7 @@ mod clock;
 mod desk;
 mod disk;
 mod ending;
+mod engines;
 mod errands;
 mod events;
 mod falling;

@@ -11,6 +11,7 @@ use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
+use ipc_proto::engine::{Kept, STATE, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
@@ -18,7 +19,7 @@ use ipc_proto::router::{
     Released, Router, RouterError, SessionInfo, SessionName, SessionView, Step, Stopped, Submission, Turn,
     TurnEvent, Typed, UserInfo, WorkspaceInfo,
 };
-use ipc_proto::{List, Name, Text};
+use ipc_proto::{Blob, List, Name, Text};
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
@@ -229,6 +230,21 @@ impl Router for RouterServer {
     async fn typed(self, _: Context, turn: TurnId, from: u64) -> Reply<Input> {
         let typed = self.0.await_answer(LONG_POLL, move |desk, port| desk.typed(turn, from, port));
         typed.await.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
+    }
+
+    async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Reply<Option<Kept>> {
+        self.now(move |desk| desk.engine_state(turn, &engine)).await
+    }
+
+    async fn keep_engine_state(
+        self,
+        _: Context,
+        turn: TurnId,
+        engine: Name,
+        token: Token,
+        state: Blob<STATE>,
+    ) -> Reply<()> {
+        self.now(move |desk| desk.keep_engine_state(turn, &engine, token, state)).await
     }
 
     async fn type_in(

@@ -10,6 +10,8 @@ use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
 use ipc_proto::{Name, Text};
 
+/// Programs that one user may have under way, those that wait included.
+const RUNS: u32 = 4;
 /// The agent of a session that names none.
 pub(crate) const DEFAULT_AGENT: &str = "default";
 /// A turn's length before any has ended, ms: for the hint when to try again.
@@ -54,6 +56,9 @@ impl Desk {
         let (session, making) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
         self.room(session)?;
+        if matches!(submission.task, Task::Run(_)) {
+            self.may_run(user)?;
+        }
         kit::fault_point!("router.submit.checked");
         let fresh = Fresh {
             id: MessageId::random(),
@@ -185,6 +190,15 @@ impl Desk {
         }
         let names: Vec<&str> = self.config.agents.keys().map(String::as_str).collect();
         Err(RouterError::NoAgent(Text::clip(&names.join(", "))))
+    }
+
+    /// Whether a user may run one more program: each may be hours under way, in one of the places for turns.
+    fn may_run(&self, user: UserId) -> Result<(), RouterError> {
+        let mut runs = 0_u32;
+        for seq in self.live_where(|live| live.head.user == user) {
+            runs += u32::from(self.runs(seq)?);
+        }
+        if runs < RUNS { Ok(()) } else { Err(RouterError::TooManyRuns { most: RUNS }) }
     }
 
     /// Whether one more message may wait.

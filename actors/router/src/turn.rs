@@ -105,6 +105,23 @@ impl Desk {
         }
     }
 
+    /// How many messages a model would be told between message `after` and this one.
+    pub(crate) fn told_since(&self, head: &Head, after: i64) -> Result<u32, StoreFault> {
+        let (mut seq, mut count) = (head.seq, 0_usize);
+        loop {
+            let heads = self.store.earlier(head.session, seq, BATCH)?;
+            let Some(oldest) = heads.last().map(|head| head.seq) else { break };
+            for head in heads.iter().filter(|head| head.seq > after) {
+                count += self.told(head, Which::ForModel)?.map_or(0, |messages| messages.len());
+            }
+            if oldest <= after {
+                break;
+            }
+            seq = oldest;
+        }
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
     /// One turn as messages; `None` if it is not wanted.
     fn told(&self, head: &Head, which: Which) -> Result<Option<Vec<Labelled>>, StoreFault> {
         let (content, task, label) = self.store.said_without_media(head.seq)?;

@@ -95,14 +95,13 @@ impl Outside for Peers {
         });
         let head = asked.await.map_err(lost)??;
         let pull = Pull { credproxy: self.credproxy.clone(), reply: head.reply };
-        let mut body = Vec::new();
+        let (mut chunk, mut body) = (head.first, Vec::new());
         loop {
-            let chunk = pull.next().await?;
             body.extend(&*chunk.bytes);
             match chunk.last {
                 _ if body.len() > bound => return Err(CredError::Upstream),
                 true => return Ok((head.status, body)),
-                false => {}
+                false => chunk = pull.next().await?,
             }
         }
     }

@@ -67,6 +67,7 @@ fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str
         Place::Own => beneath(row.process.name()),
         Place::State(folder) => beneath(folder),
         Place::System(file) => path.starts_with(file),
+        Place::Named(names) => names.iter().any(|name| path.file_name().is_some_and(|is| is == *name)),
     });
     granted.then_some("own file")
 }

@@ -20,10 +20,11 @@ use std::path::Path;
 pub(super) const SEAL: usize = 48;
 /// Bytes of the key file: 64 hex digits and a line break.
 const KEY_FILE: u64 = 65;
-/// How often a key is read anew: credproxy makes one at each start.
-const KEYS: usize = 3;
+/// How often a key is read anew: credproxy makes one at each start, and after each parcel that it opened.
+const KEYS: usize = 8;
 
-/// Seals these bytes and has them sent; once more if credproxy was started again in between, and has another key.
+/// Seals these bytes and has them sent; again if credproxy has another key by then, since it was started again or
+/// somebody else's parcel came first.
 ///
 /// # Errors
 /// The key is not to be trusted, or what `send` says.

@@ -3,6 +3,7 @@
 
 use super::mend::{self, Wanted};
 use super::{Row, Scene, Status};
+use manifest::settings::OPTIONAL;
 use manifest::{Process, TABLE, is_actor};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -37,7 +38,12 @@ fn folders(scene: &Scene) -> Row {
         return row;
     }
     let own = Some((scene.uid, None)).filter(|_| scene.has_own_uids());
-    let of_processes = TABLE.iter().filter(|row| is_actor(row.process)).map(|row| Wanted {
+    // What configuration may leave out has a folder once it was started.
+    let there = |process: Process| {
+        is_actor(process)
+            && (!OPTIONAL.contains(&process) || scene.state.join(process.name()).symlink_metadata().is_ok())
+    };
+    let of_processes = TABLE.iter().filter(|row| there(row.process)).map(|row| Wanted {
         path: scene.state.join(row.process.name()),
         mode: if row.shows.is_some() { 0o711 } else { 0o700 },
         owner: owner(scene, row.process),

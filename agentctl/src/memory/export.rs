@@ -6,9 +6,9 @@ use super::markdown;
 use super::{Where, ask};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Filter, Kind, Row, Said, State, StateName};
+use ipc_proto::memory::{Area, Ask, Filter, Kind, KindName, Row, Said, State, StateName};
+use ipc_proto::{List, Text};
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -62,7 +62,7 @@ async fn write(app: &App, area: &Area, markdown: bool, to: &mut impl Write) -> R
     let states: &[StateName] = if markdown {
         &[StateName::Current]
     } else {
-        &[StateName::Current, StateName::Superseded, StateName::Removed]
+        &[StateName::Current, StateName::Superseded, StateName::Removed, StateName::Proposed]
     };
     let mut written = HashSet::new();
     for state in states {
@@ -115,7 +115,8 @@ impl Pages {
             return Ok(None);
         }
         let offset = self.offset.saturating_sub(OVER);
-        let filter = Box::new(Filter { state: self.state, ..Filter::default() });
+        let kinds = List::clip(KindName::ALL);
+        let filter = Box::new(Filter { state: self.state, kinds, ..Filter::default() });
         let page = Ask::List { filter, limit: PAGE, offset };
         let rows = ask(app, area.clone(), page, Said::rows).await?.into_vec();
         if offset > 0 && !rows.iter().any(|row| self.known.contains(&row.entry.id)) {

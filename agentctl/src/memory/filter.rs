@@ -13,7 +13,7 @@ const DAY: i64 = 86_400_000;
 /// Which memories.
 #[derive(clap::Args)]
 pub(super) struct Which {
-    /// Of this kind: note, episodic, semantic, observation or summary; may be given again
+    /// Of this kind: note, episodic, semantic, observation, summary or entity; may be given again
     #[arg(long = "kind", value_name = "KIND", value_parser = named::<KindName>)]
     kinds: Vec<KindName>,
     /// Observations of this type: decision, bugfix, feature, refactor, discovery or change; may be given again
@@ -46,7 +46,7 @@ pub(super) struct Which {
     /// Of before this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<u64>,
-    /// In this state: current, superseded or removed
+    /// In this state: current, superseded, removed or proposed
     #[arg(long, value_name = "STATE", value_parser = named::<StateName>, default_value = "current")]
     state: StateName,
 }

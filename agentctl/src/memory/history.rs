@@ -90,6 +90,7 @@ fn fields(row: &Row) -> [(&'static str, String); 9] {
         Kind::Episodic { role } => role.to_string(),
         Kind::Observation(seen) => seen.title.to_string(),
         Kind::Summary(came) => came.request.to_string(),
+        Kind::Entity(entity) => entity.name.to_string(),
     };
     let modified = match kind {
         Kind::Summary(came) => lines(&came.files_modified),

@@ -165,7 +165,7 @@ async fn one(app: &App, arguments: &Import, kept: Kept) -> Result<bool, Failure>
 /// Of two states of a row the later holds.
 const fn later(row: &Row) -> u8 {
     match row.state {
-        State::Current => 0,
+        State::Current | State::Proposed { .. } => 0,
         State::Superseded { .. } => 1,
         State::Removed { .. } => 2,
     }

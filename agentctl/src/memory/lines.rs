@@ -13,7 +13,13 @@ const VERSION: u8 = 1;
 /// Bytes of one line: both texts at their largest, each byte escaped as `\u0000`, and all the rest of a row.
 const LINE_BOUND: u64 = 6 * (CONTENT_BOUND as u64 + RAW_BOUND as u64) + 1_048_576;
 /// Where ids stand in a row.
-const IDS: [&str; 4] = ["/row/entry/id", "/row/entry/session", "/row/revises", "/row/state/superseded/by"];
+const IDS: [&str; 5] = [
+    "/row/entry/id",
+    "/row/entry/session",
+    "/row/entry/detail/source/row",
+    "/row/revises",
+    "/row/state/superseded/by",
+];
 
 /// A memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,7 +150,7 @@ mod tests {
     use super::*;
     use ipc_proto::ids::SessionId;
     use ipc_proto::label::{Class, Label, Trust};
-    use ipc_proto::memory::{Area, Category, Entry, Fact, Kind, State, Summary};
+    use ipc_proto::memory::{Area, Category, Entity, EntityType, Entry, Fact, Kind, State, Summary};
     use ipc_proto::{List, Name};
 
     fn kept(kind: Kind, state: State) -> Kept {
@@ -153,6 +159,7 @@ mod tests {
         entry.session = Some(SessionId::from_bytes([8; 16]));
         entry.tags = List::clip([Name::clip("x")]);
         entry.detail.kind = kind;
+        entry.detail.source.row = Some(MemoryId::from_bytes([4; 16]));
         entry.detail.expires_ms = Some(u64::MAX);
         let mut row = Row::new(entry, Area::Agent(Name::clip("default")), 7);
         (row.state, row.revises) = (state, Some(MemoryId::from_bytes([6; 16])));
@@ -167,15 +174,23 @@ mod tests {
             Kind::Semantic(Fact { category: Category::Preference, key: Text::clip("k"), confidence: 900 }),
             Kind::Observation(Box::default()),
             Kind::Summary(Box::<Summary>::default()),
+            Kind::Entity(Entity { name: Text::clip("n"), r#type: EntityType::Person }),
         ];
         let by = MemoryId::from_bytes([5; 16]);
-        let states = [State::Current, State::Superseded { by, at_ms: 9 }, State::Removed { at_ms: 9 }];
+        let states = [
+            State::Current,
+            State::Superseded { by, at_ms: 9 },
+            State::Removed { at_ms: 9 },
+            State::Proposed { at_ms: 9 },
+        ];
         for kind in kinds {
             for state in states {
                 let kept = kept(kind.clone(), state);
                 let line = kept.write().unwrap();
                 assert!(
-                    !line.contains('\n') && line.contains("\"09090909-0909-0909-0909-090909090909\""),
+                    !line.contains('\n')
+                        && line.contains("\"09090909-0909-0909-0909-090909090909\"")
+                        && line.contains("\"04040404-0404-0404-0404-040404040404\""),
                     "{line}"
                 );
                 assert_eq!(Kept::read(line.as_bytes()), Ok(kept.clone()));

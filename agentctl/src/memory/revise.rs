@@ -111,6 +111,13 @@ async fn put(app: &App, id: MemoryId, mut entry: Entry, how: How) -> Outcome {
     Ok(app.out.done(fields, &new.to_string())?)
 }
 
+impl Remove {
+    /// Which, and in which part of memory.
+    pub(super) const fn id(&self) -> (MemoryId, &Area) {
+        (self.id, &self.how.place.area)
+    }
+}
+
 /// Removes one.
 pub(super) async fn remove(app: &App, arguments: Remove) -> Outcome {
     let How { reason, place } = arguments.how;

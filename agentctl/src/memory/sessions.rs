@@ -147,6 +147,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
         ("not compressed yet", stats.plain.to_string()),
         ("superseded", stats.superseded.to_string()),
         ("removed", stats.removed.to_string()),
+        ("proposed", stats.proposed.to_string()),
         ("sessions", stats.sessions.to_string()),
         ("tokens", format!("{}, found out for {}", stats.tokens, stats.discovery_tokens)),
         ("embedder", embedder),
@@ -155,7 +156,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
     let map = |pairs: Vec<(String, u32)>| pairs.into_iter().collect::<BTreeMap<_, _>>();
     let fields = json!({
         "kinds": map(by_kind), "types": map(by_type), "plain": stats.plain, "superseded": stats.superseded,
-        "removed": stats.removed, "sessions": stats.sessions, "tokens": stats.tokens,
+        "removed": stats.removed, "proposed": stats.proposed, "sessions": stats.sessions, "tokens": stats.tokens,
         "discovery_tokens": stats.discovery_tokens, "embedder": stats.embedder, "embedded": stats.embedded,
         "muted": stats.muted,
     });

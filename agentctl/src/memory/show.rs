@@ -85,7 +85,7 @@ pub(super) async fn timeline(app: &App, arguments: Timeline) -> Outcome {
     rows(app, &ask(app, place.area, around, Said::rows).await?)
 }
 
-fn rows(app: &App, rows: &[Row]) -> Outcome {
+pub(super) fn rows(app: &App, rows: &[Row]) -> Outcome {
     let head = ["ID", "CREATED", "KIND", "TAGS", "LABEL", "CONTENT"];
     Ok(app.out.list("memories", rows, view::memory, &head, |row| {
         vec![
@@ -117,6 +117,7 @@ pub(super) fn state(row: &Row) -> String {
         State::Current => "current".to_owned(),
         State::Superseded { by, at_ms } => format!("superseded by {by} at {}", text::utc(at_ms)),
         State::Removed { at_ms } => format!("removed at {}", text::utc(at_ms)),
+        State::Proposed { at_ms } => format!("proposed at {}, for you to accept or reject", text::utc(at_ms)),
     }
 }
 
@@ -144,6 +145,9 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
             ("next steps", came.next_steps.to_string()),
         ]),
         Kind::Episodic { role } => facts.push(("role", role.to_string())),
+        Kind::Entity(entity) => {
+            facts.extend([("name", entity.name.to_string()), ("type", view::word(entity.r#type))]);
+        }
     }
     facts.extend([
         ("tags", tags(row, ", ")),
@@ -156,6 +160,7 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
     facts.push(("created", text::utc(row.created_ms)));
     facts.extend(detail.expires_ms.map(|at| ("expires", text::utc(at))));
     facts.extend(row.revises.map(|id| ("revises", id.to_string())));
+    facts.extend(detail.source.row.map(|id| ("taken from", id.to_string())));
     if !row.reason.is_empty() {
         facts.push(("reason", row.reason.to_string()));
     }

@@ -294,6 +294,7 @@ impl Control for Canned {
             name: Name::clip("default"),
             model: Text::clip("offline/reader"),
             profile: Name::clip("paranoid"),
+            engine: Name::clip("native"),
             tools: List::clip([Name::clip("read")]),
             limits: (50, 3, 120, 60, 4096, 1000, 3),
         }]))

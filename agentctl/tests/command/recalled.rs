@@ -38,7 +38,7 @@ pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
         Ask::Revise { entry, .. } => Said::Id(entry.id),
         Ask::Restore { row, .. } => Said::Taken(Some(row.entry.id)),
         Ask::Raw(_) => Said::Raw(Text::clip("raw")),
-        Ask::Remove { .. } | Ask::Mute { .. } => Said::Done,
+        Ask::Remove { .. } | Ask::Mute { .. } | Ask::Accept(_) | Ask::Unremove(_) => Said::Done,
         Ask::Stats | Ask::Reindex => Said::Stats(Stats::default()),
         Ask::Sessions { .. } => Said::Sessions(List::clip([client_session()])),
         _ => Said::Rows(List::clip([row()])),

@@ -236,6 +236,7 @@ pub(crate) fn usage_row(group: &str) -> UsageRow {
         output: 8,
         cache_read: 5,
         cache_write: 0,
+        estimated: 1,
         cost_micros: 1_500_000,
     }
 }

@@ -3,6 +3,8 @@
 //! types goes over the one socket. It must never be given anything of the person's machine but its workspace.
 
 mod api;
+mod conversation;
+pub(crate) mod engine;
 mod model;
 mod profile;
 mod program;
@@ -36,10 +38,12 @@ pub(crate) async fn run(
 ) -> Result<Ending, RunnerFault> {
     limit::begin();
     api::open(gate.clone()).await?;
-    let models = gate.models().await.map_err(|_| RunnerFault::GateGone)?;
-    let model = models.first().map(|name| name.to_string()).unwrap_or_default();
+    let model = model_of(gate).await?;
     let environment = profile::prepare(run.profile, &model, places)?;
-    let Some(program) = Program::start(run, &environment, places)? else { return Ok(Ending::NotStarted) };
+    let argv: Vec<&str> = run.argv.iter().map(|word| word.as_str()).collect();
+    let Some(program) = Program::start(&argv, run.terminal.as_ref(), &environment, places)? else {
+        return Ok(Ending::NotStarted);
+    };
     let Program { output, input, mut ended } = program;
     let mut typing = tokio::task::spawn_local(type_in(gate.clone(), input));
     let over = Cell::new(false);
@@ -72,6 +76,12 @@ pub(crate) async fn run(
         gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
     }
     Ok(Ending::Exited { status })
+}
+
+/// The agent's own model.
+async fn model_of(gate: &Gate) -> Result<String, RunnerFault> {
+    let models = gate.models().await.map_err(|_| RunnerFault::GateGone)?;
+    Ok(models.first().map(|name| name.to_string()).unwrap_or_default())
 }
 
 /// Passes on what it says: whoever follows it slowly slows it down, as a terminal would. Once it is `over`, what it said

@@ -2,6 +2,7 @@
 //! so is the runner's reason to be.
 
 use crate::RunnerFault;
+use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
@@ -15,6 +16,9 @@ use std::time::Instant;
 use tarpc::client::{Config, RpcError};
 use tarpc::context::Context;
 use tokio::net::UnixStream;
+
+/// Events of an engine that go at once.
+const EVENTS: usize = 64;
 
 /// The gate.
 #[derive(Clone)]
@@ -93,6 +97,20 @@ impl Gate {
 
     pub(crate) async fn count(&self, request: Request) -> Relayed<u32> {
         relayed(self.0.run_count(within(&method::run_count), request).await)
+    }
+
+    /// Passes on what an engine does, however much that is.
+    pub(crate) async fn engine(&self, events: Vec<EngineEvent>) -> Result<(), RunnerFault> {
+        for some in events.chunks(EVENTS) {
+            let some = List::clip(some.iter().cloned());
+            flat(self.0.engine(within(&method::engine), some).await)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what an engine knows of the session.
+    pub(crate) async fn keep(&self, token: Token, state: Blob<STATE>) -> Result<(), RunnerFault> {
+        flat(self.0.keep(within(&method::keep), token, state).await)
     }
 
     pub(crate) async fn finish(&self, ending: Ending) -> Result<(), RunnerFault> {

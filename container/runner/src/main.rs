@@ -88,12 +88,17 @@ fn watch(notices: &OwnedFd) -> Watch<'_> {
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
 async fn work(_: &Sealed, row: &Row, socket: OwnedFd, places: &Places) -> Result<(), RunnerFault> {
     let gate = Gate::connect(socket, row.process).await?;
+    let watcher = watch::ready(places.mode, row);
     // Answered once this runner is some turn's; it may have waited for that for long.
     let work = gate.work().await?;
     places.enter()?;
-    watch::begin(places.mode, row);
+    watcher.begin();
     let ending = match work.task.clone() {
-        Task::Chat => turn::run(&gate, work, places).await?,
+        Task::Chat => match (work.engine.clone(), row.process) {
+            (None, Process::Runner) => turn::run(&gate, work, places).await?,
+            (Some(engine), Process::AgentRunner) => agent::engine::run(&gate, &work, &engine, places).await?,
+            _ => Ending::NotStarted,
+        },
         Task::Command { argv } => command::run(&gate, &argv, places, work.wall_ms).await?,
         Task::Put { path, bytes } => files::put(&path, &bytes, places),
         Task::Get { path } => files::get(&gate, &path, places).await?,

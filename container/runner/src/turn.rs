@@ -8,7 +8,7 @@ use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
 use ipc_proto::runner_gate::{Ending, Heard, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
-use ipc_proto::{List, Name, Text};
+use ipc_proto::{Name, Text};
 use runner::tools::{self, Abort, Context, Prepared};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -148,10 +148,5 @@ fn given(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
 
 /// A tool's message in the conversation.
 fn answer(released: &Released, result: &ToolResult) -> Message {
-    Message {
-        role: Role::Tool,
-        text: Text::clip(&result.output),
-        calls: List::default(),
-        answers: Some(released.call.id),
-    }
+    Message { answers: Some(released.call.id), ..Message::text(Role::Tool, &result.output) }
 }

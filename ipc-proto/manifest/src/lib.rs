@@ -13,9 +13,9 @@ pub mod settings;
 pub mod syscalls;
 mod table;
 
-pub use process::Process;
-pub use row::{Access, Allow, Backoff, Grant, Limits, Network, Open, Place, Row};
-pub use table::{TABLE, is_actor};
+pub use process::{Process, is_actor};
+pub use row::{Access, Allow, Backoff, Grant, Limits, MODEL_FILES, Network, Open, Place, Row};
+pub use table::TABLE;
 
 /// Where the state directory stands in the mount namespace of each process in mode system.
 pub const STATE_INSIDE: &str = "/tmp/state";

@@ -25,21 +25,23 @@ pub enum Process {
     Router = 8,
     /// The reference monitor.
     Gate = 9,
+    /// Makes vectors of texts by a model of this machine.
+    Embedder = 10,
     /// The queue of background model work.
-    Curator = 10,
+    Curator = 11,
     /// Serves the API over HTTP.
-    Gateway = 11,
+    Gateway = 12,
     /// Serves `agentctl`.
-    Control = 12,
+    Control = 13,
     /// One agent turn in a jail.
-    Runner = 13,
+    Runner = 14,
     /// A program that asks models by itself, in a jail with a loopback of its own.
-    AgentRunner = 14,
+    AgentRunner = 15,
 }
 
 impl Process {
     /// All processes, the supervisor first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Agentd,
         Self::Audit,
         Self::Dialer,
@@ -50,6 +52,7 @@ impl Process {
         Self::Model,
         Self::Router,
         Self::Gate,
+        Self::Embedder,
         Self::Curator,
         Self::Gateway,
         Self::Control,
@@ -71,6 +74,7 @@ impl Process {
             Self::Model => "model",
             Self::Router => "router",
             Self::Gate => "gate",
+            Self::Embedder => "embedder",
             Self::Curator => "curator",
             Self::Gateway => "gateway",
             Self::Control => "control",
@@ -107,7 +111,14 @@ impl Process {
             Self::Gateway => 12,
             Self::AgentRunner => 13,
             Self::Curator => 14,
+            Self::Embedder => 15,
             _ => self.number(),
         }
     }
+}
+
+/// Who may be asked by hand: `agentctl restart`, `hold`, `release`. The supervisor is not restarted by itself.
+#[must_use]
+pub const fn is_actor(process: Process) -> bool {
+    !matches!(process, Process::Agentd | Process::Runner | Process::AgentRunner)
 }

@@ -52,6 +52,16 @@ pub struct Open {
     pub why: &'static str,
 }
 
+/// What the folder of a sentence model is read of.
+pub const MODEL_FILES: &[&str] = &["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"];
+
+impl Open {
+    /// Files of these names in a folder of the configuration's, read before the seal.
+    pub(crate) const fn named(names: &'static [&'static str], why: &'static str) -> Self {
+        Self { place: Place::Named(names), access: Access::Read, why }
+    }
+}
+
 /// Where a grant points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -61,6 +71,9 @@ pub enum Place {
     State(&'static str),
     /// An absolute path of the system. Missing on this machine means not granted.
     System(&'static str),
+    /// Files of these names, in the folder that the process's own section names. They are opened before the seal, and
+    /// nothing of that folder after it.
+    Named(&'static [&'static str]),
 }
 
 /// How a grant may be used.

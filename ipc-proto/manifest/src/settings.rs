@@ -9,15 +9,15 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The first bytes of a document.
-pub const MAGIC: [u8; 8] = *b"CRDNCFG4";
+pub const MAGIC: [u8; 8] = *b"CRDNCFG5";
 /// Bytes before the first section.
-pub const HEAD: usize = 153;
+pub const HEAD: usize = 161;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
 pub const DOCUMENT_BOUND: usize = 32 << 20;
 /// Processes that have a uid: all but agentd, by number from 1.
-pub const PROCESSES: usize = 14;
+pub const PROCESSES: usize = 15;
 /// Ids that belong to the host from its base on, where no users are installed for it.
 pub const ID_RANGE: u32 = 256;
 /// Distance from the base to the first runner slot's uid.
@@ -34,8 +34,15 @@ pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
 pub const DISK_RESERVE: u32 = 1 << 24;
 
 /// Processes that configuration can take away. The host without any other one could not work.
-pub const OPTIONAL: [Process; 6] =
-    [Process::Dialer, Process::Credproxy, Process::Memory, Process::Web, Process::Curator, Process::Gateway];
+pub const OPTIONAL: [Process; 7] = [
+    Process::Dialer,
+    Process::Credproxy,
+    Process::Memory,
+    Process::Web,
+    Process::Embedder,
+    Process::Curator,
+    Process::Gateway,
+];
 
 /// Where gateway is reached over TCP. Loopback is all that can be said: whoever writes a document, agentd listens on
 /// nothing that another machine reaches.
@@ -183,6 +190,8 @@ fn mask_holds(mask: u32) -> bool {
         && has(Process::Dialer) == has(Process::Credproxy)
         // Curator without memory has nothing to do.
         && has(Process::Memory) == has(Process::Curator)
+        // What embedder makes is memory's.
+        && (has(Process::Memory) || !has(Process::Embedder))
         // Web without dialer reaches nothing.
         && (has(Process::Dialer) || !has(Process::Web))
 }
@@ -351,7 +360,7 @@ mod tests {
             log_json: true,
             runner_slots: 64,
             warm_runners: 8,
-            enabled: 0b111_1111_1111_1110,
+            enabled: 0b1111_1111_1111_1110,
             slot_base: 780_064,
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
@@ -382,7 +391,7 @@ mod tests {
             assert_eq!(back, settings);
             assert_eq!(parts.get(Process::Gate), Some(b"gate".as_slice()));
             assert_eq!(parts.get(Process::Runner), None);
-            assert_eq!(back.ids(Process::Runner), Some((780_013, 912)));
+            assert_eq!(back.ids(Process::Runner), Some((780_014, 913)));
             assert_eq!(back.ids(Process::Agentd), None);
             assert_eq!((back.slot(63), back.slot(64)), (Some(780_127), None));
         }
@@ -392,17 +401,18 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..14], *b"CRDNCFG4\x03\x01\x40\x00\x08\x00");
-        assert_eq!([14, 18, 22, 26].map(word), [0b111_1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([30, 34, 86, 90, 142].map(word), [64, 780_001, 780_014, 900, 913]);
-        assert_eq!(bytes[146..149], [6, 0x90, 0x1f]);
-        assert_eq!(word(149), 12);
+        assert_eq!(bytes[..14], *b"CRDNCFG5\x03\x01\x40\x00\x08\x00");
+        assert_eq!([14, 18, 22, 26].map(word), [0b1111_1111_1111_1110, 780_064, 120_000, 8 << 20]);
+        assert_eq!([30, 34, 90, 94, 150].map(word), [64, 780_001, 780_015, 900, 914]);
+        assert_eq!(bytes[154..157], [6, 0x90, 0x1f]);
+        assert_eq!(word(157), 13);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
     #[test]
     fn what_configuration_took_away_has_no_section() {
-        let enabled = settings().enabled & !bit(Process::Memory) & !bit(Process::Curator);
+        let gone = bit(Process::Memory) | bit(Process::Curator) | bit(Process::Embedder);
+        let enabled = settings().enabled & !gone;
         let settings = Settings { enabled, ..settings() };
         let bytes = encode(&settings, &sections(&settings)).unwrap();
         let (back, parts) = decode(&bytes).unwrap();
@@ -421,9 +431,10 @@ mod tests {
             Settings { runner_slots: 193, ..good },
             Settings { warm_runners: 65, ..good },
             Settings { enabled: good.enabled | 1, ..good },
-            Settings { enabled: good.enabled | 1 << 15, ..good },
+            Settings { enabled: good.enabled | 1 << 16, ..good },
             Settings { enabled: good.enabled & !bit(Process::Gate), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer), ..good },
+            Settings { enabled: good.enabled & !bit(Process::Memory) & !bit(Process::Curator), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer) & !bit(Process::Credproxy), ..good },
             Settings { slot_base: 0, ..good },
             Settings { slot_base: u32::MAX - 3, ..good },
@@ -447,7 +458,7 @@ mod tests {
             );
         }
         let bytes = encode(&good, &sections(&good)).unwrap();
-        for (at, value) in [(8, 4), (9, 2), (146, 5), (146, 0)] {
+        for (at, value) in [(8, 4), (9, 2), (154, 5), (154, 0)] {
             let mut bytes = bytes.clone();
             bytes[at] = value;
             assert!(matches!(decode(&bytes), Err(Refused::Field(_))), "byte {at}");

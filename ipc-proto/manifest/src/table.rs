@@ -1,10 +1,10 @@
 //! The table itself: the whole security architecture in three screens. Downhill order: callee above caller.
 
 use crate::process::Process::{
-    self, AgentRunner, Agentd, Audit, Control, Credproxy, Curator, Dialer, Gate, Gateway, Memory, Model,
+    self, AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Embedder, Gate, Gateway, Memory, Model,
     Router, Runner, Scanner, Web,
 };
-use crate::row::{Access, Allow, Backoff, Limits, Network, Open, Place, Row};
+use crate::row::{Access, Allow, Backoff, Limits, MODEL_FILES, Network, Open, Place, Row};
 use crate::syscalls::{
     ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, LINKS, LOOPBACK, NODELAY, OLDER, PAIRS,
     PASS, SELF, SIGNALS, TERMINAL, TIMES, TREE,
@@ -165,7 +165,7 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &FILES],
         limits: ACTOR,
         restart: BACKOFF,
-        config: &["log", "router", "user", "agent"],
+        config: &["log", "router", "user", "agent", "engine"],
         serves: &[
             allow("take", &[Gate]),
             allow("step", &[Gate]),
@@ -175,6 +175,8 @@ pub const TABLE: &[Row] = &[
             allow("answer_of", &[Gate]),
             allow("holder", &[Gate, Gateway]),
             allow("typed", &[Gate]),
+            allow("engine_state", &[Gate]),
+            allow("keep_engine_state", &[Gate]),
             allow("api_submit", &[Gateway]),
             allow("api_follow", &[Gateway]),
             allow("api_events", &[Gateway]),
@@ -224,7 +226,7 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &FILES],
         limits: ACTOR,
         restart: BACKOFF,
-        config: &["log", "gate", "agent", "web", "policy", "tool", "service", "gateway"],
+        config: &["log", "gate", "agent", "engine", "web", "policy", "tool", "service", "gateway"],
         serves: &[
             allow("models", &[Gateway, Control]),
             allow("relay", &[Gateway]),
@@ -255,7 +257,23 @@ pub const TABLE: &[Row] = &[
             allow("run_end", &[AgentRunner]),
             allow("run_count", &[AgentRunner]),
             allow("run_input", &[AgentRunner]),
+            allow("engine", &[AgentRunner]),
+            allow("keep", &[AgentRunner]),
         ],
+    },
+    Row {
+        process: Embedder,
+        does: "makes vectors of texts by a model of this machine; it runs only where a model is configured",
+        user: "cordon-embedder",
+        opens: &[Open::named(MODEL_FILES, "the model's form, words and numbers")],
+        shows: None,
+        network: Network::None,
+        capabilities: &[],
+        syscalls: &[&BASE, &LINKS],
+        limits: Limits { memory_mib: 640, ..ACTOR },
+        restart: BACKOFF,
+        config: &["log", "embedder"],
+        serves: &[allow("embed", &[Curator, Control])],
     },
     Row {
         process: Curator,
@@ -358,12 +376,6 @@ pub const TABLE: &[Row] = &[
         serves: &[],
     },
 ];
-
-/// Who may be asked by hand: `agentctl restart`, `hold`, `release`. The supervisor is not restarted by itself.
-#[must_use]
-pub const fn is_actor(process: Process) -> bool {
-    !matches!(process, Agentd | Runner | AgentRunner)
-}
 
 /// An actor's limits: measured idle use is 2 to 6 MiB; the rest is room for one full frame per peer.
 const ACTOR: Limits = Limits { memory_mib: 256, files: 256, processes: 0, file_mib: 4096 };

@@ -62,6 +62,7 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("model", 7),
         ("router", 8),
         ("gate", 9),
+        ("embedder", 15),
         ("curator", 14),
         ("gateway", 12),
         ("control", 10),
@@ -121,9 +122,19 @@ fn curator_takes_work_and_settles_it_and_reads_no_memory_by_itself() {
         }
     }
     for callee in TABLE.iter().map(|row| row.process) {
-        let reached = matches!(callee, Process::Memory | Process::Gate | Process::Audit);
+        let reached = matches!(callee, Process::Memory | Process::Gate | Process::Embedder | Process::Audit);
         assert_eq!(manifest::edge(Process::Curator, callee), reached, "{}", callee.name());
     }
+}
+
+#[test]
+fn embedder_calls_nobody_opens_nothing_after_its_seal_and_writes_nowhere() {
+    let row = manifest::row(Process::Embedder).unwrap();
+    assert!(TABLE.iter().all(|other| !manifest::edge(Process::Embedder, other.process)));
+    for call in ["openat", "open", "socket", "clone", "sched_getaffinity"] {
+        assert_eq!(syscalls::calls(row, call).count(), 0, "{call}");
+    }
+    assert!(row.opens.iter().all(|open| open.access == manifest::Access::Read));
 }
 
 #[test]
@@ -146,7 +157,8 @@ fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_mode
             "{method}"
         );
     }
-    for method in ["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input"] {
+    for method in ["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input", "engine", "keep"]
+    {
         assert_eq!(
             (may(Process::Runner, method), may(Process::AgentRunner, method)),
             (false, true),

@@ -83,7 +83,7 @@ impl From<MemoryError> for Fault {
         let code = match error {
             MemoryError::NotFound => Code::NotFound,
             MemoryError::Refused | MemoryError::NeedsPerson => Code::Validation,
-            MemoryError::NotCurrent(_) | MemoryError::Full => Code::Conflict,
+            MemoryError::NotCurrent(_) | MemoryError::Full | MemoryError::ShareFull => Code::Conflict,
             MemoryError::ReadOnly => Code::Locked,
             MemoryError::ScannerDown
             | MemoryError::NotRecorded

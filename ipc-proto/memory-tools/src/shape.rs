@@ -5,8 +5,8 @@ use crate::time;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Area, CONTENT_BOUND, Category, Detail, Entry, Fact, FilePath, Importance, Kind, KindName, LISTED,
-    Observation, ObservationType, Project, Row, Source, SourceType, State, Summary,
+    Area, CONTENT_BOUND, Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind,
+    KindName, LISTED, Observation, ObservationType, Project, Row, Source, SourceType, State, Summary,
 };
 use ipc_proto::{List, Name, Text};
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,9 @@ pub(crate) struct Item {
     pub(crate) message_id: Option<Text<128>>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) external: bool,
+    /// The row that a model took it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) taken_from: Option<Text<128>>,
     /// Of a note or a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<Text<256>>,
@@ -99,6 +102,9 @@ pub(crate) struct Item {
     /// Of a fact, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) confidence: Option<u16>,
+    /// Of an entity, whose name is its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) entity: Option<EntityType>,
     /// Of a summary: its text, in the place of a narrative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Text<CONTENT_BOUND>>,
@@ -126,7 +132,7 @@ pub(crate) fn item(row: &Row) -> Item {
     let Row { entry, created_ms, tokens, state, revises, reason, .. } = row;
     let Detail { kind, source, importance, project, expires_ms } = &entry.detail;
     let (superseded, deleted) = match state {
-        State::Current => (None, None),
+        State::Current | State::Proposed { .. } => (None, None),
         State::Superseded { by, at_ms } => (Some((*by, *at_ms)), None),
         State::Removed { at_ms } => (None, Some(*at_ms)),
     };
@@ -154,6 +160,7 @@ pub(crate) fn item(row: &Row) -> Item {
         source: Some(source.r#type),
         message_id: source.message.clone(),
         external: source.external,
+        taken_from: source.row.as_ref().map(id_text),
         ..Item::default()
     };
     item.tell(kind);
@@ -169,6 +176,7 @@ impl Item {
             Kind::Semantic(Fact { category, key, confidence }) => {
                 (self.category, self.key, self.confidence) = (Some(category), Some(key), Some(confidence));
             }
+            Kind::Entity(entity) => (self.entity, self.key) = (Some(entity.r#type), Some(entity.name)),
             Kind::Observation(seen) => {
                 self.r#type = Some(seen.r#type);
                 (self.subtitle, self.facts) = (seen.subtitle, seen.facts);
@@ -194,6 +202,10 @@ impl Item {
                 category: self.category.unwrap_or(Category::Fact),
                 key: self.key.take().unwrap_or_default(),
                 confidence: self.confidence.unwrap_or_default(),
+            }),
+            KindName::Entity => Kind::Entity(Entity {
+                name: self.key.take().unwrap_or_default(),
+                r#type: self.entity.unwrap_or(EntityType::Other),
             }),
             KindName::Observation => Kind::Observation(Box::new(Observation {
                 r#type: self.r#type.unwrap_or_default(),
@@ -245,6 +257,7 @@ impl Item {
                 message: self.message_id.take(),
                 tool: self.tool_name.take(),
                 external: true,
+                row: self.taken_from.as_ref().map(memory_id),
             },
             importance: Importance::of(self.importance),
             project,
@@ -285,7 +298,9 @@ pub(crate) fn index(row: &Row) -> Value {
 pub(crate) fn title(entry: &Entry) -> Text<200> {
     match &entry.detail.kind {
         Kind::Observation(seen) => seen.title.clone(),
-        Kind::Note { key: Some(key) } | Kind::Semantic(Fact { key, .. }) => Text::clip(key),
+        Kind::Note { key: Some(key) }
+        | Kind::Semantic(Fact { key, .. })
+        | Kind::Entity(Entity { name: key, .. }) => Text::clip(key),
         _ => {
             let line = entry.content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             Text::clip(&line.trim().chars().take(BEGINNING).collect::<String>())
@@ -345,6 +360,7 @@ mod tests {
             message: Some(Text::clip("m1")),
             tool: Some(Text::clip("Read")),
             external: true,
+            row: Some(MemoryId::random()),
         };
         entry.detail.kind = Kind::Observation(Box::new(Observation {
             r#type: ObservationType::Bugfix,
@@ -372,6 +388,7 @@ mod tests {
             Kind::Note { key: None },
             Kind::Episodic { role: Text::clip("assistant") },
             Kind::Semantic(Fact { category: Category::Preference, key: Text::clip("tea"), confidence: 900 }),
+            Kind::Entity(Entity { name: Text::clip("tokio"), r#type: EntityType::Library }),
             Kind::Summary(Box::new(Summary {
                 request: Text::clip("r"),
                 next_steps: Text::clip("n"),

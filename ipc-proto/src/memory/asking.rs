@@ -70,6 +70,10 @@ pub enum Ask {
         /// Why.
         reason: Text<512>,
     },
+    /// Has a row hold again that was removed: what it was made from is gone, all else is as it was. Said: [`Said::Done`].
+    Unremove(MemoryId),
+    /// Has a proposed row hold, as the person's own word from now on. Said: [`Said::Done`].
+    Accept(MemoryId),
     /// Forgets rows: as tombstones, or so that nothing is left but their hashes on the record. Said: [`Said::Forgotten`].
     Forget {
         /// Which.
@@ -185,7 +189,7 @@ said! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Of one of these kinds.
-    pub kinds: List<KindName, 5>,
+    pub kinds: List<KindName, 6>,
     /// Observations of one of these types.
     pub types: List<ObservationType, 6>,
     /// With every one of these tags, whatever the case of their ASCII letters.
@@ -465,13 +469,15 @@ pub enum Muted {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Current rows by kind.
-    pub kinds: List<(KindName, u32), 5>,
+    pub kinds: List<(KindName, u32), 6>,
     /// Current observations by type.
     pub types: List<(ObservationType, u32), 6>,
     /// Rows that a newer one stands in the place of.
     pub superseded: u32,
     /// Tombstones.
     pub removed: u32,
+    /// What a person is still to accept or reject.
+    pub proposed: u32,
     /// Client sessions.
     pub sessions: u32,
     /// Tokens of the current rows.

@@ -42,6 +42,7 @@ impl Entry {
             Kind::Note { key } => key.iter().map(Text::as_str).collect(),
             Kind::Episodic { role } => vec![role],
             Kind::Semantic(fact) => vec![&fact.key],
+            Kind::Entity(entity) => vec![&entity.name],
             Kind::Observation(seen) => {
                 let files = seen.files_read.iter().chain(&seen.files_modified).map(Text::as_str);
                 let facts = seen.facts.iter().map(Text::as_str);
@@ -100,6 +101,8 @@ pub enum Kind {
     Observation(Box<Observation>),
     /// What came of a session; one a session.
     Summary(Box<Summary>),
+    /// Something that memories are about; one of each name and type in an area.
+    Entity(Entity),
 }
 
 impl Default for Kind {
@@ -122,6 +125,14 @@ pub enum KindName {
     Observation,
     /// [`Kind::Summary`].
     Summary,
+    /// [`Kind::Entity`].
+    Entity,
+}
+
+impl KindName {
+    /// Every kind. A question that names none is about all but entities.
+    pub const ALL: [Self; 6] =
+        [Self::Note, Self::Episodic, Self::Semantic, Self::Observation, Self::Summary, Self::Entity];
 }
 
 impl Kind {
@@ -134,6 +145,7 @@ impl Kind {
             Self::Semantic(_) => KindName::Semantic,
             Self::Observation(_) => KindName::Observation,
             Self::Summary(_) => KindName::Summary,
+            Self::Entity(_) => KindName::Entity,
         }
     }
 }
@@ -147,6 +159,37 @@ pub struct Fact {
     pub key: Text<256>,
     /// How sure it is, in thousandths.
     pub confidence: u16,
+}
+
+/// Something that memories are about; what is known of it is the entry's content, a sentence a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entity {
+    /// What it is called. Two names that differ in the case of their letters alone are one.
+    pub name: Text<256>,
+    /// What it is.
+    pub r#type: EntityType,
+}
+
+/// What an entity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntityType {
+    /// A language, a protocol, a tool.
+    Technology,
+    /// Code that others wrote.
+    Library,
+    /// A way in which things are done.
+    Pattern,
+    /// An idea.
+    Concept,
+    /// A file.
+    File,
+    /// Somebody.
+    Person,
+    /// Something that is worked on.
+    Project,
+    /// Anything else.
+    Other,
 }
 
 /// What a semantic row is.
@@ -231,6 +274,8 @@ pub struct Source {
     pub tool: Option<Name>,
     /// It holds content from outside the host, whoever wrote it down.
     pub external: bool,
+    /// The row that it was taken from, where a model took it from one.
+    pub row: Option<MemoryId>,
 }
 
 /// How a row came here.
@@ -337,6 +382,11 @@ pub enum State {
         /// When, unix ms.
         at_ms: u64,
     },
+    /// A model took it from what others wrote, and no person has said yet that it holds.
+    Proposed {
+        /// Since when, unix ms.
+        at_ms: u64,
+    },
 }
 
 /// A state without what it holds, to ask by.
@@ -350,4 +400,6 @@ pub enum StateName {
     Superseded,
     /// [`State::Removed`].
     Removed,
+    /// [`State::Proposed`].
+    Proposed,
 }

@@ -3,7 +3,7 @@
 
 use super::asking::Vector;
 use super::entry::{Entry, Row};
-use super::{LISTED, RAW_BOUND, Scope};
+use super::{LISTED, RAW_BOUND, Scope, TAKEN};
 use crate::ids::{MemoryId, SessionId};
 use crate::{List, Text};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,8 @@ pub enum Settled {
         id: MemoryId,
         /// The observation.
         entry: Box<Entry>,
+        /// Facts and entities that were taken from it: a fact is proposed, an entity is kept.
+        taken: List<Entry, TAKEN>,
     },
     /// What was captured stays as it is.
     LeftPlain(MemoryId),

@@ -87,6 +87,8 @@ pub struct UsageRow {
     pub cache_read: u64,
     /// Of those read, put into the provider's cache.
     pub cache_write: u64,
+    /// Of those answers, how many the provider did not count: their tokens, and what they cost, are estimates.
+    pub estimated: u64,
     /// What it cost, millionths of a US dollar.
     pub cost_micros: u64,
 }

@@ -149,11 +149,11 @@ fn delete() -> ToolSpec {
 
 /// What narrows a question.
 fn filters() -> Vec<(&'static str, Value)> {
-    let kinds = ["note", "episodic", "semantic", "observation", "summary"];
+    let kinds = ["note", "episodic", "semantic", "observation", "summary", "entity"];
     let time = |what| json!({"type": "integer", "minimum": 0, "maximum": LAST_MS, "description": what});
     vec![
         ("tags", tags()),
-        ("kinds", list_of(5, json!({"type": "string", "enum": kinds}), "Only of these kinds")),
+        ("kinds", list_of(6, json!({"type": "string", "enum": kinds}), "Only of these kinds")),
         ("types", list_of(6, one_type(), "Only observations of these types")),
         ("files", files("Only what touched a file whose path holds one of these")),
         ("project", project()),

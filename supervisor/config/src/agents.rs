@@ -2,11 +2,13 @@
 //! built in, and the file can change it.
 
 use crate::asking::is_model;
+use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
 use crate::keys::{MEMORY_TOOLS, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
 use ipc_proto::config::{Agent, AgentLimits, Service};
+use ipc_proto::engine::Engine;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,6 +31,8 @@ pub struct Known<'a> {
     pub web: bool,
     /// The services there are.
     pub services: &'a BTreeMap<String, Service>,
+    /// The engines there are.
+    pub engines: &'a BTreeMap<String, Engine>,
     /// The folder that relative paths begin at.
     pub folder: &'a Path,
 }
@@ -65,6 +69,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
             model_calls_per_hour: limits.number("model_calls_per_hour"),
             same_call: limits.number("same_call"),
         },
+        engine: engines::of_agent(view, known.engines, problems),
     }
 }
 

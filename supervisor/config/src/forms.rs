@@ -48,6 +48,30 @@ pub const ROUTED: Form = Form {
     holds: |text| text.len() <= 128 && text.contains('/'),
 };
 
+/// A word of a command line.
+pub const WORD: Form = Form {
+    valid: "1 to 1024 bytes of text",
+    shown: true,
+    holds: |text| (1..=1024).contains(&text.len()) && !text.contains('\0'),
+};
+
+/// A path beneath a home.
+pub const KEPT: Form = Form {
+    valid: "a path beneath the home, of at most 256 bytes, without `.` and `..`",
+    shown: true,
+    holds: |text| {
+        let ordinary = |part: &str| !part.is_empty() && part != "." && part != "..";
+        text.len() <= 256 && !text.contains('\0') && text.split('/').all(ordinary)
+    },
+};
+
+/// What makes vectors of memories: a provider's model, or the one of this machine.
+pub const EMBEDDER: Form = Form {
+    valid: "`PROVIDER/MODEL`, of at most 128 bytes, or `local`",
+    shown: true,
+    holds: |text| text == "local" || (ROUTED.holds)(text),
+};
+
 /// Where an answer ends.
 pub const STOP: Form =
     Form { valid: "1 to 256 bytes of text", shown: true, holds: |text| (1..=256).contains(&text.len()) };
@@ -299,6 +323,7 @@ mod tests {
             (&SECRET, &["OPENAI_KEY", "a.b"], &["", ".a", "a/b", "Bearer x", &long]),
             (&MODEL_PART, &["gpt-4.1", "meta/llama:70b"], &["", "/a", "a b", &long[1..]]),
             (&ROUTED, &["a/b", "a/b/c"], &["", "fast"]),
+            (&EMBEDDER, &["a/b", "local"], &["", "fast", "local:1"]),
             (&STOP, &["\n\n", "END"], &[""]),
             (&PATH, &["a.md", "/etc/x y"], &["", "a\0"]),
             (
@@ -311,11 +336,7 @@ mod tests {
                 &["a.b:443", "1.1.1.1:443"],
                 &["a.b", "127.0.0.1:80", "localhost:80", "10.0.0.1:80"],
             ),
-            (
-                &LOOPBACK,
-                &["127.0.0.1:80", "[::1]:80", "localhost:80"],
-                &["a.b:80", "127.0.0.1", "10.0.0.1:80"],
-            ),
+            (&LOOPBACK, &["127.0.0.1:80", "[::1]:80", "localhost:80"], &["127.0.0.1", "10.0.0.1:80"]),
             (&TOOL, &["web_fetch", "mail.send"], &["", ".a", "a b", &long]),
             (
                 &HOST_GLOB,

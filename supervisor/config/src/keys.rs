@@ -6,6 +6,7 @@
 mod audit;
 mod calls;
 mod curator;
+mod engines;
 mod gateway;
 mod host;
 mod models;
@@ -91,6 +92,7 @@ pub const LOGGING: &[&str] = &[
     "model",
     "router",
     "gate",
+    "embedder",
     "curator",
     "gateway",
     "control",
@@ -108,9 +110,10 @@ pub const WILDCARDS: &[Wildcard] = &[
 ];
 
 /// Every key, by the files of this folder.
-const FILES: [&[Key]; 11] = [
+const FILES: [&[Key]; 12] = [
     host::KEYS,
     people::KEYS,
+    engines::KEYS,
     services::KEYS,
     calls::KEYS,
     models::KEYS,
@@ -139,6 +142,7 @@ pub const ALL: &[Process] = &[
     Process::Model,
     Process::Router,
     Process::Gate,
+    Process::Embedder,
     Process::Curator,
     Process::Gateway,
     Process::Control,
@@ -225,7 +229,8 @@ mod tests {
     fn the_parts_after_a_pattern_are_found_once_each() {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
-        let agent = ["model", "prompt_file", "tools", "profile", "memory", "memory_tokens", "limits"];
+        let agent =
+            ["model", "prompt_file", "tools", "profile", "memory", "memory_tokens", "engine", "limits"];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());
     }

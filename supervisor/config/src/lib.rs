@@ -1,7 +1,7 @@
 //! agentd's configuration child: reads `cordon.toml`, checks all of it, and either reports everything that is wrong or
 //! writes down what agentd and each process are told.
 //!
-//! It reads the file, the prompt files that it names and this machine's accounts; it must never start, bind or change
+//! It reads the file, the prompt files and the model that it names and this machine's accounts; it must never start, bind or change
 //! anything, and never echo what could be a secret.
 
 pub mod accounts;
@@ -11,6 +11,7 @@ pub mod asking;
 pub mod audit;
 pub mod curator;
 pub mod embedding;
+pub mod engines;
 pub mod files;
 pub mod forms;
 pub mod gateway;

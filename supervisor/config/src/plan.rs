@@ -6,6 +6,7 @@ use crate::asking;
 use crate::audit;
 use crate::curator;
 use crate::embedding;
+use crate::engines;
 use crate::gateway::{self, Served};
 use crate::host::Host;
 use crate::keys::LOGGING;
@@ -20,8 +21,8 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router, Scanner,
-    Section, Service, User,
+    Agent, Audit, Control, Curator, Embedder, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router,
+    Scanner, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -79,6 +80,8 @@ pub struct Plan {
     pub web: Reach,
     /// `[curator]`.
     pub curator: Curator,
+    /// `[embedder]`; none without a model, or without a memory.
+    pub local: Option<Embedder>,
     /// `[gateway]`.
     pub gateway: Served,
     /// `[policy]`.
@@ -103,7 +106,8 @@ impl Plan {
         let audit = audit::resolve(file, problems);
         let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
-        let embedder = embedding::embedder(&memory, &outside, problems);
+        let local = embedding::local(&file.table("embedder"), folder, host.own_ids, problems);
+        let embedder = embedding::embedder(&memory, &outside, local.as_ref(), problems);
         let memory = (memory.word("provider") != "none").then(|| remembering(&memory, embedder.clone()));
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
@@ -114,11 +118,14 @@ impl Plan {
         asked.budget = asking::budget(file, models, problems);
         outside.names.extend(asking::tasks(&outside.model.asking));
         let curator = Curator { embedder, ..curator::resolve(file, &outside.names, problems) };
+        let engines = engines::resolve(file, problems);
+        let local = local.filter(|_| memory.is_some());
         let known = Known {
             models: &outside.names,
             memory: memory.is_some(),
             web: web.web,
             services: &services,
+            engines: &engines,
             folder,
         };
         let agents = agents::resolve(file, &known, problems);
@@ -138,6 +145,7 @@ impl Plan {
             memory,
             web,
             curator,
+            local,
             gateway,
             policy,
             tools,
@@ -154,6 +162,7 @@ impl Plan {
         match process {
             Process::Agentd => false,
             Process::Memory | Process::Curator => self.memory.is_some(),
+            Process::Embedder => self.local.is_some(),
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
             Process::Gateway => self.gateway.gateway,
@@ -209,6 +218,10 @@ impl Plan {
             Process::Model => self.json(process, self.outside.model.clone()),
             Process::Router => self.json(process, self.router.clone()),
             Process::Gate => self.json(process, self.gate()),
+            Process::Embedder => match &self.local {
+                Some(local) => self.json(process, local.clone()),
+                None => Ok(None),
+            },
             Process::Curator => self.json(process, self.curator.clone()),
             Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
@@ -285,6 +298,7 @@ fn remembering(view: &View<'_>, embedder: Option<String>) -> Memory {
         episodic_days: view.number("episodic_days"),
         retention_days: view.number("retention_days"),
         max_mib: view.number("max_mib"),
+        max_owner_mib: view.number("max_owner_mib"),
         ignored_tools: texts("ignored_tools"),
         min_output_length: view.number("min_output_length"),
         sensitive_patterns: texts("sensitive_patterns"),

@@ -38,7 +38,11 @@ impl fmt::Display for Summary<'_> {
         }
         for (name, agent) in &plan.router.agents {
             let tools = agent.tools.len();
-            line("agent", format!("{name}: {}, {}, {tools} tools", agent.model, agent.profile))?;
+            let does = match &agent.engine {
+                Some(engine) => format!("engine {}", engine.name),
+                None => format!("{tools} tools"),
+            };
+            line("agent", format!("{name}: {}, {}, {does}", agent.model, agent.profile))?;
         }
         for (name, provider) in &plan.outside.model.providers {
             line("provider", format!("{name}: {} ({})", provider.base_url, listed(provider.models.keys())))?;

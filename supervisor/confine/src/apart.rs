@@ -10,7 +10,7 @@ use crate::child::{
     At, Child, LaunchFault, Step, die_with_parent, own_session, place_descriptors, program_number,
     unblock_signals,
 };
-use crate::jail::RunnerJail;
+use crate::jail::{RunnerJail, is_left_out};
 use crate::template::Template;
 use crate::{caps, limits, root, sys};
 use manifest::command::Mode;
@@ -96,14 +96,9 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
         root::own_terminals().at(Step::Mounts)?;
     }
     sethostname("AGENT").at(Step::HostName)?;
-    if cell.has_own_ids() {
-        sys::drop_groups().at(Step::Ids)?;
+    if !is_left_out(jail.weakened) {
+        drop_privileges(cell)?;
     }
-    // Mounts, network and pids belong to the namespace above: regained capabilities give nothing over them.
-    setns(cell.user(), CloneFlags::CLONE_NEWUSER).at(Step::UserNamespace)?;
-    caps::drop_bounding().at(Step::Bounding)?;
-    sys::set_ids(INSIDE, INSIDE).at(Step::Ids)?;
-    caps::drop_all().at(Step::Capabilities)?;
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
     limits::set(&jail.row.limits, true).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
@@ -115,4 +110,16 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     unblock_signals().at(Step::Signals)?;
     // SAFETY: the list ends in null, and its words are static.
     Err(unsafe { sys::execute_words(program_number(&plan.stay), &plan.words) }).at(Step::Execute)
+}
+
+/// The user namespace of its slot, its ids there, and no capability.
+fn drop_privileges(cell: &Cell) -> Result<(), LaunchFault> {
+    if cell.has_own_ids() {
+        sys::drop_groups().at(Step::Ids)?;
+    }
+    // Mounts, network and pids belong to the namespace above: regained capabilities give nothing over them.
+    setns(cell.user(), CloneFlags::CLONE_NEWUSER).at(Step::UserNamespace)?;
+    caps::drop_bounding().at(Step::Bounding)?;
+    sys::set_ids(INSIDE, INSIDE).at(Step::Ids)?;
+    caps::drop_all().at(Step::Capabilities)
 }

@@ -50,7 +50,7 @@ pub struct ActorJail<'a> {
     pub folder: &'a OwnedFd,
     /// The state directory, which its own folder lies in.
     pub state: &'a Path,
-    /// Debug builds' tests of `attest`: leave the capability sets as they are.
+    /// Debug builds' tests of `attest` and of probes: leave ids and capability sets as they are.
     pub weakened: bool,
 }
 
@@ -71,6 +71,8 @@ pub struct RunnerJail<'a> {
     pub cpu_seconds: u64,
     /// What it lives in.
     pub home: Home<'a>,
+    /// As of an actor.
+    pub weakened: bool,
 }
 
 /// What a runner lives in.
@@ -195,11 +197,7 @@ fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Nev
         Mode::User | Mode::Flat => fchdir(jail.folder).at(Step::Directory)?,
     }
     limits::set(&jail.row.limits, false).at(Step::Limits)?;
-    if !(jail.weakened && cfg!(debug_assertions)) {
-        drop_privileges(jail.ids)?;
-    } else {
-        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
-    }
+    drop_privileges(jail.ids, jail.weakened)?;
     let stay = [jail.null, jail.null, jail.log, jail.control];
     place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
@@ -224,7 +222,7 @@ fn become_flat(
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
     // No pid namespace keeps its orphans with it: what they were of is known only if they become its own.
     sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0).at(Step::Limits)?;
-    drop_privileges(ids)?;
+    drop_privileges(ids, jail.weakened)?;
     let stay = jail.stay();
     place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
@@ -242,13 +240,20 @@ impl RunnerJail<'_> {
 }
 
 /// Bounding set, ids, capability sets, no_new_privs: each can only be lost.
-fn drop_privileges(ids: Option<Ids>) -> Result<(), LaunchFault> {
-    // Needs a capability that the uid change takes.
-    caps::drop_bounding().at(Step::Bounding)?;
-    if let Some(ids) = ids {
-        sys::drop_groups().at(Step::Ids)?;
-        sys::set_ids(ids.uid, ids.gid).at(Step::Ids)?;
+fn drop_privileges(ids: Option<Ids>, weakened: bool) -> Result<(), LaunchFault> {
+    if !is_left_out(weakened) {
+        // Needs a capability that the uid change takes.
+        caps::drop_bounding().at(Step::Bounding)?;
+        if let Some(ids) = ids {
+            sys::drop_groups().at(Step::Ids)?;
+            sys::set_ids(ids.uid, ids.gid).at(Step::Ids)?;
+        }
+        caps::drop_all().at(Step::Capabilities)?;
     }
-    caps::drop_all().at(Step::Capabilities)?;
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs).map(drop)
+}
+
+/// Whether what a weakened jail lacks is left out: never in a release.
+pub(crate) const fn is_left_out(weakened: bool) -> bool {
+    weakened && cfg!(debug_assertions)
 }

@@ -105,3 +105,41 @@ fn grant(created: RulesetCreated, path: &Path, beneath: Beneath) -> Result<Rules
     let rights = if path.is_dir() { beneath.rights() } else { beneath.rights() & AccessFs::from_file(KNOWN) };
     Ok(created.add_rule(PathBeneath::new(descriptor, rights))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+    /// What comes of this in a thread of its own, which alone is landlocked: no filter is there that would answer first.
+    fn restricted<T: Send + 'static>(network: bool, act: impl FnOnce() -> T + Send + 'static) -> T {
+        let thread = std::thread::spawn(move || {
+            sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).unwrap();
+            restrict(&[], network).unwrap();
+            act()
+        });
+        thread.join().unwrap()
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "whether it connects is the question")]
+    fn tcp_without_the_network_and_abstract_sockets_are_refused_where_no_filter_is() {
+        let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listening.local_addr().unwrap();
+        let name = format!("cordon-landlocked-{}", std::process::id());
+        let name = SocketAddr::from_abstract_name(name).unwrap();
+        let _named = UnixListener::bind_addr(&name).unwrap();
+        for (network, tcp) in [(false, Some(libc::EACCES)), (true, None)] {
+            let name = name.clone();
+            let came = restricted(network, move || {
+                let connected = TcpStream::connect(address).err();
+                let bound = TcpListener::bind("127.0.0.1:0").err();
+                let named = UnixStream::connect_addr(&name).err();
+                [connected, bound, named].map(|error| error.and_then(|error| error.raw_os_error()))
+            });
+            assert_eq!(came, [tcp, tcp, Some(libc::EPERM)], "network: {network}");
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 #[doc(hidden)]
 pub mod acts;
+mod alone;
 mod apart;
 mod caps;
 mod cell;
@@ -14,6 +15,7 @@ mod landlocked;
 mod limits;
 mod namespaces;
 pub mod notices;
+mod pages;
 pub mod passing;
 mod places;
 pub mod probe;
@@ -28,9 +30,11 @@ mod tree;
 #[doc(hidden)]
 pub mod twin;
 
+pub use alone::compute_alone;
 pub use cell::Cell;
 pub use child::{Child, LaunchFault, Step};
 pub use jail::{ActorJail, Home, Ids, RunnerJail, launch_actor, launch_runner, limit_cpu};
 pub use namespaces::become_root_of_own_namespace;
+pub use pages::give_back;
 pub use seal::{RunnerPlaces, SealFault, Sealed, Watch, harden, seal, seal_runner};
 pub use template::Template;

@@ -73,7 +73,7 @@ pub enum Watch<'a> {
 pub fn seal(row: &Row, mode: Mode, watch: Watch<'_>) -> Result<Sealed, SealFault> {
     ready(mode)?;
     let files: Vec<(PathBuf, Beneath)> =
-        row.opens.iter().map(|open| (path(open.place), beneath(open.access))).collect();
+        row.opens.iter().filter_map(|open| Some((path(open.place)?, beneath(open.access)))).collect();
     let files: Vec<(&Path, Beneath)> = files.iter().map(|(path, how)| (path.as_path(), *how)).collect();
     restrict(row, &files, watch)
 }
@@ -150,12 +150,13 @@ fn ready(mode: Mode) -> Result<(), SealFault> {
     Ok(())
 }
 
-/// agentd starts every process in its own folder.
-fn path(place: Place) -> PathBuf {
+/// agentd starts every process in its own folder. None of what is opened before the seal alone.
+fn path(place: Place) -> Option<PathBuf> {
     match place {
-        Place::Own => PathBuf::from("."),
-        Place::State(name) => Path::new("..").join(name),
-        Place::System(path) => PathBuf::from(path),
+        Place::Own => Some(PathBuf::from(".")),
+        Place::State(name) => Some(Path::new("..").join(name)),
+        Place::System(path) => Some(PathBuf::from(path)),
+        Place::Named(_) => None,
     }
 }
 

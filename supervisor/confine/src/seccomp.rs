@@ -1,13 +1,12 @@
 //! seccomp: the row's groups as filters. What a row does not list is stopped and told to agentd, which answers it or
 //! ends the process; a process that nobody watches is ended, or answered, by the kernel.
 //!
-//! Of several filters the kernel takes the strictest answer: an errno is stricter than telling agentd, so what a runner
-//! is refused quietly stands in filters of its own. The listener comes with the first filter and is handed over by a
-//! `sendmsg` that this filter lets through and the last one takes away, together with `seccomp` itself. A closed
+//! The listener comes with the first filter and is handed over by a `sendmsg` that this filter lets through and the last
+//! one takes away, together with `seccomp` itself: of several filters the kernel takes the strictest answer. A closed
 //! listener, as after agentd's end, makes every such call fail with ENOSYS: nothing is ever let through by its absence.
 
 use crate::syscall_numbers::{Known, number};
-use crate::tree;
+use crate::tree::{self, Before};
 use manifest::Row;
 use manifest::syscalls::{self, Call, Is, RUNNER_KILLS, RUNNER_REFUSES, When, Width};
 use seccompiler::{
@@ -60,7 +59,6 @@ pub(crate) enum Tells {
 
 /// The filters of a process that agentd watches.
 pub(crate) struct Watched {
-    before: Vec<BpfProgram>,
     listening: BpfProgram,
     last: BpfProgram,
 }
@@ -76,10 +74,6 @@ pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Watched, SeccompFault> 
         #[cfg(debug_assertions)]
         Tells::Everything => Rules::new(),
     };
-    let mut before = Vec::new();
-    for errno in errnos(syscalls::quiets(row).map(|quiet| quiet.errno)) {
-        before.push(quietly(row, errno, &mut allowed)?);
-    }
     let hand_over = rule(&[equal(2, HAND_OVER as u64)])?;
     allowed.insert(libc::SYS_seccomp, vec![]);
     match allowed.get_mut(&libc::SYS_sendmsg) {
@@ -90,9 +84,8 @@ pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Watched, SeccompFault> 
     let gone = Rules::from([(libc::SYS_seccomp, vec![]), (libc::SYS_sendmsg, vec![hand_over])]);
     let answer = if row.process.is_runner() { refusal(libc::ENOSYS as u32) } else { KILL };
     Ok(Watched {
-        before,
-        listening: told(program(allowed, &TOLD, &ALLOW)?),
-        last: program(gone, &ALLOW, &answer)?,
+        listening: told(program(allowed, quietly(row)?, &TOLD, &ALLOW)?),
+        last: program(gone, Before::new(), &ALLOW, &answer)?,
     })
 }
 
@@ -103,9 +96,6 @@ impl Watched {
         &self,
         hand_over: impl FnOnce(&OwnedFd) -> io::Result<()>,
     ) -> Result<(), SeccompFault> {
-        for filter in &self.before {
-            install(filter, 0).map_err(SeccompFault::Apply)?;
-        }
         let raw = install(&self.listening, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
         let raw = raw.map_err(SeccompFault::Apply)?;
         // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
@@ -119,7 +109,7 @@ impl Watched {
 /// The filters of a row for a process that nobody watches, in the order they are applied.
 pub(crate) fn unwatched(row: &Row) -> Result<Vec<BpfProgram>, SeccompFault> {
     if !row.process.is_runner() {
-        return Ok(vec![program(allowed(row)?, &KILL, &ALLOW)?]);
+        return Ok(vec![program(allowed(row)?, Before::new(), &KILL, &ALLOW)?]);
     }
     let bound = allowed(row)?;
     let mut listed: Rules = bound.keys().map(|number| (*number, vec![])).collect();
@@ -130,9 +120,9 @@ pub(crate) fn unwatched(row: &Row) -> Result<Vec<BpfProgram>, SeccompFault> {
     // A call that is listed, with arguments that are not: every other number passes here.
     let mut others: Rules = crate::syscall_numbers::all().map(|number| (number, vec![])).collect();
     others.extend(bound);
-    filters.push(program(others, &refusal(libc::EPERM as u32), &ALLOW)?);
+    filters.push(program(others, Before::new(), &refusal(libc::EPERM as u32), &ALLOW)?);
     // Last, so that the errno of what it does not list is its own; `seccomp` is one of those.
-    filters.push(program(listed, &refusal(libc::ENOSYS as u32), &ALLOW)?);
+    filters.push(program(listed, Before::new(), &refusal(libc::ENOSYS as u32), &ALLOW)?);
     Ok(filters)
 }
 
@@ -166,12 +156,13 @@ fn told(mut program: BpfProgram) -> BpfProgram {
 
 fn program(
     rules: Rules,
+    before: Before,
     otherwise: &SeccompAction,
     listed: &SeccompAction,
 ) -> Result<BpfProgram, SeccompFault> {
     let architecture =
         TargetArch::try_from(std::env::consts::ARCH).map_err(|_| SeccompFault::Architecture)?;
-    Ok(tree::compile(rules, otherwise, listed, architecture)?)
+    Ok(tree::compile(rules, before, otherwise, listed, architecture)?)
 }
 
 fn allowed(row: &Row) -> Result<Rules, SeccompFault> {
@@ -223,7 +214,7 @@ fn killing() -> Result<BpfProgram, SeccompFault> {
     for name in RUNNER_KILLS {
         rules.extend(numbered(name)?.map(|number| (number, vec![])));
     }
-    program(rules, &ALLOW, &KILL)
+    program(rules, Before::new(), &ALLOW, &KILL)
 }
 
 fn errnos(all: impl Iterator<Item = u32>) -> Vec<u32> {
@@ -245,24 +236,18 @@ fn refusing(row: &Row, errno: u32, listed: &mut Rules) -> Result<BpfProgram, Sec
             listed.insert(number, vec![]);
         }
     }
-    program(rules, &ALLOW, &refusal(errno))
+    program(rules, Before::new(), &ALLOW, &refusal(errno))
 }
 
-/// One filter for what is refused with this errno and not told; the filter that tells lets it pass to this one.
-fn quietly(row: &Row, errno: u32, allowed: &mut Rules) -> Result<BpfProgram, SeccompFault> {
-    let mut rules = Rules::new();
-    for quiet in syscalls::quiets(row).filter(|quiet| quiet.errno == errno && quiet.name != "seccomp") {
-        let Some(number) = numbered(quiet.name)? else { continue };
+/// What is refused with an errno and not told.
+fn quietly(row: &Row) -> Result<Before, SeccompFault> {
+    let mut before = Before::new();
+    for quiet in syscalls::quiets(row).filter(|quiet| quiet.name != "seccomp") {
         let when =
             quiet.when.iter().map(|when| rule(std::slice::from_ref(when))).collect::<Result<Vec<_>, _>>()?;
-        rules.insert(number, when.clone());
-        match allowed.get_mut(&number) {
-            None => drop(allowed.insert(number, when)),
-            Some(known) if known.is_empty() || when.is_empty() => known.clear(),
-            Some(known) => known.extend(when),
-        }
+        before.extend(numbered(quiet.name)?.map(|number| (number, (when, refusal(quiet.errno)))));
     }
-    program(rules, &ALLOW, &refusal(errno))
+    Ok(before)
 }
 
 fn numbered(name: &'static str) -> Result<Option<i64>, SeccompFault> {

@@ -58,3 +58,37 @@ fn the_door_is_that_of_every_other_route() {
     let nobody = Way::Tcp(port, "cdn_nobody".to_owned());
     assert_eq!(post(&nobody, "/mcp", "", "mem-find", &asked).status, 401);
 }
+
+#[test]
+fn what_a_client_reads_is_decided_and_on_the_record_without_a_word_of_it() {
+    let (host, way) = on_tcp("", &[]);
+    let made = json!({ "title": "the lamp", "type": "decision", "narrative": "lit at dusk by the quince" });
+    let id = text(&call(&way, "/mcp", "mem-create", &made)["data"], "id");
+    let found = call(&way, "/mcp", "mem-find", &json!({ "query": "dusk" }));
+    assert_eq!(found["data"]["results"][0]["id"], id, "{found}");
+    let whole = call(&way, "/mcp", "mem-get", &json!({ "ids": [id] }));
+    assert_eq!(whole["data"]["observations"][0]["narrative"], "lit at dusk by the quince", "{whole}");
+    let of = |action: &str, tool: &str| {
+        let records = host.recorded(action);
+        let found = records.iter().find(|it| it["subject"] == tool);
+        found.unwrap_or_else(|| panic!("no {action} of {tool}: {records:?}")).clone()
+    };
+    for tool in ["memory_query", "memory_read"] {
+        let (decided, ended) = (of("tool_decided", tool), of("tool_ended", tool));
+        assert_eq!((&decided["call"], &decided["result"]), (&ended["call"], &json!("success")));
+        assert!(decided["reason"].as_str().unwrap().starts_with("key "), "{decided}");
+        assert!(ended["bytes"].as_u64().unwrap() > 20 && ended["content_hash"].is_string(), "{ended}");
+        assert_eq!(ended["label"]["trust"], "untrusted", "{ended}");
+    }
+    assert!(!host.json(&["audit", "tail", "--from", "0"]).to_string().contains("quince"));
+    let file = host.dir().join("mine.cedar");
+    let mine = r#"@id("no-reading") @reason("nobody reads whole") forbid (principal, action, resource)
+        when { context.tool == "memory_read" };"#;
+    std::fs::write(&file, mine).unwrap();
+    let _ = host.json(&["policy", "set", "mine", file.to_str().unwrap()]);
+    let refused = call(&way, "/mcp", "mem-get", &json!({ "ids": [id] }));
+    assert!(refused["error"]["message"].as_str().unwrap().contains("no-reading"), "{refused}");
+    let decided = host.recorded("tool_decided");
+    let blocked = decided.iter().filter(|it| it["subject"] == "memory_read" && it["result"] == "blocked");
+    assert_eq!(blocked.count(), 1, "{decided:?}");
+}

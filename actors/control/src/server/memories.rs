@@ -3,6 +3,7 @@
 
 use crate::caller::Caller;
 use ipc_proto::control::{Answer, ControlError};
+use ipc_proto::embedder::{self, is_local};
 use ipc_proto::gate;
 use ipc_proto::ids::UserId;
 use ipc_proto::label::{Class, Label, Trust};
@@ -48,6 +49,9 @@ impl Caller {
     }
 
     async fn vector(&self, owner: UserId, embedder: &str, words: &str) -> Answer<Vector> {
+        if is_local(embedder) {
+            return self.vector_here(embedder, words).await;
+        }
         let label = Label::of(Trust::User, Class::Internal, "control");
         let request = Embedding {
             model: Text::clip(embedder),
@@ -66,6 +70,16 @@ impl Caller {
         let values = values.and_then(|bytes| Blob::new(bytes.collect::<Vec<u8>>()).ok());
         let values = values.ok_or(ControlError::Memory(MemoryError::OtherEmbedder))?;
         Ok(Vector { by: Name::clip(embedder), values })
+    }
+
+    /// What the model of this machine makes of a question.
+    async fn vector_here(&self, embedder: &str, words: &str) -> Answer<Vector> {
+        let (by, text) = (Name::clip(embedder), Text::clip(words));
+        let vector = self.desk.ask(&self.desk.embedder, &embedder::method::embed, |embedder, context| {
+            let (by, text) = (by.clone(), text.clone());
+            async move { embedder.embed(context, by, text).await }
+        });
+        vector.await?.map_err(ControlError::Embedder)
     }
 }
 

@@ -124,6 +124,7 @@ fn what_a_service_says_is_untrusted_named_after_it_and_cut_at_the_bound() {
             Header { name: Name::clip("content-type"), value: Text::clip("application/json") },
             Header { name: Name::clip("request-id"), value: Text::clip("1") },
         ]),
+        first: Chunk::default(),
     };
     let body = Body { bytes: b"\xff{}".to_vec(), cut: true, broken: false };
     let effect = strangers(show(&head, &body), "mail");

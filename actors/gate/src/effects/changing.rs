@@ -135,6 +135,7 @@ fn source(context: &TurnContext, call: &ToolCall) -> Source {
         message: None,
         tool: Some(call.tool.clone()),
         external: context.session.label.trust > Trust::User,
+        row: None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Effect, done};
 use crate::context::TurnContext;
 use crate::host::Shared;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope};
+use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope, State};
 use ipc_proto::{Fault, List, Name, Text};
 use serde_json::Value;
 
@@ -97,7 +97,9 @@ pub(super) async fn read(shared: &Shared, context: &TurnContext, args: &Value) -
     let ids = ids.map(id).collect::<Result<Vec<_>, _>>()?;
     let mut found: Vec<Row> = Vec::new();
     for scope in scopes(context) {
-        found.extend(ask(shared, scope, Ask::Read(List::clip(ids.iter().copied()))).await?.rows()?);
+        let rows = ask(shared, scope, Ask::Read(List::clip(ids.iter().copied()))).await?.rows()?;
+        // What waits for a person's word is for the person alone.
+        found.extend(rows.into_vec().into_iter().filter(|row| !matches!(row.state, State::Proposed { .. })));
     }
     found.sort_by_key(|row| ids.iter().position(|id| *id == row.entry.id));
     if found.is_empty() {

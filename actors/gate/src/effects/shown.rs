@@ -54,7 +54,11 @@ fn one(row: &Row, much: Much<'_>) -> Value {
         fields.insert("more".to_owned(), "memory_read shows it whole".into());
     }
     if row.state != State::Current {
-        let state = if matches!(row.state, State::Removed { .. }) { "removed" } else { "superseded" };
+        let state = match row.state {
+            State::Removed { .. } => "removed",
+            State::Proposed { .. } => "proposed",
+            State::Superseded { .. } | State::Current => "superseded",
+        };
         fields.insert("state".to_owned(), state.into());
     }
     if matches!(much, Much::Whole)
@@ -82,6 +86,7 @@ fn title(kind: &Kind) -> Option<&str> {
         Kind::Semantic(fact) => &fact.key,
         Kind::Observation(seen) => &seen.title,
         Kind::Summary(came) => &came.request,
+        Kind::Entity(entity) => &entity.name,
         Kind::Episodic { role } => role,
     };
     (!title.is_empty()).then_some(title)

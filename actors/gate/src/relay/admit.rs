@@ -5,7 +5,7 @@
 use super::answer::Decided;
 use super::around::relayed;
 use super::clean::{self, Found};
-use super::rates::{Seat, Whose};
+use super::rates::{Load, Seat, Whose};
 use crate::host::{Shared, down};
 use crate::running::Asker;
 use ipc_proto::api::{Caller, Holder};
@@ -13,16 +13,21 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::label::Label;
-use ipc_proto::model::{Embedding, Payer, Request};
+use ipc_proto::model::{Embedding, Payer, Request, Thought};
 use ipc_proto::router;
 use ipc_proto::{List, Name};
+use manifest::Process;
 use policy::{Passage, Profile, Session};
 use std::time::Instant;
 
 /// The agent that policies see where there is none.
 const NO_AGENT: &str = "api";
-/// The agent that policies and budgets see of background work.
-const BACKGROUND: &str = "curator";
+
+/// Questions to memory that count as one request: a tool that gives out or takes in many rows asks one for each.
+const QUESTIONS: u32 = 32;
+
+/// What one request takes of what there is.
+pub(crate) type Room = (Seat, Load);
 
 /// Who asked, as far as it was found out.
 pub(crate) struct Client {
@@ -41,11 +46,20 @@ enum Who {
     Background(Background),
 }
 
-/// Work that curator does for a user: whose, and what is known of what it reads.
+/// Work that is done for a user: whose, what is known of what it reads, and by whom: curator, behind them, or control, which
+/// they asked themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Background {
     pub(crate) owner: UserId,
     pub(crate) label: Label,
+    pub(crate) by: Process,
+}
+
+impl Background {
+    /// Nobody waits for it.
+    fn is_behind(&self) -> bool {
+        self.by == Process::Curator
+    }
 }
 
 impl Client {
@@ -70,17 +84,17 @@ impl Client {
 
     /// Work for a user, who need not be there. It has a rate of its own, so that it never takes a person's.
     fn background(work: Background) -> Self {
-        let whose = Whose::Background(work.owner);
+        let whose = if work.is_behind() { Whose::Background(work.owner) } else { Whose::User(work.owner) };
         Self { who: Who::Background(work), whose, id: CallId::random() }
     }
 
     /// For the record: the key's name, or the user's where there is no key.
-    fn phrase(&self) -> Name {
+    pub(super) fn phrase(&self) -> Name {
         match &self.who {
             Who::Holder(Holder { key: Some(_), name, .. }) => Name::clip(&format!("key {name}")),
             Who::Holder(holder) => Name::clip(&format!("user {}", holder.user_name)),
             Who::Run(asker) => Name::clip(&format!("run by {}", asker.user_name)),
-            Who::Background(work) => Name::clip(&format!("curator for {}", work.owner)),
+            Who::Background(work) => Name::clip(&format!("{} for {}", work.by.name(), work.owner)),
         }
     }
 
@@ -97,13 +111,13 @@ impl Client {
                 user: asker.user,
                 session: Some(asker.session),
                 agent: Some(asker.agent.clone()),
-                key: None,
-                key_day_micros: None,
+                key: asker.key.map(|key| key.id),
+                key_day_micros: asker.key.and_then(|key| key.day_micros),
             },
             Who::Background(work) => Payer {
                 user: work.owner,
                 session: None,
-                agent: Some(Name::clip(BACKGROUND)),
+                agent: work.is_behind().then(|| Name::clip(work.by.name())),
                 key: None,
                 key_day_micros: None,
             },
@@ -117,8 +131,13 @@ impl Client {
             Who::Holder(holder) if holder.scope.agents.is_empty() => holder.user,
             Who::Holder(_) | Who::Run(_) | Who::Background(_) => return Err(RelayError::NoMemory),
         };
-        shared.rates.take(self.whose, Instant::now())?;
+        shared.rates.take_part(self.whose, QUESTIONS, Instant::now())?;
         Ok((owner, Name::clip(&format!("api:{}", self.phrase()))))
+    }
+
+    /// The number that the events of one request share.
+    pub(super) const fn id(&self) -> CallId {
+        self.id
     }
 
     /// Its key reaches this model, and its minute has room.
@@ -145,10 +164,11 @@ impl Client {
         model: &str,
         bytes: usize,
         cleaned: Result<(Request, Found), RelayError>,
+        load: Load,
     ) -> Result<Decided, RelayError> {
         let mut request = self.decide(shared, model, bytes, cleaned).await?;
         request.payer = self.payer();
-        Ok(Decided { request, id: self.id, whose: self.phrase() })
+        Ok(Decided { request, id: self.id, whose: self.phrase(), load })
     }
 
     /// What was found of its texts may go to a model; on the record.
@@ -171,7 +191,7 @@ impl Client {
             Who::Holder(holder) => found.label(&format!("api:{}", holder.name)),
             // It has read its workspace.
             Who::Run(asker) => found.label("run").join(&asker.label),
-            Who::Background(work) => found.label(BACKGROUND).join(&work.label),
+            Who::Background(work) => found.label(work.by.name()).join(&work.label),
         };
         let session = self.session(&label);
         if let Err(policies) = policy::passes(&shared.engine(), &session, Passage::Prompt, &label) {
@@ -186,7 +206,7 @@ impl Client {
     }
 
     /// What policies see of it: a client is held to the profile that its texts are scanned by, a program to its agent's.
-    fn session(&self, label: &Label) -> Session {
+    pub(super) fn session(&self, label: &Label) -> Session {
         let mut session = match &self.who {
             Who::Holder(holder) => {
                 let mut session = Session::new(&format!("api:{}", holder.name), Profile::PowerUser);
@@ -202,8 +222,8 @@ impl Client {
                 session
             }
             Who::Background(work) => {
-                let mut session = Session::new(BACKGROUND, Profile::default());
-                session.agent = BACKGROUND.to_owned();
+                let mut session = Session::new(work.by.name(), Profile::default());
+                session.agent = work.by.name().to_owned();
                 session.user = work.owner.to_string();
                 session
             }
@@ -236,10 +256,11 @@ pub(crate) async fn answer(
     request: Request,
 ) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), bytes(&request));
+    let load = shared.rates.hold(size(&request))?;
     let reading = async { Ok(clean::request(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
     let seat = client.seat(shared, &model).await?;
-    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
+    Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
 }
 
 /// The same of what a program asks that a person runs.
@@ -264,8 +285,9 @@ pub(crate) async fn background(
 async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), bytes(&request));
     let seat = client.seat(shared, &model).await?;
+    let load = shared.rates.hold(size(&request))?;
     let cleaned = clean::request(shared, request).await;
-    Ok((client.decided(shared, &model, bytes, cleaned).await?, seat))
+    Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
 }
 
 /// Decides on texts that are to be embedded.
@@ -273,12 +295,14 @@ pub(crate) async fn embedding(
     shared: &Shared,
     caller: Caller,
     request: Embedding,
-) -> Result<(Embedding, Seat), RelayError> {
+) -> Result<(Embedding, Room), RelayError> {
     let model = request.model.clone();
     let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let load = shared.rates.hold(bytes)?;
     let reading = async { Ok(clean::embedding(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
-    to_embed(shared, &client, &model, bytes, cleaned).await
+    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
+    Ok((request, (seat, load)))
 }
 
 /// The same of background work.
@@ -286,11 +310,14 @@ pub(crate) async fn background_embedding(
     shared: &Shared,
     work: Background,
     request: Embedding,
-) -> Result<(Embedding, Seat), RelayError> {
+) -> Result<(Embedding, Room), RelayError> {
     let model = request.model.clone();
     let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let load = shared.rates.hold(bytes)?;
     let cleaned = clean::embedding(shared, request).await;
-    to_embed(shared, &Client::background(work), &model, bytes, cleaned).await
+    let client = Client::background(work);
+    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
+    Ok((request, (seat, load)))
 }
 
 async fn to_embed(
@@ -307,13 +334,28 @@ async fn to_embed(
 }
 
 /// Whether somebody may have the tokens of a request counted: nothing leaves by that, so nobody reads it.
-pub(crate) async fn count(shared: &Shared, caller: Caller, model: &str) -> Result<(), RelayError> {
-    Client::of(shared, caller).await?.may_ask(shared, model).await
+pub(crate) async fn count(shared: &Shared, caller: Caller, request: &Request) -> Result<Load, RelayError> {
+    let load = shared.rates.hold(size(request))?;
+    Client::of(shared, caller).await?.may_ask(shared, &request.model).await?;
+    Ok(load)
 }
 
 /// The same of what a program asks that a person runs.
-pub(crate) fn count_run(shared: &Shared, asker: &Asker) -> Result<(), RelayError> {
-    shared.rates.take(Client::run(asker).whose, Instant::now())
+pub(crate) fn count_run(shared: &Shared, asker: &Asker, request: &Request) -> Result<Load, RelayError> {
+    shared.rates.take(Client::run(asker).whose, Instant::now())?;
+    shared.rates.hold(size(request))
+}
+
+/// Bytes of everything long in a request.
+pub(super) fn size(request: &Request) -> usize {
+    let messages = request.messages.iter().map(|message| {
+        let calls: usize = message.calls.iter().map(|call| call.args.len()).sum();
+        message.text.len() + calls + message.thoughts.iter().map(Thought::bytes).sum::<usize>()
+    });
+    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.schema.len());
+    messages.sum::<usize>()
+        + tools.sum::<usize>()
+        + request.images.iter().map(|it| it.bytes.len()).sum::<usize>()
 }
 
 /// Bytes of all texts of a conversation.

@@ -3,6 +3,7 @@
 //! that the scanner has not seen, nor begin again once somebody has heard some of it.
 
 use super::around::Around;
+use super::rates::Load;
 use crate::assemble::{Assembly, Step, in_pieces};
 use crate::scan::consume;
 use crate::source::{AGAIN, Pulled};
@@ -10,7 +11,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
-use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, Usage};
+use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, Thought, Usage};
 use ipc_proto::scanner::{Crossing, SCAN_BOUND};
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Name, Text};
@@ -32,6 +33,8 @@ pub(crate) struct Decided {
     pub(crate) id: CallId,
     /// Who asked for it, for the record.
     pub(crate) whose: Name,
+    /// Room for its bytes.
+    pub(crate) load: Load,
 }
 
 /// An answer under way.
@@ -42,6 +45,8 @@ pub(crate) struct Answer {
     id: CallId,
     /// Who asked for it, for the record.
     whose: Name,
+    /// Room for its bytes: its request's, and those of the answer that are here.
+    load: Load,
     stream: StreamId,
     assembly: Assembly,
     /// Text that the scanner has not let go yet.
@@ -67,13 +72,14 @@ pub(crate) struct Answer {
 impl Answer {
     /// Begins an answer that was decided on and recorded.
     pub(crate) async fn begin(around: &impl Around, decided: Decided) -> Result<Self, RelayError> {
-        let Decided { request, id, whose } = decided;
+        let Decided { request, id, whose, load } = decided;
         let begun = Instant::now();
         let started = around.start(&request).await;
         let mut answer = Self {
             request,
             id,
             whose,
+            load,
             stream: StreamId(0),
             assembly: Assembly::default(),
             text: String::new(),
@@ -131,6 +137,7 @@ impl Answer {
         }
         let most = usize::from(credit).min(BATCH).min(self.ready.len());
         let pieces: Vec<Piece> = self.ready.drain(..most).collect();
+        self.load.shrink(pieces.iter().map(weight).sum());
         self.given = self.given || pieces.iter().any(is_said);
         Ok(pieces)
     }
@@ -155,10 +162,16 @@ impl Answer {
         if let Piece::Usage(usage) = &piece {
             self.ready.push_back(Piece::Usage(*usage));
         }
+        if !self.load.grow(weight(&piece)) {
+            around.cancel(self.stream).await;
+            self.fail(around, ModelError::Busy);
+            return Ok(());
+        }
         match self.assembly.take(piece) {
             Step::Nothing => {}
             Step::Reasoning(text) if !self.spoken => self.reasoning.push_str(&text),
             Step::Reasoning(_) => {}
+            Step::Thought => self.thought(around).await?,
             Step::Text(text) => {
                 if !std::mem::replace(&mut self.spoken, true) {
                     self.let_go_reasoning(around, true).await?;
@@ -195,12 +208,30 @@ impl Answer {
         Ok(())
     }
 
+    /// A block of reasoning that the client is to hand back unchanged: so it is given out whole as it is, or not at all.
+    async fn thought(&mut self, around: &impl Around) -> Result<(), RelayError> {
+        let Some(thought) = self.assembly.thoughts().pop() else { return Ok(()) };
+        if !shows_nothing(around, self.id, &thought).await? {
+            return Ok(());
+        }
+        if thought.spoken || thought.calls > 0 {
+            // Its place is told once what stands before it is.
+            self.assembly.thoughts().push(thought);
+        } else {
+            self.ready.extend(thought_pieces(thought));
+        }
+        Ok(())
+    }
+
     /// The model's end: the rest of the text, then the calls.
     async fn finish(&mut self, around: &impl Around, finish: Finish) -> Result<(), RelayError> {
         self.let_go(around, true).await?;
         let assembly = std::mem::take(&mut self.assembly);
         let usage = assembly.usage;
-        for (index, call) in (0_u16..).zip(assembly.into_calls()) {
+        let (calls, mut thoughts) = assembly.into_parts();
+        for (index, call) in (0_u16..).zip(calls) {
+            let here = thoughts.extract_if(.., |thought| thought.calls <= index);
+            self.ready.extend(here.flat_map(thought_pieces));
             let Some(args) = whole(around, self.id, &call).await? else {
                 self.assembly.usage = usage;
                 self.fail(around, ModelError::InvalidJson);
@@ -231,6 +262,7 @@ impl Answer {
         self.text.clear();
         self.reasoning.clear();
         self.ready.clear();
+        self.load.shrink(usize::MAX);
         self.spoken = false;
     }
 
@@ -274,6 +306,41 @@ impl Answer {
 /// Whether a piece says something of the answer itself.
 const fn is_said(piece: &Piece) -> bool {
     !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::Failed(_))
+}
+
+/// Bytes of what a piece says.
+fn weight(piece: &Piece) -> usize {
+    match piece {
+        Piece::Text(text) | Piece::Reasoning(text) => text.len(),
+        Piece::Thought { part, .. } => part.len(),
+        Piece::CallDelta { args, .. } => args.len(),
+        _ => 0,
+    }
+}
+
+/// A block of reasoning as pieces.
+fn thought_pieces(thought: Thought) -> impl Iterator<Item = Piece> {
+    let part = |seal: bool| move |part| Piece::Thought { seal, part };
+    let said = in_pieces(&thought.text).into_iter().map(part(false));
+    let seal = in_pieces(&thought.seal).into_iter().map(part(true));
+    let Thought { by, hidden, spoken, calls, .. } = thought;
+    said.chain(seal).chain([Piece::ThoughtEnd { by, hidden, spoken, calls }])
+}
+
+/// Whether a block of reasoning shows no secret; that one was kept back for it is on the record. In its seal, which
+/// nobody can read, only what is surely one of the host's own counts.
+async fn shows_nothing(around: &impl Around, id: CallId, thought: &Thought) -> Result<bool, RelayError> {
+    let mut clean = true;
+    if !thought.text.is_empty() {
+        clean = around.judge(Crossing::Answer, &thought.text).await?.redacted.is_none();
+    }
+    if clean && !thought.seal.is_empty() {
+        clean = !around.judge(Crossing::Answer, &thought.seal).await?.held_secret;
+    }
+    if !clean {
+        around.record(redacted(id)).await?;
+    }
+    Ok(clean)
 }
 
 /// What of pending text may go on; that secrets were cut out of it is on the record first.

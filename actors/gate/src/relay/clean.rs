@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{Asked, Embedding, Message, Request, Role};
+use ipc_proto::model::{Asked, Embedding, Message, Request, Role, Thought};
 use ipc_proto::scanner::{Crossing, Judgement, SCAN_BOUND, Verdict};
 use ipc_proto::{List, Text};
 
@@ -64,6 +64,7 @@ pub(crate) async fn request(
             take(around, &mut found, message, &verdict).await?;
         }
         clean_calls(around, &mut found, message, &mut verdicts).await?;
+        clean_thoughts(around, &mut found, message, &mut verdicts).await?;
     }
     if !request.images.is_empty() {
         found.is_a_stranger_s();
@@ -92,14 +93,16 @@ pub(crate) async fn embedding(
     Ok((request, found))
 }
 
-/// Every text of a message, each with where it crosses: what is said, then the arguments of its calls.
+/// Every text of a message, each with where it crosses: what is said, the arguments of its calls, what it thought.
 fn texts(message: &Message) -> impl Iterator<Item = (Crossing, &str)> {
     let crossing = match message.role {
         Role::Tool => Crossing::ToolOutput,
         Role::System | Role::User | Role::Assistant => Crossing::ChannelInput,
     };
     let args = message.calls.iter().map(|call| (Crossing::Arguments, call.args.as_str()));
-    std::iter::once((crossing, message.text.as_str())).chain(args)
+    let thoughts = message.thoughts.iter().flat_map(|it| [it.text.as_str(), it.seal.as_str()]);
+    let thoughts = thoughts.map(|text| (Crossing::Answer, text));
+    std::iter::once((crossing, message.text.as_str())).chain(args).chain(thoughts)
 }
 
 /// The verdict on each of these texts, in order; none on an empty one.
@@ -179,6 +182,36 @@ async fn clean_calls(
         }
     }
     message.calls = List::clip(calls);
+    Ok(())
+}
+
+/// What an earlier answer thought, as its client hands it back: each block goes on as it is or not at all. Nobody can read
+/// its seal, so there only what is surely a secret of the host counts.
+async fn clean_thoughts(
+    around: &impl Around,
+    found: &mut Found,
+    message: &mut Message,
+    verdicts: &mut impl Iterator<Item = Verdict>,
+) -> Result<(), RelayError> {
+    if message.thoughts.is_empty() {
+        return Ok(());
+    }
+    let mut kept: Vec<Thought> = Vec::new();
+    for thought in &message.thoughts {
+        let (mut clean, mut next) = (true, |text: &str| if text.is_empty() { None } else { verdicts.next() });
+        let (said, seal) = (next(&thought.text), next(&thought.seal));
+        if let Some(verdict) = said {
+            clean = cut(around, found, &verdict).await?.is_none();
+        }
+        if let Some(verdict) = seal.filter(|verdict| verdict.held_secret) {
+            cut(around, found, &verdict).await?;
+            clean = false;
+        }
+        if clean {
+            kept.push(thought.clone());
+        }
+    }
+    message.thoughts = List::clip(kept);
     Ok(())
 }
 
@@ -287,6 +320,20 @@ mod tests {
         let mut request = asking(Role::User, "hello");
         request.stop = List::clip([Text::clip("SECRET")]);
         assert!(matches!(cleaned(request).await, Err(RelayError::Blocked(_))));
+    }
+
+    #[tokio::test]
+    async fn a_block_of_reasoning_that_a_client_hands_back_goes_on_as_it_is_or_not_at_all() {
+        let thought =
+            |text: &str| Thought { text: Text::clip(text), seal: Text::clip("s"), ..Thought::default() };
+        let mut message = Message::text(Role::Assistant, "well");
+        message.thoughts = List::clip([thought("hm"), thought("the SECRET"), thought("ATTACK")]);
+        let mut request = ask();
+        request.messages = List::clip([message, Message::text(Role::User, "the key is SECRET")]);
+        let (clean, found) = super::request(&Fake::default(), request).await.unwrap();
+        assert_eq!(clean.messages[0].thoughts[..], [thought("hm"), thought("ATTACK")]);
+        assert_eq!(clean.messages[1].text.as_str(), "the key is [cut]", "each text has its own verdict");
+        assert_eq!(found.label("api").class, Class::Sensitive);
     }
 
     #[tokio::test]

@@ -3,24 +3,159 @@
 //! builds anew is for the person's own command.
 
 use super::admit::Client;
+use super::around::{Around, relayed};
 use crate::host::Shared;
-use ipc_proto::Name;
 use ipc_proto::api::Caller;
+use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, Over, Said, Scope, SourceType, method};
+use ipc_proto::memory::{Area, Ask, Entry, Over, Row, Said, Scope, SourceType, method};
+use ipc_proto::{List, Name};
+use policy::{Call, Decision, Passage};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::time::Instant;
 
-/// Asks the memory of the caller's user, in the area that is their own.
+/// Asks the memory of the caller's user, in the area that is their own. What is read is decided on and recorded like an
+/// agent's call of the tool that reads the same; what is written, memory itself records.
 pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
+    let begun = Instant::now();
     let client = Client::of(shared, caller).await?;
     let (owner, by) = client.may_remember(shared)?;
     let ask = of_a_client(ask, &by).ok_or(RelayError::NoMemory)?;
+    let reads = tool(&ask);
+    if let Some(tool) = reads {
+        decide(shared, &client, tool).await?;
+    }
     let scope = Scope { owner, area: Area::User };
     let answer = shared.memory.call(&method::ask, |memory, rpc| {
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
     });
-    answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?.map_err(RelayError::Memory)
+    let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?.map_err(RelayError::Memory);
+    match reads {
+        Some(tool) => given(shared, &client, (tool, begun), said).await,
+        None => said,
+    }
+}
+
+/// The agents' tool that reads what this asks for; none of what changes something.
+const fn tool(ask: &Ask) -> Option<&'static str> {
+    match ask {
+        Ask::Find(_) | Ask::Block(_) => Some("memory_query"),
+        Ask::Read(_) | Ask::Raw(_) | Ask::History(_) => Some("memory_read"),
+        Ask::List { .. } | Ask::Sessions { .. } | Ask::Stats => Some("memory_list"),
+        Ask::Timeline { .. } => Some("memory_timeline"),
+        _ => None,
+    }
+}
+
+/// Whether the client may read so; on the record. Nobody is there to be asked: what asks is refused.
+async fn decide(shared: &Shared, client: &Client, tool: &str) -> Result<(), RelayError> {
+    let label = Label::of(Trust::User, Class::Internal, &format!("api:{}", client.phrase()));
+    let (session, args) =
+        (client.session(&label), Map::from_iter([("scope".to_owned(), Value::from("user"))]));
+    let verdict = policy::decide(&shared.engine(), &shared.catalogue, &session, &Call { tool, args: &args });
+    if verdict.decision == Decision::Allow {
+        let event = event(client, Action::ToolDecided, Result3::Success, tool).because(&client.phrase());
+        return shared.record(event).await.map(drop).map_err(relayed);
+    }
+    let why = format!("{}: policy", client.phrase());
+    shared
+        .record(event(client, Action::ToolDecided, Result3::Blocked, tool).because(&why))
+        .await
+        .map_err(relayed)?;
+    Err(RelayError::Policy(verdict.why.policies))
+}
+
+/// What memory said, if it may be given to the client; how much that is, and the hash of it, on the record.
+async fn given(
+    shared: &Shared,
+    client: &Client,
+    (tool, begun): (&str, Instant),
+    said: Result<Said, RelayError>,
+) -> Result<Said, RelayError> {
+    let mut ended = event(client, Action::ToolEnded, Result3::Success, tool).because(&client.phrase());
+    ended.duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    let said = match said {
+        Ok(said) => said,
+        Err(error) => {
+            shared.note(Event { result: Result3::Error, ..ended });
+            return Err(error);
+        }
+    };
+    let Given { label, bytes, hash } = Given::of(&said);
+    let session = client.session(&label);
+    ended.bytes = bytes;
+    if policy::passes(&shared.engine(), &session, Passage::Log, &label).is_ok() {
+        ended.hash = Some(hash);
+    }
+    let passes = policy::passes(&shared.engine(), &session, Passage::Output, &label);
+    ended.label = Some(label);
+    match passes {
+        Ok(()) => {
+            shared.record(ended).await.map_err(relayed)?;
+            Ok(said)
+        }
+        Err(policies) => {
+            shared.record(Event { result: Result3::Blocked, ..ended }).await.map_err(relayed)?;
+            Err(RelayError::Policy(List::clip(policies)))
+        }
+    }
+}
+
+/// An event of one question; without anything of what is asked or said.
+fn event(client: &Client, action: Action, result: Result3, tool: &str) -> Event {
+    let mut event = Event::new(action, result).about(tool);
+    event.call = Some(client.id());
+    event
+}
+
+/// What the record says of an answer.
+struct Given {
+    /// The join of all that is in it.
+    label: Label,
+    /// Bytes of its texts.
+    bytes: u64,
+    /// The hash of its texts, each before a zero byte.
+    hash: [u8; 32],
+}
+
+impl Given {
+    fn of(said: &Said) -> Self {
+        let mut given = Gathered { label: Label::bottom(), bytes: 0, hash: Sha256::new() };
+        match said {
+            Said::Rows(rows) => rows.iter().for_each(|row| given.row(row)),
+            Said::Found(found) => found.iter().for_each(|found| given.row(&found.hit.row)),
+            Said::Raw(text) => given.text(text, &Label::of(Trust::Untrusted, Class::Internal, "memory")),
+            Said::Block(block) => given.text(&block.text, block.label.as_ref().unwrap_or(&Label::bottom())),
+            Said::Sessions(sessions) => sessions.iter().for_each(|session| {
+                given.text(&session.name, &Label::of(Trust::Untrusted, Class::Internal, "memory"));
+            }),
+            Said::Done | Said::Id(_) | Said::Taken(_) | Said::Forgotten(_) | Said::Stats(_) => {}
+        }
+        Self { label: given.label, bytes: given.bytes, hash: given.hash.finalize().into() }
+    }
+}
+
+/// What was gathered of an answer so far.
+struct Gathered {
+    label: Label,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl Gathered {
+    fn row(&mut self, row: &Row) {
+        row.entry.texts().for_each(|text| self.text(text, &row.entry.label));
+    }
+
+    fn text(&mut self, text: &str, label: &Label) {
+        self.label = self.label.join(label);
+        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+        self.hash.update(text);
+        self.hash.update([0]);
+    }
 }
 
 /// What a client may ask, with the label that its rows get; none if it may not ask that.
@@ -44,6 +179,8 @@ fn of_a_client(ask: Ask, by: &str) -> Option<Ask> {
         | Ask::Remove { .. }
         | Ask::Block(_)
         | Ask::Stats => ask,
+        // What a person is to say, they say to their own command.
+        Ask::Accept(_) | Ask::Unremove(_) => return None,
         Ask::Capture(_) | Ask::Forget { .. } | Ask::Mute { .. } | Ask::Reindex => return None,
     })
 }
@@ -61,9 +198,9 @@ fn of_a_stranger(mut entry: Box<Entry>, by: &str) -> Box<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::Text;
     use ipc_proto::ids::MemoryId;
-    use ipc_proto::memory::{Forget, Muted, Row};
-    use ipc_proto::{List, Text};
+    use ipc_proto::memory::{Forget, Muted};
 
     fn entry() -> Box<Entry> {
         let label = Label::of(Trust::System, Class::Public, "me");
@@ -91,12 +228,32 @@ mod tests {
     }
 
     #[test]
+    fn whatever_reads_is_decided_on_as_a_tool_and_the_record_says_how_much_was_read_of_what() {
+        let row = |content: &str, trust| {
+            let label = Label::of(trust, Class::Sensitive, content);
+            Row::new(Entry::new(MemoryId::random(), Text::clip(content), label), Area::User, 1)
+        };
+        let rows = |rows: [Row; 2]| Given::of(&Said::Rows(List::clip(rows)));
+        let (one, other) = (row("ab", Trust::User), row("cde", Trust::Untrusted));
+        let given = rows([one.clone(), other.clone()]);
+        assert_eq!(
+            (given.bytes, given.label.trust, given.label.class),
+            (5, Trust::Untrusted, Class::Sensitive)
+        );
+        assert_ne!(given.hash, rows([other, one]).hash);
+        assert_eq!(tool(&Ask::Raw(MemoryId::random())), Some("memory_read"));
+        assert_eq!(tool(&Ask::Write(entry())), None, "memory itself records what is written");
+    }
+
+    #[test]
     fn a_client_destroys_nothing_and_mutes_nothing() {
         let what = Box::new(Forget::Before(u64::MAX));
         for ask in [
             Ask::Forget { what, purge: true, dry_run: false },
             Ask::Mute { what: Muted::Project(Text::default()), mute: true },
             Ask::Reindex,
+            Ask::Accept(MemoryId::random()),
+            Ask::Unremove(MemoryId::random()),
             restore(Over::Replace),
         ] {
             assert_eq!(of_a_client(ask, "api"), None);

@@ -1,5 +1,6 @@
-//! How much one client of the API may ask for: requests in a minute, and answers that come for it at once. Kept in
-//! memory: a restart of the gate forgives, it never forbids. It knows ids and numbers and nothing of what is asked.
+//! How much clients of the API may ask for: each of them requests in a minute and answers that come for it at once, and
+//! all together bytes that are held for them here. Kept in memory: a restart of the gate forgives, it never forbids. It
+//! knows ids and numbers and nothing of what is asked.
 
 use ipc_proto::api::Holder;
 use ipc_proto::config::RelayLimits;
@@ -12,6 +13,12 @@ use std::time::{Duration, Instant};
 const MINUTE: Duration = Duration::from_secs(60);
 /// Answers that come for all clients together: model has room for 256, and agents are to find some of it.
 pub(crate) const STREAMS: usize = 224;
+/// Bytes of requests, and of their answers as far as nobody has taken them, of all clients together: those of the API,
+/// programs in jails and background work. What is done with a text takes copies of it, of the 256 MiB that this process
+/// may have, and the turns of agents are to find room besides.
+pub(crate) const HELD: usize = 64 << 20;
+/// Seconds after which to try again where there is no room for more bytes: answers end.
+const AGAIN: u32 = 2;
 /// Clients remembered; those that have not asked for a minute are forgotten first.
 const CLIENTS: usize = 1024;
 
@@ -46,6 +53,7 @@ struct Client {
 struct Counts {
     clients: HashMap<Whose, Client>,
     streams: usize,
+    held: usize,
 }
 
 /// What all clients have asked for.
@@ -66,7 +74,12 @@ impl Rates {
 
     /// Takes one request of this minute's.
     pub(crate) fn take(&self, whose: Whose, now: Instant) -> Result<(), RelayError> {
-        let pace = MINUTE / self.limits.requests_per_minute.max(1);
+        self.take_part(whose, 1, now)
+    }
+
+    /// Takes a part of one: so many of them are a request.
+    pub(crate) fn take_part(&self, whose: Whose, parts: u32, now: Instant) -> Result<(), RelayError> {
+        let pace = MINUTE / self.limits.requests_per_minute.max(1) / parts.max(1);
         let mut counts = self.counts();
         if counts.clients.len() > CLIENTS {
             counts.clients.retain(|_, client| client.streams > 0 || client.due > now);
@@ -96,6 +109,16 @@ impl Rates {
         drop(counts);
         Ok(Seat { rates: self.clone(), whose })
     }
+
+    /// Takes room for so many bytes of a request; it is free again when what is given back is dropped.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<Load, RelayError> {
+        let mut load = Load { rates: self.clone(), bytes: 0, request: 0 };
+        if !load.grow(bytes) {
+            return Err(RelayError::Busy { retry_s: AGAIN });
+        }
+        load.request = bytes;
+        Ok(load)
+    }
 }
 
 /// Whole seconds, and never none: a client that is to wait no time at all asks again at once.
@@ -121,6 +144,44 @@ impl Drop for Seat {
     }
 }
 
+/// Room for bytes of one request and its answer.
+#[derive(Debug)]
+pub(crate) struct Load {
+    rates: Rates,
+    bytes: usize,
+    /// Of those, the request's: it is kept until the end.
+    request: usize,
+}
+
+impl Load {
+    /// Takes room for so many more; whether there is any.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let mut counts = self.rates.counts();
+        let held = counts.held.saturating_add(bytes);
+        let fits = held <= HELD;
+        if fits {
+            counts.held = held;
+            self.bytes += bytes;
+        }
+        fits
+    }
+
+    /// Gives room for so many of the answer back.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes - self.request);
+        self.bytes -= bytes;
+        let mut counts = self.rates.counts();
+        counts.held = counts.held.saturating_sub(bytes);
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.request = 0;
+        self.shrink(self.bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +198,8 @@ mod tests {
         assert!(rates.take(whose, now + Duration::from_secs(1)).is_ok());
         assert!(rates.take(whose, now + Duration::from_secs(1)).is_err());
         assert!(rates.take(Whose::User(UserId::random()), now).is_ok(), "another client has its own");
+        let many = Whose::User(UserId::random());
+        assert_eq!((0..10_000).filter(|_| rates.take_part(many, 32, now).is_ok()).count(), 60 * 32);
         let later = now + Duration::from_secs(121);
         assert_eq!((0..100).filter(|_| rates.take(whose, later).is_ok()).count(), 60);
     }
@@ -157,6 +220,24 @@ mod tests {
         assert_eq!(seats.len(), STREAMS);
         drop(seats);
         assert!(rates.seat(one, now).is_ok());
+    }
+
+    #[test]
+    fn bytes_are_bounded_over_all_clients_and_free_again_when_they_were_taken_or_dropped() {
+        let rates = rates(1, 1);
+        let most = 8 << 20;
+        let mut loads: Vec<Load> = (0..100).map_while(|_| rates.hold(most).ok()).collect();
+        assert_eq!(loads.len(), HELD / most);
+        assert_eq!(rates.hold(1).unwrap_err(), RelayError::Busy { retry_s: AGAIN });
+        assert!(!loads[0].grow(1), "nor is there room for more of an answer");
+        loads.pop();
+        assert!(loads[0].grow(most) && !loads[1].grow(1));
+        loads[0].shrink(10);
+        assert!(loads[1].grow(10) && !loads[1].grow(1));
+        loads[0].shrink(usize::MAX);
+        assert!(rates.hold(most - 10).is_ok(), "the request itself is kept");
+        drop(loads);
+        assert_eq!(rates.counts().held, 0);
     }
 
     #[test]

@@ -24,7 +24,8 @@ const ROOT: u32 = 0;
 /// Has a model answer, and says how it did.
 pub(crate) async fn try_model(shared: &Shared, model: ModelName, by: &str) -> Result<Tried, RelayError> {
     let payer = owner(shared).await?;
-    let decided = Decided { request: request(model, payer), id: CallId::random(), whose: whose(by) };
+    let load = shared.rates.hold(QUESTION.len())?;
+    let decided = Decided { request: request(model, payer), id: CallId::random(), whose: whose(by), load };
     let event = Event::new(Action::ModelDecided, Result3::Success).about(&decided.request.model);
     let mut event = event.because(&decided.whose);
     event.call = Some(decided.id);

@@ -13,7 +13,7 @@ use axum::response::Response;
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::Name;
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::{Finish, Usage};
+use ipc_proto::model::{Finish, Thought, Usage};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,6 +32,8 @@ pub enum Said {
     Text(String),
     /// A call that the client is to run.
     Call(Call),
+    /// A block of reasoning that the client is to hand back.
+    Thought(Thought),
     /// What was said before is void: the answer begins again.
     Void,
     /// The whole text as it was kept, whatever was said of it before.
@@ -73,6 +75,8 @@ pub struct Whole {
     pub text: String,
     /// The calls that it asks for.
     pub calls: Vec<Call>,
+    /// What it thought, where that is to be handed back.
+    pub thoughts: Vec<Thought>,
     /// Tokens.
     pub usage: Usage,
     /// Why it ended.
@@ -94,6 +98,8 @@ pub trait Writer: Send + 'static {
     fn open(&mut self, out: &mut Vec<u8>);
     /// Text was said.
     fn text(&mut self, text: &str, out: &mut Vec<u8>);
+    /// A block of reasoning is whole. Only the API of the vendor who wants it back has words for it.
+    fn thought(&mut self, _: &Thought, _: &mut Vec<u8>) {}
     /// A call was asked for.
     fn call(&mut self, call: &Call, out: &mut Vec<u8>);
     /// The end.
@@ -111,8 +117,13 @@ pub trait Writer: Send + 'static {
 /// # Errors
 /// The answer failed, or has no end.
 pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
-    let mut whole =
-        Whole { text: String::new(), calls: Vec::new(), usage: Usage::default(), finish: Finish::Stop };
+    let mut whole = Whole {
+        text: String::new(),
+        calls: Vec::new(),
+        thoughts: Vec::new(),
+        usage: Usage::default(),
+        finish: Finish::Stop,
+    };
     let mut bytes = 0;
     loop {
         for said in source.next().await {
@@ -125,9 +136,14 @@ pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
                     bytes += call.args.len();
                     whole.calls.push(call);
                 }
+                Said::Thought(thought) => {
+                    bytes += thought.bytes();
+                    whole.thoughts.push(thought);
+                }
                 Said::Void => {
                     whole.text.clear();
                     whole.calls.clear();
+                    whole.thoughts.clear();
                 }
                 Said::Answer(text) => whole.text = text,
                 Said::Usage(usage) => whole.usage = usage,
@@ -189,6 +205,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::Text;
 
     struct Given(std::collections::VecDeque<Vec<Said>>);
 
@@ -219,7 +236,12 @@ mod tests {
         let call = Call { id: CallId::random(), tool: Name::clip("read"), args: "{}".into() };
         let usage = Usage { input: 3, output: 2, ..Usage::default() };
         let said = vec![
-            vec![text("no"), Said::Call(call.clone()), Said::Void],
+            vec![
+                text("no"),
+                Said::Thought(Thought { text: Text::clip("hm"), ..Thought::default() }),
+                Said::Call(call.clone()),
+                Said::Void,
+            ],
             vec![],
             vec![
                 text("a"),
@@ -229,7 +251,8 @@ mod tests {
                 Said::Done(Finish::ToolUse),
             ],
         ];
-        let expected = Whole { text: "ab".into(), calls: vec![call], usage, finish: Finish::ToolUse };
+        let expected =
+            Whole { text: "ab".into(), calls: vec![call], thoughts: vec![], usage, finish: Finish::ToolUse };
         assert_eq!(whole(said).unwrap(), expected);
         let turn = vec![vec![text("partly"), Said::Answer("all of it".into()), Said::Done(Finish::Stop)]];
         assert_eq!(whole(turn).unwrap().text, "all of it");

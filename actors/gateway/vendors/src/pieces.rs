@@ -2,14 +2,18 @@
 
 use crate::answer::{Call, Said};
 use crate::fault::{Fault, Kind};
-use ipc_proto::Name;
 use ipc_proto::ids::CallId;
-use ipc_proto::model::Piece;
+use ipc_proto::model::{Piece, THOUGHT_BOUND, Thought};
 use ipc_proto::tool::ARGS_BOUND;
+use ipc_proto::{Name, Text};
 
-/// Calls whose arguments are still coming.
+/// Calls whose arguments are still coming, and the block of reasoning that is.
 #[derive(Debug, Default)]
-pub struct Calls(Vec<(u16, Call)>);
+pub struct Calls {
+    calls: Vec<(u16, Call)>,
+    /// What it says, and its seal.
+    thought: (String, String),
+}
 
 impl Calls {
     /// Takes a piece. A call is told once its arguments are whole, since fragments mean nothing.
@@ -17,11 +21,24 @@ impl Calls {
         match piece {
             Piece::Text(text) if text.is_empty() => {}
             Piece::Text(text) => said.push(Said::Text(text.into_string())),
-            // No client needs it, and those of one vendor could not send it back as they must.
+            // No client needs it but as the blocks below.
             Piece::Reasoning(_) => {}
+            Piece::Thought { seal, part } => {
+                let whole = if seal { &mut self.thought.1 } else { &mut self.thought.0 };
+                if whole.len() + part.len() <= THOUGHT_BOUND {
+                    whole.push_str(&part);
+                } else {
+                    said.push(Said::Failed(Fault::new(Kind::Upstream, "Reasoning is over its bound.")));
+                }
+            }
+            Piece::ThoughtEnd { by, hidden, spoken, calls } => {
+                let (text, seal) = std::mem::take(&mut self.thought);
+                let (text, seal) = (Text::clip(&text), Text::clip(&seal));
+                said.push(Said::Thought(Thought { by, text, seal, hidden, spoken, calls }));
+            }
             Piece::CallStart { index, tool } => self.begin(index, tool),
             Piece::CallDelta { index, args } => {
-                let call = self.0.iter_mut().find(|(at, _)| *at == index);
+                let call = self.calls.iter_mut().find(|(at, _)| *at == index);
                 if let Some((_, call)) = call {
                     call.args.push_str(&args);
                     if call.args.len() > ARGS_BOUND {
@@ -33,8 +50,8 @@ impl Calls {
                 }
             }
             Piece::CallEnd { index } => {
-                if let Some(place) = self.0.iter().position(|(at, _)| *at == index) {
-                    let (_, mut call) = self.0.swap_remove(place);
+                if let Some(place) = self.calls.iter().position(|(at, _)| *at == index) {
+                    let (_, mut call) = self.calls.swap_remove(place);
                     if call.args.trim().is_empty() {
                         call.args = "{}".to_owned();
                     }
@@ -42,7 +59,7 @@ impl Calls {
                 }
             }
             Piece::Failover { from, why, to } => {
-                self.0.clear();
+                *self = Self::default();
                 said.push(Said::Note(format!("{from} failed ({why}); {to} answers")));
                 said.push(Said::Void);
             }
@@ -53,15 +70,14 @@ impl Calls {
     }
 
     fn begin(&mut self, index: u16, tool: Name) {
-        self.0.retain(|(at, _)| *at != index);
-        self.0.push((index, Call { id: CallId::random(), tool, args: String::new() }));
+        self.calls.retain(|(at, _)| *at != index);
+        self.calls.push((index, Call { id: CallId::random(), tool, args: String::new() }));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::Text;
     use ipc_proto::model::{Finish, ModelError, Usage};
 
     fn told(pieces: Vec<Piece>) -> Vec<Said> {
@@ -119,6 +135,26 @@ mod tests {
             Piece::Usage(Usage::default()),
         ]);
         assert!(matches!(&said[..], [Said::Note(_), Said::Void, Said::Usage(_)]), "{said:?}");
+    }
+
+    #[test]
+    fn a_block_of_reasoning_is_told_once_and_whole_and_void_with_what_was_said() {
+        let part = |seal, part: &str| Piece::Thought { seal, part: Text::clip(part) };
+        let end = || Piece::ThoughtEnd { by: Text::clip("m"), hidden: false, spoken: false, calls: 0 };
+        let failover =
+            Piece::Failover { from: Text::clip("a/b"), why: ModelError::Timeout, to: Text::clip("c/d") };
+        let said = told(vec![
+            part(false, "void"),
+            failover,
+            part(false, "h"),
+            part(true, "s"),
+            part(false, "m"),
+            end(),
+        ]);
+        let [Said::Note(_), Said::Void, Said::Thought(thought)] = &said[..] else { panic!("{said:?}") };
+        assert_eq!((thought.text.as_str(), thought.seal.as_str()), ("hm", "s"));
+        let long = "a".repeat(16384);
+        assert!(told(vec![part(true, &long); 17]).iter().any(|said| matches!(said, Said::Failed(_))));
     }
 
     #[test]

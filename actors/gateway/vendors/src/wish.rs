@@ -7,7 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::content::MEDIA_BOUND;
 use ipc_proto::ids::UserId;
-use ipc_proto::model::{Asked, Choice, IMAGES, Image, Message, Payer, REQUEST_BOUND, Request, Role};
+use ipc_proto::model::{
+    Asked, Choice, IMAGES, Image, Message, Payer, REQUEST_BOUND, Request, Role, Think, Thought,
+};
 use ipc_proto::tool::{TOOLS, ToolSpec};
 use ipc_proto::{Blob, List, Name, Text};
 use serde_json::Value;
@@ -66,6 +68,8 @@ pub struct Options {
     pub stop: Vec<String>,
     /// Whether tools are to be asked for.
     pub choice: Choice,
+    /// How much the model is to think first.
+    pub think: Think,
 }
 
 impl Draft {
@@ -76,7 +80,19 @@ impl Draft {
     pub fn say(&mut self, role: Role, text: String, at: &str) -> Result<(), Fault> {
         self.bytes += text.len();
         let text = Text::new(text).map_err(|long| too_long(at, &long))?;
-        self.messages.push(Message { role, text, calls: List::default(), answers: None });
+        self.messages.push(Message { text, ..Message::text(role, "") });
+        self.fits()
+    }
+
+    /// Adds what the assistant thought to what it said last.
+    ///
+    /// # Errors
+    /// It does not fit.
+    pub fn think(&mut self, thoughts: Vec<Thought>, at: &str) -> Result<(), Fault> {
+        self.bytes += thoughts.iter().map(Thought::bytes).sum::<usize>();
+        if let Some(last) = self.messages.last_mut() {
+            last.thoughts = List::new(thoughts).map_err(|many| too_long(at, &many))?;
+        }
         self.fits()
     }
 
@@ -168,6 +184,7 @@ impl Draft {
             top_p: thousandths("top_p", options.top_p, 1.0)?,
             stop,
             choice: options.choice,
+            think: options.think,
             images: List::clip(self.images),
             ..Request::new(model, messages, nobody())
         })
@@ -223,6 +240,21 @@ pub fn tool(
 pub fn tool_name(name: &str, at: &str) -> Result<Name, Fault> {
     let name = Name::new(name).map_err(|long| too_long(at, &long))?;
     if name.is_empty() { Err(Fault::bad(at, "A tool needs a name.")) } else { Ok(name) }
+}
+
+/// A block of reasoning as a client hands it back; `by` this model, as far as its name says.
+///
+/// # Errors
+/// It does not fit.
+pub fn thought(model: &str, text: String, seal: String, hidden: bool, at: &str) -> Result<Thought, Fault> {
+    let by = model.split_once('/').map_or("", |(_, name)| name);
+    Ok(Thought {
+        by: Text::clip(by),
+        text: Text::new(text).map_err(|long| too_long(at, &long))?,
+        seal: Text::new(seal).map_err(|long| too_long(at, &long))?,
+        hidden,
+        ..Thought::default()
+    })
 }
 
 /// A call as it stands in a conversation.

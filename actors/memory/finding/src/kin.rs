@@ -9,7 +9,7 @@ const SAME: &str = include_str!("kin/same.txt");
 const KINDS: &str = include_str!("kin/kinds.txt");
 
 /// What a word of the same line is worth beside the word itself, and what a kind is worth beside its member.
-const NEAR: f32 = 0.4;
+const NEAR: f32 = 0.5;
 
 /// By term: the others and what they are worth.
 #[derive(Debug, Default)]

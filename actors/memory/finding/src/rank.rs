@@ -2,7 +2,8 @@
 //! and a share of what the turns around it are: the answer to "where did you go?" seldom repeats the question. Who said
 //! it, when, and whether it holds what would answer then raise it.
 //!
-//! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two.
+//! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two: what helped on
+//! one set alone was not kept.
 
 use crate::dates::{Day, Span};
 use crate::index::Index;
@@ -14,31 +15,31 @@ use std::collections::HashSet;
 
 /// BM25: how soon a repeated term says no more, and how much a long row counts less.
 const SATURATION: f32 = 0.9;
-const BY_LENGTH: f32 = 0.3;
+const BY_LENGTH: f32 = 0.2;
 /// What a name in a text is worth where the name is a tag: who said a thing seldom names themselves.
 const OF_NAME: f32 = 0.3;
 /// A term that more than one in so many rows hold stands in for no other.
 const TOO_COMMON: usize = 5;
 /// The share of a row's worth that the turns after it get, and those before it.
-const TO_LATER: [f32; 3] = [0.6, 0.3, 0.15];
-const TO_EARLIER: [f32; 2] = [0.4, 0.2];
+const TO_LATER: [f32; 3] = [0.6, 0.55, 0.25];
+const TO_EARLIER: [f32; 2] = [0.3, 0.15];
 /// The share of the best of a session that each of its rows found gets.
 const OF_SESSION: f32 = 0.15;
 /// What it is worth to be of whom the question names, if nothing else speaks for a row.
 const OF_TAG: f32 = 0.01;
 /// How much more a row is worth that is of whom the question names, and one of a session with them.
-const IF_NAMED: f32 = 1.7;
+const IF_NAMED: f32 = 2.0;
 const IF_WITH_NAMED: f32 = 1.25;
 /// What a day near one asked for is worth beside one that is spoken of, and how many days later is near.
 const OF_NEAR_DAY: f32 = 0.6;
 const NEAR_DAYS: Day = 7;
 /// How much more a row is worth that holds what is asked for, and less one that asks itself.
-const IF_ANSWERS: f32 = 1.2;
-const IF_ASKS: f32 = 0.7;
+const IF_ANSWERS: f32 = 1.3;
+const IF_ASKS: f32 = 0.6;
 /// The most that all of these raise a row by together, and a little for what rounding loses.
 const MOST_RAISED: f32 = IF_NAMED * IF_ANSWERS * 1.001;
 /// The part of its worth that a row shorter than the average may lose.
-const IF_SHORT: f32 = 0.3;
+const IF_SHORT: f32 = 0.5;
 
 /// Which rows may be found.
 #[derive(Clone, Copy, Debug, Default)]

@@ -25,7 +25,7 @@ pub(super) fn place(row: &Row, project: Option<&str>) -> String {
     let first = match &row.entry.detail.kind {
         Kind::Observation(seen) => seen.files_modified.first().or_else(|| seen.files_read.first()),
         Kind::Summary(came) => came.files_modified.first(),
-        Kind::Note { .. } | Kind::Episodic { .. } | Kind::Semantic(_) => None,
+        Kind::Note { .. } | Kind::Episodic { .. } | Kind::Semantic(_) | Kind::Entity(_) => None,
     };
     let path = first.map_or("", |path| path.as_str());
     let within = project.and_then(|project| path.strip_prefix(project)?.strip_prefix('/'));
@@ -54,7 +54,7 @@ pub(super) fn whole(row: &Row) -> Vec<String> {
     match &row.entry.detail.kind {
         Kind::Observation(seen) => observed(&mut lines, seen, &row.entry.content),
         Kind::Summary(came) => summed(&mut lines, came, &row.entry.content),
-        Kind::Note { .. } | Kind::Episodic { .. } | Kind::Semantic(_) => {
+        Kind::Note { .. } | Kind::Episodic { .. } | Kind::Semantic(_) | Kind::Entity(_) => {
             lines.extend(quote::lines(&row.entry.content));
         }
     }
@@ -111,6 +111,7 @@ fn title(row: &Row, most: usize) -> String {
         Kind::Note { key: Some(key) } => format!("{key}: {content}"),
         Kind::Semantic(fact) => format!("{}: {content}", fact.key),
         Kind::Episodic { role } => format!("{role}: {content}"),
+        Kind::Entity(entity) => or(&entity.name),
         Kind::Note { key: None } => content.to_owned(),
     };
     // What is left out is not worked on: a row may be long.
@@ -137,6 +138,7 @@ fn kind(row: &Row) -> String {
             ObservationType::Change => "change",
         },
         Kind::Summary(_) => "summary",
+        Kind::Entity(_) => "entity",
     };
     let others = row.entry.label.trust > Trust::User;
     format!("{name}{}", if others { "*" } else { "" })

@@ -72,7 +72,9 @@ impl Intake {
 /// others until then.
 fn past(mut row: Row, now_ms: u64) -> Row {
     row.created_ms = row.created_ms.min(now_ms);
-    if let State::Superseded { at_ms, .. } | State::Removed { at_ms } = &mut row.state {
+    if let State::Superseded { at_ms, .. } | State::Removed { at_ms } | State::Proposed { at_ms } =
+        &mut row.state
+    {
         *at_ms = (*at_ms).min(now_ms);
     }
     row
@@ -90,13 +92,16 @@ mod tests {
             State::Current,
             State::Superseded { by: id(2), at_ms: u64::MAX },
             State::Removed { at_ms: u64::MAX },
+            State::Proposed { at_ms: u64::MAX },
         ];
         for state in states {
             let row = past(Row { state, ..Row::new(entry(1, "x"), Area::User, u64::MAX) }, 7);
             assert_eq!(row.created_ms, 7);
             match row.state {
                 State::Current => {}
-                State::Superseded { at_ms, .. } | State::Removed { at_ms } => assert_eq!(at_ms, 7),
+                State::Superseded { at_ms, .. } | State::Removed { at_ms } | State::Proposed { at_ms } => {
+                    assert_eq!(at_ms, 7);
+                }
             }
             assert_eq!(past(row.clone(), 9), row, "what is past stays as it is");
         }

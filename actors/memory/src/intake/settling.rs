@@ -7,14 +7,16 @@ use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Entry, Kind, MemoryError, Scope, Settled};
+use ipc_proto::memory::{Entry, Kind, MemoryError, Scope, Settled, State};
 use std::sync::Arc;
 
 impl Intake {
     /// Keeps what came of a piece of work.
     pub(crate) async fn settle(self, scope: Scope, settled: Settled) -> Result<(), MemoryError> {
         match settled {
-            Settled::Compressed { id, entry } => self.compressed(scope, id, *entry).await,
+            Settled::Compressed { id, entry, taken } => {
+                self.compressed(scope, id, *entry, taken.into_vec()).await
+            }
             Settled::Summarised { session, entry } => {
                 self.summarised(scope, session, entry.map(|entry| *entry)).await
             }
@@ -34,14 +36,22 @@ impl Intake {
         }
     }
 
-    /// The observation stands where what was captured stood.
-    async fn compressed(self, scope: Scope, id: MemoryId, mut entry: Entry) -> Result<(), MemoryError> {
+    /// The observation stands where what was captured stood, and beside it what was taken from it.
+    async fn compressed(
+        self,
+        scope: Scope,
+        id: MemoryId,
+        mut entry: Entry,
+        taken: Vec<Entry>,
+    ) -> Result<(), MemoryError> {
         let (of, new) = (scope.clone(), entry.id);
-        let found = ask(&self.writer, move |store, _| {
-            Ok((store.captured(&of, id)?, store.read(&of, new)?.is_some()))
-        });
+        let found = ask(&self.writer, move |store, _| Ok((store.captured(&of, id)?, store.read(&of, new)?)));
         let (captured, settled) = found.await?;
-        if settled {
+        if let Some(settled) = settled {
+            // A kill may have come between the two.
+            if settled.state == State::Current {
+                self.taken(&scope, &settled, taken).await;
+            }
             return Ok(());
         }
         let Some(row) = captured else { return Err(MemoryError::NotFound) };
@@ -52,7 +62,12 @@ impl Intake {
         entry.detail.source = row.entry.detail.source;
         entry.detail.expires_ms = row.entry.detail.expires_ms;
         entry.label = entry.label.join(&row.entry.label);
-        self.revise(scope, id, entry, "compressed").await.map(|_| ())
+        self.clone().revise(scope.clone(), id, entry, "compressed").await?;
+        let of = scope.clone();
+        if let Some(row) = ask(&self.writer, move |store, _| store.captured(&of, new)).await? {
+            self.taken(&scope, &row, taken).await;
+        }
+        Ok(())
     }
 
     async fn summarised(

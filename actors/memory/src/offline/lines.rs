@@ -29,6 +29,8 @@ pub(super) struct Add {
     pub(super) time_ms: Option<u64>,
     pub(super) speaker: Option<String>,
     pub(super) text: Text<CONTENT_BOUND>,
+    /// What an embedder made of its text.
+    pub(super) vector: Option<Vec<f32>>,
 }
 
 /// A question.
@@ -39,6 +41,8 @@ pub(super) struct Asked {
     pub(super) evidence: Vec<Value>,
     /// By what it is answered, if not as all are.
     pub(super) manner: Option<Manner>,
+    /// What an embedder made of its words.
+    pub(super) vector: Option<Vec<f32>>,
 }
 
 /// Why there is no further line.
@@ -63,6 +67,8 @@ enum Written {
         #[serde(default)]
         speaker: Option<String>,
         text: String,
+        #[serde(default)]
+        vector: Option<Vec<f32>>,
     },
     Ask {
         id: Value,
@@ -71,6 +77,8 @@ enum Written {
         evidence: Vec<Value>,
         #[serde(default)]
         manner: Option<Manner>,
+        #[serde(default)]
+        vector: Option<Vec<f32>>,
     },
 }
 
@@ -117,20 +125,22 @@ fn line(text: &[u8]) -> Result<Line, String> {
         return Err(format!("longer than {LINE_BOUND} bytes"));
     }
     match serde_json::from_slice(text).map_err(|error| wrong(&error))? {
-        Written::Add { id, session, time, speaker, text } => Ok(Line::Add(Add {
+        Written::Add { id, session, time, speaker, text, vector } => Ok(Line::Add(Add {
             id: named(id, "id")?,
             session: if session.is_null() { None } else { Some(named(session, "session")?.to_string()) },
             time_ms: time_ms(&time)?,
             speaker,
             text: Text::new(text).map_err(|why| format!("text: {why}"))?,
+            vector,
         })),
-        Written::Ask { id, question, evidence, manner } => {
+        Written::Ask { id, question, evidence, manner, vector } => {
             let evidence = evidence.into_iter().map(|id| named(id, "evidence"));
             Ok(Line::Ask(Asked {
                 id: named(id, "id")?,
                 question,
                 evidence: evidence.collect::<Result<_, _>>()?,
                 manner,
+                vector,
             }))
         }
     }

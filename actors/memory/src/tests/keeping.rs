@@ -156,3 +156,101 @@ fn an_index_that_is_built_anew_finds_the_same() {
     assert_eq!(before.len(), 1);
     holds_together(&held.store);
 }
+
+/// A database in which nothing can be written, as on a full disk.
+fn stuck(held: &Held, is_stuck: bool) {
+    held.store.db.pragma_update(None, "query_only", if is_stuck { "ON" } else { "OFF" }).unwrap();
+}
+
+#[test]
+fn reads_go_on_where_nothing_can_be_taken_away_and_no_answer_holds_what_has_expired() {
+    let mut held = Held::quick();
+    let mut brief = observed(1, "the tide is brief", "tide");
+    brief.detail.expires_ms = Some(500);
+    held.write(&user(1), brief);
+    held.write(&user(1), observed(2, "the tide stays", "tide"));
+    let seen = |held: &mut Held, now_ms: u64| {
+        held.store.expire_if_it_can(now_ms);
+        let ids = |rows: Vec<Row>| rows.into_iter().map(|row| row.entry.id).collect::<Vec<_>>();
+        let timeline = held.store.timeline(&user(1), Some(id(2)), &Filter::default(), (5, 5)).unwrap();
+        let by = |manner| {
+            let found = held.store.find(&user(1), &Question { manner, ..question("tide", &[], 9) }, now_ms);
+            found.unwrap().into_iter().map(|found| found.hit.row).collect()
+        };
+        let answers = [
+            held.listed(&user(1), 9, 0),
+            held.store.read_all(&user(1), &[id(2), id(1)]).unwrap(),
+            timeline,
+            by(Manner::Words),
+            by(Manner::Plain),
+            by(Manner::Meaning),
+        ];
+        answers.map(|rows| ids(rows).len())
+    };
+    assert_eq!(seen(&mut held, 499), [2; 6]);
+    stuck(&held, true);
+    assert_eq!(seen(&mut held, 500), [1; 6]);
+    assert!(held.store.is_stuck && held.store.history(&user(1), id(1)).is_err());
+    assert!(held.store.raw(&user(1), id(1)).is_err());
+    stuck(&held, false);
+    assert_eq!(seen(&mut held, 500), [1; 6]);
+    let left: i64 = held.store.db.query_row("SELECT count(*) FROM kept", [], |row| row.get(0)).unwrap();
+    assert_eq!((left, held.store.is_stuck), (1, false), "it goes once it can");
+    holds_together(&held.store);
+}
+
+#[test]
+fn a_row_that_cannot_be_read_hides_no_other_and_goes_in_its_time_like_any() {
+    let mut held = Held::quick();
+    let mut broken = entry(1, "the broken tide");
+    broken.detail.expires_ms = Some(500);
+    held.write(&user(1), broken);
+    held.write(&user(1), entry(2, "the whole tide"));
+    assert_eq!(held.found(&user(1), "tide").len(), 2);
+    held.store.db.execute("UPDATE kept SET sources = 'no list' WHERE n = 1", []).unwrap();
+    held.store.expire_if_it_can(499);
+    assert_eq!(contents(&held), ["the whole tide"]);
+    assert_eq!(held.found(&user(1), "tide"), ["the whole tide"]);
+    assert!(held.store.read(&user(1), id(1)).is_err(), "its own id says that it cannot be read");
+    held.store.expire_if_it_can(500);
+    assert!(!held.store.is_stuck);
+    assert_eq!(held.store.read(&user(1), id(1)).unwrap(), None);
+    assert_eq!(held.found(&user(1), "tide"), ["the whole tide"]);
+}
+
+#[test]
+fn one_owner_cannot_use_up_what_another_has_a_share_of() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { owner_bytes: 200_000, ..Limits::none() };
+    let note = |number: u8| entry(number, &format!("{number} {}", "note ".repeat(4000)));
+    held.write(&user(1), observed(1, &"seen ".repeat(4000), "t"));
+    let refused = (2..50).find(|number| held.write(&user(1), note(*number)) != Admission::New).unwrap();
+    assert_eq!(held.write(&user(1), note(refused)), Admission::ShareFull);
+    assert_eq!(
+        held.write(&scope(1, Area::Global), note(refused)),
+        Admission::ShareFull,
+        "the share is for all areas"
+    );
+    let named = Admission::ShareFull.refusal().unwrap().to_string();
+    assert!(named.contains("memory.max_owner_mib"), "{named}");
+    assert_eq!(held.write(&user(2), observed(101, "seen by another", "t")), Admission::New);
+    held.store.tidy(9).unwrap();
+    assert_eq!(held.store.read(&user(1), id(1)).unwrap(), None, "their own observations make room");
+    assert_eq!(held.listed(&user(2), 9, 0).len(), 1, "and nobody else's");
+    assert_eq!(held.write(&user(1), entry(200, "room again")), Admission::New);
+    holds_together(&held.store);
+}
+
+#[test]
+fn of_a_full_database_whoever_has_most_makes_room() {
+    let mut held = Held::quick();
+    held.write(&user(2), observed(1, "the oldest of all", "t"));
+    for number in 2..=120 {
+        held.write(&user(1), observed(number, &format!("{number} {}", "seen ".repeat(2000)), "t"));
+    }
+    held.store.limits = Limits { bytes: 700_000, ..Limits::none() };
+    held.store.tidy(9).unwrap();
+    assert!(held.listed(&user(1), 100, 0).len() < 60);
+    assert_eq!(held.listed(&user(2), 9, 0).len(), 1);
+    holds_together(&held.store);
+}

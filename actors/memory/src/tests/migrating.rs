@@ -9,7 +9,8 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// By version.
-const FIXTURES: [&str; 2] = [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql")];
+const FIXTURES: [&str; 3] =
+    [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql"), include_str!("fixtures/v3.sql")];
 /// A step as a later version might have it.
 const FURTHER: &str = "ALTER TABLE kept ADD COLUMN used_ms INTEGER; UPDATE kept SET used_ms = created_ms;";
 

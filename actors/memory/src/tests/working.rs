@@ -116,3 +116,17 @@ fn what_is_trusted_less_takes_the_place_of_nothing() {
     held.store.supersede(&user(1), (id(1), id(1)), "outdated", 20).unwrap();
     assert_eq!(state(&held, 1), State::Current);
 }
+
+#[test]
+fn much_work_of_one_kind_keeps_no_other_back() {
+    let mut held = Held::quick();
+    held.store.keep_vectors_of(Some(Name::clip("p/m"))).unwrap();
+    for number in 1..=40 {
+        held.write(&user(1), plain(number, "captured"));
+    }
+    let work = held.store.waiting(&[TaskName::Compress, TaskName::Embed], 16, 1, 100).unwrap();
+    let embeds = work.iter().filter(|work| matches!(work.task, Task::Embed { .. })).count();
+    assert_eq!((work.len(), embeds), (16, 8));
+    let rest = held.store.waiting(&[TaskName::Summarise, TaskName::Compress], 16, 2, 100).unwrap();
+    assert_eq!(rest.len(), 16, "what one kind leaves is another's");
+}

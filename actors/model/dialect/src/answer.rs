@@ -6,8 +6,8 @@
 use crate::count;
 use crate::stops::Stops;
 use crate::text::{PIECE, chunks};
-use ipc_proto::model::{Finish, ModelError, Piece, Usage};
-use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND};
+use ipc_proto::model::{Finish, ModelError, Piece, THOUGHT_BOUND, THOUGHTS, THOUGHTS_BOUND, Usage};
+use ipc_proto::tool::{ALL_ARGS_BOUND, ARGS_BOUND, OUTPUT_BOUND};
 use ipc_proto::{Name, Text};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -23,14 +23,28 @@ struct Call {
     args: String,
 }
 
+/// A block of reasoning that is coming.
+#[derive(Default)]
+struct Thought {
+    text: String,
+    seal: String,
+}
+
 /// One answer that is being read.
 pub(crate) struct Answer {
+    /// The provider's name of the model that answers.
+    pub(crate) by: String,
     /// Tokens that the model takes, for the error that says it was too much.
     pub(crate) context: u32,
     /// An estimate of the tokens that were asked, for providers that do not count.
     asked: u32,
     out: Vec<Piece>,
     calls: Vec<Call>,
+    /// Bytes of all calls' arguments.
+    args: usize,
+    thought: Thought,
+    /// Blocks of reasoning that were given, and bytes of all that came.
+    thoughts: (usize, usize),
     stops: Stops,
     finish: Option<Finish>,
     usage: Option<Usage>,
@@ -39,6 +53,8 @@ pub(crate) struct Answer {
     /// Tokens of everything that came, estimated.
     came: u32,
     begun: bool,
+    /// Text of the answer was given.
+    spoken: bool,
     last: bool,
 }
 
@@ -46,16 +62,21 @@ impl Answer {
     /// An answer that is to end at these texts, to a question of about so many tokens.
     pub(crate) fn new(asked: u32, context: u32, stops: Stops) -> Self {
         Self {
+            by: String::new(),
             context,
             asked,
             out: Vec::new(),
             calls: Vec::new(),
+            args: 0,
+            thought: Thought::default(),
+            thoughts: (0, 0),
             stops,
             finish: None,
             usage: None,
             said: 0,
             came: 0,
             begun: false,
+            spoken: false,
             last: false,
         }
     }
@@ -73,6 +94,7 @@ impl Answer {
     /// Text of the answer.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), ModelError> {
         let passed = self.stops.feed(text);
+        self.spoken |= !text.is_empty();
         self.words(&passed.text, Piece::Text)?;
         if passed.ends {
             self.finish(Finish::Stop);
@@ -84,6 +106,33 @@ impl Answer {
     /// Text of its reasoning.
     pub(crate) fn reasoning(&mut self, text: &str) -> Result<(), ModelError> {
         self.words(text, Piece::Reasoning)
+    }
+
+    /// Some of a block of reasoning that the provider wants back: of what it says, and of its seal.
+    pub(crate) fn think(&mut self, text: &str, seal: &str) -> Result<(), ModelError> {
+        self.thoughts.1 += text.len() + seal.len();
+        if self.thoughts.1 <= THOUGHTS_BOUND {
+            self.thought.text.push_str(text);
+            self.thought.seal.push_str(seal);
+        }
+        self.reasoning(text)
+    }
+
+    /// Such a block is whole. Beyond the bounds none of the answer is told any more: half of them are no use.
+    pub(crate) fn thought(&mut self, hidden: bool) {
+        let Thought { text, seal } = std::mem::take(&mut self.thought);
+        let (given, bytes) = self.thoughts;
+        let fits = given < THOUGHTS && bytes <= THOUGHTS_BOUND && text.len().max(seal.len()) <= THOUGHT_BOUND;
+        if !fits || (text.is_empty() && seal.is_empty()) {
+            return;
+        }
+        self.begin();
+        self.thoughts.0 += 1;
+        for (seal, whole) in [(false, &text), (true, &seal)] {
+            self.out.extend(chunks(whole, PIECE).map(|part| Piece::Thought { seal, part: Text::clip(part) }));
+        }
+        let calls = u16::try_from(self.calls.len()).unwrap_or(u16::MAX);
+        self.out.push(Piece::ThoughtEnd { by: Text::clip(&self.by), hidden, spoken: self.spoken, calls });
     }
 
     /// A call begins; gives the number that the rest of it goes by.
@@ -113,11 +162,13 @@ impl Answer {
 
     /// A fragment of a call's arguments.
     pub(crate) fn args(&mut self, call: usize, args: &str) -> Result<(), ModelError> {
+        self.args += args.len();
+        let all = self.args;
         let (index, at) = self.call(call)?;
-        at.args.push_str(args);
-        if at.args.len() > ARGS_BOUND {
+        if at.args.len() + args.len() > ARGS_BOUND || all > ALL_ARGS_BOUND {
             return Err(ModelError::InvalidJson);
         }
+        at.args.push_str(args);
         let named = at.tool.is_some();
         self.count(args);
         if named {
@@ -167,8 +218,22 @@ impl Answer {
 
     /// Tokens of an answer that breaks off here, as far as they are known; none if nothing of it came.
     pub(crate) fn spent(&self) -> Option<Usage> {
-        let counted = self.usage.unwrap_or(Usage { input: self.asked, ..Usage::default() });
-        self.begun.then_some(Usage { output: counted.output.max(self.came), ..counted })
+        let counted = self.counted();
+        let output = counted.output.max(self.came);
+        let estimated = counted.estimated || output > counted.output;
+        self.begun.then_some(Usage { output, estimated, ..counted })
+    }
+
+    /// The provider's count, and an estimate of what it does not count: a question has words, and so has what came.
+    fn counted(&self) -> Usage {
+        let mut usage = self.usage.unwrap_or_default();
+        if usage.input == 0 && self.asked > 0 {
+            (usage.input, usage.estimated) = (self.asked, true);
+        }
+        if usage.output == 0 && self.came > 0 {
+            (usage.output, usage.estimated) = (self.came, true);
+        }
+        usage
     }
 
     /// Ends the answer: the ends of its calls, its tokens, and why.
@@ -192,8 +257,7 @@ impl Answer {
                 return Err(ModelError::InvalidJson);
             }
         }
-        let estimate = Usage { input: self.asked, output: self.came, ..Usage::default() };
-        self.out.push(Piece::Usage(self.usage.unwrap_or(estimate)));
+        self.out.push(Piece::Usage(self.counted()));
         // Some say `stop` of an answer with calls, or `tool_calls` of one without.
         self.out.push(Piece::Done(match finish {
             Finish::MaxTokens => Finish::MaxTokens,

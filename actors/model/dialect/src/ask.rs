@@ -28,6 +28,7 @@ pub struct Ask {
     /// How long its reply may go without anything of the answer.
     pub patience: Duration,
     kind: ProviderKind,
+    model: String,
     /// Texts at which the answer ends that the provider is not told of.
     stops: Vec<String>,
 }
@@ -36,7 +37,8 @@ impl Ask {
     /// What reads the reply.
     #[must_use]
     pub fn reader(&self) -> Reader {
-        Reader::new(self.kind, self.tokens, self.known.context, self.stops.iter().map(String::as_str))
+        let stops = self.stops.iter().map(String::as_str);
+        Reader::new(self.kind, self.tokens, self.known.context, stops).by(&self.model)
     }
 }
 
@@ -85,6 +87,7 @@ pub fn ask(
         known,
         patience: PATIENCE,
         kind: provider.kind,
+        model: model.to_owned(),
         stops,
     })
 }

@@ -16,12 +16,14 @@ pub fn text(text: &str) -> u32 {
 #[must_use]
 pub fn request(request: &Request) -> u32 {
     let said: u64 = request.messages.iter().map(|message| quarters(&message.text)).sum();
+    let thoughts = request.messages.iter().flat_map(|message| &message.thoughts);
+    let thought: u64 = thoughts.map(|thought| quarters(&thought.text) + quarters(&thought.seal)).sum();
     let calls = request.messages.iter().flat_map(|message| &message.calls);
     let called: u64 = calls.map(|call| quarters(&call.tool) + quarters(&call.args)).sum();
     let tools = request.tools.iter();
     let told = tools.map(|tool| quarters(&tool.name) + quarters(&tool.description) + quarters(&tool.schema));
     let images = u32::try_from(request.images.len()).unwrap_or(u32::MAX).saturating_mul(IMAGE);
-    tokens(said + called + told.sum::<u64>()).saturating_add(images)
+    tokens(said + thought + called + told.sum::<u64>()).saturating_add(images)
 }
 
 /// Quarters of a token: four letters of English are one, two of most other scripts, and a character of those that write

@@ -47,6 +47,13 @@ impl Reader {
         Self { form, decoder, answer: Answer::new(asked, context, Stops::new(stops)) }
     }
 
+    /// The same, which knows the provider's name of the model that answers.
+    #[must_use]
+    pub fn by(mut self, model: &str) -> Self {
+        model.clone_into(&mut self.answer.by);
+        self
+    }
+
     /// Takes bytes of the body.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::{Ask, Reader, ask};
 use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
 use ipc_proto::ids::{CallId, UserId};
-use ipc_proto::model::{Asked, Choice, Image, Message, ModelError, Payer, Piece, Purpose, Request, Role};
+use ipc_proto::model::{Asked, Choice, Image, Message, ModelError, Payer, Piece, Request, Role};
 use ipc_proto::tool::ToolSpec;
 use ipc_proto::{Blob, List, Name, Text};
 use serde_json::Value;
@@ -127,6 +127,17 @@ pub(crate) fn text(text: &str) -> Piece {
 
 pub(crate) fn thought(text: &str) -> Piece {
     Piece::Reasoning(Text::clip(text))
+}
+
+/// A block of reasoning as pieces: what it says, and its seal.
+pub(crate) fn block(said: &str, seal: &str, end: Piece) -> Vec<Piece> {
+    let part = |seal, part: &str| (!part.is_empty()).then(|| Piece::Thought { seal, part: Text::clip(part) });
+    part(false, said).into_iter().chain(part(true, seal)).chain([end]).collect()
+}
+
+/// The end of one.
+pub(crate) fn block_end(by: &str, hidden: bool, spoken: bool, calls: u16) -> Piece {
+    Piece::ThoughtEnd { by: Text::clip(by), hidden, spoken, calls }
 }
 
 pub(crate) fn start(index: u16, tool: &str) -> Piece {

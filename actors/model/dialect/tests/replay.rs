@@ -50,7 +50,7 @@ fn read<'a>(kind: ProviderKind, parts: impl IntoIterator<Item = &'a [u8]>) -> Re
             Piece::CallEnd { .. } => answer.ends += 1,
             Piece::Usage(usage) => answer.usage = usage,
             Piece::Done(finish) => answer.finish = Some(finish),
-            Piece::Reasoning(_) => {}
+            Piece::Reasoning(_) | Piece::Thought { .. } | Piece::ThoughtEnd { .. } => {}
             Piece::Failover { .. } | Piece::Failed(_) => panic!("{piece:?}"),
         }
     }
@@ -62,7 +62,7 @@ fn expected() -> Answer {
         text: "Höher 😀".to_owned(),
         calls: vec![(Name::clip("read"), r#"{"path":"é"}"#.to_owned())],
         ends: 1,
-        usage: Usage { input: 11, output: 7, cache_read: 4, cache_write: 0 },
+        usage: Usage { input: 11, output: 7, cache_read: 4, cache_write: 0, estimated: false },
         finish: Some(Finish::ToolUse),
     }
 }

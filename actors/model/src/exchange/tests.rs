@@ -52,7 +52,13 @@ impl Upstream for Provider {
         let header =
             |(name, value): &(&str, &str)| Header { name: Text::clip(name), value: Text::clip(value) };
         let headers = List::clip(self.headers.iter().map(header));
-        Ok(Head { reply: Reply(1), status: self.status?, retry_after: None, headers })
+        Ok(Head {
+            reply: Reply(1),
+            status: self.status?,
+            retry_after: None,
+            headers,
+            first: Chunk::default(),
+        })
     }
 
     async fn next(&self, _: Reply) -> Result<Chunk, ModelError> {
@@ -136,7 +142,7 @@ fn word() -> Piece {
 
 /// The tokens of an answer that broke off after one word.
 fn spent() -> Piece {
-    Piece::Usage(Usage { input: 3, output: 1, cache_read: 0, cache_write: 0 })
+    Piece::Usage(Usage { input: 3, output: 1, cache_read: 0, cache_write: 0, estimated: true })
 }
 
 fn whole() -> Vec<Piece> {
@@ -145,7 +151,7 @@ fn whole() -> Vec<Piece> {
         Piece::CallStart { index: 0, tool: Text::clip("x") },
         Piece::CallDelta { index: 0, args: Text::clip("{}") },
         Piece::CallEnd { index: 0 },
-        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, cache_write: 0 }),
+        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, cache_write: 0, estimated: false }),
         Piece::Done(Finish::ToolUse),
     ]
 }

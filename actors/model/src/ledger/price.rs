@@ -70,7 +70,13 @@ mod tests {
 
     #[test]
     fn tokens_of_each_kind_have_their_own_price_and_the_sum_is_rounded_up() {
-        let usage = |input, output, cache_read, cache_write| Usage { input, output, cache_read, cache_write };
+        let usage = |input, output, cache_read, cache_write| Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            estimated: false,
+        };
         for (used, micros) in [
             (usage(0, 0, 0, 0), 0),
             (usage(1, 0, 0, 0), 3),
@@ -100,7 +106,7 @@ mod tests {
         #[test]
         fn what_is_set_aside_covers_what_is_used(input: u32, output: u32, read in 0..=100_u64, write in 0..=100_u64) {
             let part = |share: u64| u32::try_from(u64::from(input) * share / 200).unwrap();
-            let usage = Usage { input, output, cache_read: part(read), cache_write: part(write) };
+            let usage = Usage { input, output, cache_read: part(read), cache_write: part(write), estimated: false };
             prop_assert!(cost(PRICES.into(), usage) <= most(PRICES.into(), input, output));
         }
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// The file in the process's own folder.
 pub(crate) const FILE: &str = "ledger.db";
 /// What leads from version n to version n + 1.
-const STEPS: &[&str] = &[include_str!("schema1.sql")];
+const STEPS: &[&str] = &[include_str!("schema1.sql"), include_str!("schema2.sql")];
 /// Fewer different statements are prepared than are kept.
 const ROOM: Room = Room { log_bytes: 1 << 20, statements: 32 };
 /// Days that what was used is kept: a year and a month, so that a month can be compared with the same of last year.
@@ -67,7 +67,7 @@ impl Store {
         store.commit(|change| {
             for (id, it) in &left {
                 change.unreserve(*id)?;
-                let usage = Usage { input: it.input, output: it.output, ..Usage::default() };
+                let usage = Usage { input: it.input, output: it.output, estimated: true, ..Usage::default() };
                 change.add(it, usage, it.micros)?;
             }
             change.forget_before(calendar::day(now_ms).saturating_sub(KEPT_DAYS))
@@ -143,16 +143,31 @@ impl Change<'_> {
     /// Counts an answer that was asked for then, and what it cost.
     pub(crate) fn add(&self, asked: &Reserved, usage: Usage, micros: u64) -> Result<(), LedgerFault> {
         let Account { user, session, agent, key, key_day } = &asked.account;
-        let sql = "INSERT INTO used (hour, model, user, session, agent, key, answers, input, output, cache_read, cache_write, micros)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11)
+        let sql = "INSERT INTO used (hour, model, user, session, agent, key, answers, input, output, cache_read, cache_write, micros,
+                estimated)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11, ?12)
             ON CONFLICT DO UPDATE SET answers = answers + 1, input = input + ?7, output = output + ?8,
-                cache_read = cache_read + ?9, cache_write = cache_write + ?10, micros = micros + ?11";
-        let Usage { input, output, cache_read, cache_write } = usage;
+                cache_read = cache_read + ?9, cache_write = cache_write + ?10, micros = micros + ?11,
+                estimated = estimated + ?12";
+        let Usage { input, output, cache_read, cache_write, estimated } = usage;
         let (hour, cost) = (sql_number(asked.at_ms / HOUR_MS), sql_number(micros));
         let model = &asked.model;
         self.run(
             sql,
-            params![hour, model, user, session, agent, key, input, output, cache_read, cache_write, cost],
+            params![
+                hour,
+                model,
+                user,
+                session,
+                agent,
+                key,
+                input,
+                output,
+                cache_read,
+                cache_write,
+                cost,
+                estimated
+            ],
         )?;
         // What costs nothing leaves no trace in any sum but the one above.
         if micros == 0 {
@@ -203,7 +218,7 @@ impl Change<'_> {
         };
         let sql = format!(
             "SELECT CAST({group} AS TEXT), sum(answers), sum(input), sum(output), sum(cache_read), sum(cache_write),
-                sum(micros) AS cost FROM used WHERE hour >= ?1 GROUP BY {group}
+                sum(micros) AS cost, sum(estimated) FROM used WHERE hour >= ?1 GROUP BY {group}
                 ORDER BY cost DESC, sum(input) + sum(output) DESC LIMIT {LINES}"
         );
         let mut statement = self.0.prepare_cached(&sql)?;
@@ -217,6 +232,7 @@ impl Change<'_> {
                 cache_read: number(row, 4)?,
                 cache_write: number(row, 5)?,
                 cost_micros: number(row, 6)?,
+                estimated: number(row, 7)?,
             })
         })?;
         Ok(List::clip(rows.collect::<Result<Vec<_>, _>>()?))

@@ -289,7 +289,7 @@ fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works
 
 #[test]
 fn every_version_of_the_database_is_opened_with_what_is_in_it() {
-    let fixtures = [include_str!("fixtures/v1.sql")];
+    let fixtures = [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql")];
     let known = manifest::schemas::DATABASES.iter().find(|it| it.file == FILE).unwrap().version;
     assert_eq!(u32::try_from(fixtures.len()).unwrap(), known, "a version without its fixture");
     for fixture in fixtures {
@@ -304,6 +304,7 @@ fn every_version_of_the_database_is_opened_with_what_is_in_it() {
         books.apply(vec![Order::Used(GroupBy::User, 0, reply)]);
         let rows = answer.try_recv().unwrap().unwrap();
         assert_eq!((rows[0].answers, rows[0].input, rows[0].cost_micros), (3, 42, 130));
+        assert!(rows[0].estimated > 0, "what was set aside is an estimate");
     }
 }
 

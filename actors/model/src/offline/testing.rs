@@ -2,7 +2,7 @@
 
 use crate::answer::{Reply, Wanted};
 use ipc_proto::ids::{CallId, UserId};
-use ipc_proto::model::{Asked, Choice, Message, Payer, Purpose, Request, Role};
+use ipc_proto::model::{Asked, Message, Payer, Request, Role};
 use ipc_proto::tool::ToolSpec;
 use ipc_proto::{List, Name, Text};
 

@@ -125,7 +125,13 @@ impl Heard {
                 self.usage = Some(*usage);
                 return;
             }
-            Piece::CallEnd { .. } | Piece::Failover { .. } | Piece::Done(_) | Piece::Failed(_) => return,
+            Piece::ThoughtEnd { .. } => "",
+            // What a block of reasoning says was counted as it came.
+            Piece::Thought { .. }
+            | Piece::CallEnd { .. }
+            | Piece::Failover { .. }
+            | Piece::Done(_)
+            | Piece::Failed(_) => return,
         };
         self.said = true;
         self.characters = self.characters.saturating_add(words.chars().count());
@@ -134,11 +140,15 @@ impl Heard {
     /// What was used: the provider's word, or an estimate. Of an answer that ended early, whichever is more.
     fn used(&self, input: u32, ended: Ended) -> Usage {
         let output = u32::try_from(self.characters.div_ceil(LETTERS)).unwrap_or(u32::MAX);
-        let estimate = Usage { input, output, ..Usage::default() };
+        let estimate = Usage { input, output, estimated: true, ..Usage::default() };
         match (self.usage, ended) {
             (None, _) => estimate,
             (Some(usage), Ended::Done) => usage,
-            (Some(usage), _) => Usage { output: usage.output.max(estimate.output), ..usage },
+            (Some(usage), _) => Usage {
+                output: usage.output.max(estimate.output),
+                estimated: usage.estimated || estimate.output > usage.output,
+                ..usage
+            },
         }
     }
 

@@ -6,7 +6,7 @@ use crate::streams::Streams;
 use ipc_proto::config::Prices;
 use ipc_proto::credproxy::CredError;
 use ipc_proto::ids::UserId;
-use ipc_proto::model::{Choice, Finish, GroupBy, Payer, Per, Purpose, StreamId, Usage};
+use ipc_proto::model::{Finish, GroupBy, Payer, Per, StreamId, Usage};
 use ipc_proto::{Name, Text};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod ends;
+mod engines;
 mod grants;
 mod keys;
 mod letters;
@@ -17,6 +18,7 @@ mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
 pub(crate) use ends::Decided;
+pub(crate) use engines::EngineState;
 pub(crate) use keys::Key;
 pub(crate) use messages::{Fresh, Head, Pass};
 pub(crate) use pauses::Scope;
@@ -38,6 +40,7 @@ const STEPS: &[&str] = &[
     include_str!("schema3.sql"),
     include_str!("schema4.sql"),
     include_str!("schema5.sql"),
+    include_str!("schema6.sql"),
 ];
 
 /// Fewer different statements are prepared than are kept.

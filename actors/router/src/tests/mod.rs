@@ -4,6 +4,7 @@
 mod approving;
 mod chaos;
 mod crash;
+mod engines;
 mod following;
 mod granting;
 mod input;
@@ -55,6 +56,7 @@ pub(crate) fn config() -> config::Router {
         memory: false,
         memory_tokens: 4000,
         limits,
+        engine: None,
     };
     config::Router {
         users: vec![user("ann", &[1001], UserRole::User), user("guy", &[1002], UserRole::Guest)],
@@ -102,7 +104,7 @@ pub(crate) fn answer(text: &str) -> Finished {
 pub(crate) fn reply(n: u8) -> Step {
     let call = ToolCall { id: CallId::from_bytes([n; 16]), tool: Name::clip("read"), args: Text::clip("{}") };
     let released = Released { call, verdict: CallVerdict::Run, record: u64::from(n), why: Why::default() };
-    Step::Reply { text: Text::clip("let me see"), calls: List::clip([released]) }
+    Step::Reply { text: Text::clip("let me see"), calls: List::clip([released]), thoughts: List::default() }
 }
 
 /// A reply that has a person asked about call `n`.
@@ -110,7 +112,7 @@ pub(crate) fn asking(n: u8) -> Step {
     let call = ToolCall { id: CallId::from_bytes([n; 16]), tool: Name::clip("bash"), args: Text::clip("{}") };
     let verdict = CallVerdict::Asking(approval(n));
     let released = Released { call, verdict, record: u64::from(n), why: Why::default() };
-    Step::Reply { text: Text::clip("may I?"), calls: List::clip([released]) }
+    Step::Reply { text: Text::clip("may I?"), calls: List::clip([released]), thoughts: List::default() }
 }
 
 /// The step that decides call `n` in the end.

@@ -3,6 +3,7 @@
 use crate::gate::Gate;
 use ipc_proto::gate::RelayError;
 use ipc_proto::model::{ModelError, Piece, Request, StreamId};
+use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::SemaphorePermit;
 use vendors::answer::{Origin, Said, Source};
@@ -13,6 +14,14 @@ use vendors::pieces::Calls;
 const CREDIT: u16 = 64;
 /// Models named to a program that asks for one that there is not.
 const NAMED: usize = 40;
+
+/// Answers that were begun in this jail.
+static BEGUN: AtomicU32 = AtomicU32::new(0);
+
+/// How many answers of models were begun so far: whoever has one may have acted on it.
+pub(super) fn begun() -> u32 {
+    BEGUN.load(Ordering::Relaxed)
+}
 
 /// An answer.
 pub(super) struct Model {
@@ -37,6 +46,7 @@ impl Model {
         let name = request.model.clone();
         match gate.ask(request).await {
             Ok(stream) => {
+                BEGUN.fetch_add(1, Ordering::Relaxed);
                 let (gate, calls) = (gate.clone(), Calls::default());
                 Ok(Self { gate, stream, calls, over: false, _room: room })
             }

@@ -9,7 +9,7 @@ use crate::places::Places;
 use ipc_proto::router::Profile;
 use serde_json::json;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Stands where a key goes.
 const PLACEHOLDER: &str = "placeholder";
@@ -20,7 +20,7 @@ pub(super) fn prepare(
     model: &str,
     places: &Places,
 ) -> Result<Vec<(&'static str, String)>, RunnerFault> {
-    let home = places.tmp.join("home");
+    let home = home(places);
     fs::create_dir_all(&home)?;
     let mut variables = common(model, places, &home);
     match profile {
@@ -51,6 +51,23 @@ pub(super) fn prepare(
         }
     }
     Ok(variables)
+}
+
+/// Puts what the agent is told where the program looks for what holds in every folder; false if it has no such place.
+pub(super) fn instruct(profile: Profile, text: &str, places: &Places) -> Result<bool, RunnerFault> {
+    let place = match profile {
+        Profile::Plain => return Ok(false),
+        Profile::Codex => ".codex/AGENTS.md",
+        Profile::ClaudeCode => ".claude/CLAUDE.md",
+        Profile::Opencode => ".config/opencode/AGENTS.md",
+    };
+    write(&home(places), place, text)?;
+    Ok(true)
+}
+
+/// Where a program's home is.
+pub(super) fn home(places: &Places) -> PathBuf {
+    places.tmp.join("home")
 }
 
 fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, String)> {

@@ -4,8 +4,7 @@
 use crate::RunnerFault;
 use crate::command::{Piece, WAITING, read};
 use crate::places::Places;
-use ipc_proto::Text;
-use ipc_proto::router::{Run, Size, Terminal, Typed};
+use ipc_proto::router::{Size, Terminal, Typed};
 use nix::errno::Errno;
 use nix::sys::wait::{WaitStatus, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -31,18 +30,19 @@ pub(super) struct Program {
 impl Program {
     /// Starts it; none if there is no such program.
     pub(super) fn start(
-        run: &Run,
+        argv: &[impl AsRef<str>],
+        terminal: Option<&Terminal>,
         environment: &[(&str, String)],
         places: &Places,
     ) -> Result<Option<Self>, RunnerFault> {
-        let Some((name, arguments)) = run.argv.split_first() else { return Ok(None) };
+        let Some((name, arguments)) = argv.split_first() else { return Ok(None) };
         #[expect(clippy::disallowed_methods, reason = "a person's own program, in the jail")]
-        let mut command = Command::new(name.as_str());
-        command.args(arguments.iter().map(Text::as_str)).env_clear().current_dir(&places.workspace);
+        let mut command = Command::new(name.as_ref());
+        command.args(arguments.iter().map(AsRef::as_ref)).env_clear().current_dir(&places.workspace);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         let (said, output) = channel(WAITING);
         let (input, typed) = channel(WAITING);
-        let child = match &run.terminal {
+        let child = match terminal {
             Some(terminal) => on_terminal(command, terminal, said, typed)?,
             None => on_pipes(command, said, typed)?,
         };

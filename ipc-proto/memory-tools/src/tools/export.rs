@@ -53,10 +53,12 @@ struct Gathered {
 pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
     let place = args.cursor()?;
     let project = args.scope(store.place(), &SCOPES)?;
-    let types = List::clip(args.choice("type", &TYPES)?);
+    let types: List<_, 6> = List::clip(args.choice("type", &TYPES)?);
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(LIMIT);
     args.choice("format", &[("json", ())])?;
-    let filter = Filter { types, ..of_project(project) };
+    // Entities are given out only if they are asked for by name.
+    let kinds = if types.is_empty() { List::clip(KindName::ALL) } else { List::default() };
+    let filter = Filter { types, kinds, ..of_project(project) };
     let mut gathered = Gathered::default();
     let next = gather(store, &filter, place, limit, &mut gathered).await?;
     let payload = json!({
@@ -120,7 +122,9 @@ impl Gathered {
         match kind {
             KindName::Observation => self.observations.push(item),
             KindName::Summary => self.summaries.push(item),
-            KindName::Note | KindName::Episodic | KindName::Semantic => self.memories.push(item),
+            KindName::Note | KindName::Episodic | KindName::Semantic | KindName::Entity => {
+                self.memories.push(item)
+            }
         }
         Ok(())
     }

@@ -58,7 +58,8 @@ pub(super) fn properties() -> Map<String, Value> {
 
 /// Where it comes from: a model concluded it, in a client outside of the host.
 pub(super) fn source(tool: &str) -> Source {
-    Source { r#type: SourceType::AiInference, message: None, tool: Some(Name::clip(tool)), external: true }
+    let tool = Some(Name::clip(tool));
+    Source { r#type: SourceType::AiInference, tool, external: true, ..Source::default() }
 }
 
 /// Replaced where it was given.

@@ -54,7 +54,12 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(10);
     let omitted = ids.split_off(limit.min(ids.len()));
     let rows = ask(store, Ask::Read(List::clip(ids.iter().copied())), Said::rows).await?;
-    let shows = |row: &&Row| with_history || !matches!(row.state, State::Removed { .. });
+    // What waits for a person's word is for the person alone.
+    let shows = |row: &&Row| match row.state {
+        State::Proposed { .. } => false,
+        State::Removed { .. } => with_history,
+        State::Current | State::Superseded { .. } => true,
+    };
     let shown: Vec<&Row> = rows.iter().filter(shows).collect();
     let missing: Vec<String> = ids
         .iter()

@@ -29,7 +29,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let row = row(store, id).await?;
     match row.state {
         State::Current => {}
-        State::Removed { .. } => return Err(Fault::no_row(&id.to_string())),
+        State::Removed { .. } | State::Proposed { .. } => return Err(Fault::no_row(&id.to_string())),
         State::Superseded { by, .. } => return Err(MemoryError::NotCurrent(by).into()),
     }
     let done = |said: Said| if said == Said::Done { Ok(()) } else { Err(MemoryError::Storage) };

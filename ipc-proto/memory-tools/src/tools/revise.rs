@@ -33,7 +33,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let row = row(store, old).await?;
     match row.state {
         State::Current => {}
-        State::Removed { .. } => return Err(Fault::no_row(&old.to_string())),
+        State::Removed { .. } | State::Proposed { .. } => return Err(Fault::no_row(&old.to_string())),
         State::Superseded { by, .. } => {
             let fault = Fault::new(Code::Conflict, "Another memory stands in the place of this one already.");
             return Err(fault.with(json!({ "current": by.to_string() })));

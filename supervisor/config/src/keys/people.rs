@@ -85,6 +85,15 @@ pub(super) const KEYS: &[Key] = &[
         means: "Most tokens of that, everything counted: a quarter of its characters.",
     },
     Key {
+        path: "agent.NAME.engine",
+        kind: Kind::Text(&NAME),
+        preset: Preset::Text("native"),
+        seen_by: &[Router, Gate],
+        means: "Who answers: `native`, the host's own loop; or a coding agent in a jail of its own, `codex`, `claude-code` or \
+                `opencode`, or the NAME of an `[engine.NAME]`. It needs a network namespace, so not mode `flat`. Its \
+                tools are its own, and all that it says is untrusted: so is a session from its first turn with it.",
+    },
+    Key {
         path: "agent.NAME.limits.tool_calls",
         kind: Kind::Number { min: 1, max: 1000 },
         preset: Preset::Number(50),
@@ -117,7 +126,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Number { min: 1, max: 86_400 },
         preset: Preset::Number(14_400),
         seen_by: &[Router, Gate],
-        means: "Wall clock of a program that a person runs with it (`agentctl run`), seconds.",
+        means: "Wall clock of a program that a person runs with it (`agentctl run`), and of a turn of its engine, seconds.",
     },
     Key {
         path: "agent.NAME.limits.run_cpu_seconds",
@@ -125,6 +134,13 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Number(3600),
         seen_by: &[Router, Gate],
         means: "CPU time of everything that runs in the jail of such a program, seconds.",
+    },
+    Key {
+        path: "agent.NAME.limits.idle_seconds",
+        kind: Kind::Number { min: 5, max: 86_400 },
+        preset: Preset::Number(600),
+        seen_by: &[Router, Gate],
+        means: "Seconds without a line from its engine's program after which that is ended, and the turn with it.",
     },
     Key {
         path: "agent.NAME.limits.output_tokens",

@@ -1,9 +1,9 @@
 //! The keys of `[provider.NAME]`, `[credproxy]`, `[memory]` and `[router]`. It holds no logic.
 
 use super::Key;
-use crate::forms::{BASE_URL, HOST_PORT, LOOPBACK, NAME, PATTERN, ROUTED, SECRET};
+use crate::forms::{BASE_URL, EMBEDDER, HOST_PORT, LOOPBACK, NAME, PATH, PATTERN, SECRET};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Memory, Model, Router};
+use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Embedder, Memory, Model, Router};
 use manifest::settings;
 
 /// A price of a million tokens.
@@ -201,6 +201,15 @@ pub(super) const KEYS: &[Key] = &[
                 observations; if nothing is left that may go, the next write is refused.",
     },
     Key {
+        path: "memory.max_owner_mib",
+        kind: Kind::Number { min: 1, max: 4000 },
+        preset: Preset::Number(250),
+        seen_by: &[Memory],
+        means: "MiB of it that the rows of one user may take, indexes apart: what of theirs was superseded or removed goes \
+                first, then their oldest observations; then their next write is refused. With several users, max_mib divided by \
+                their number leaves each a share that no other can take.",
+    },
+    Key {
         path: "memory.ignored_tools",
         kind: Kind::List { of: &Kind::Text(&NAME), max: 64 },
         preset: Preset::List(&[]),
@@ -223,12 +232,30 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "memory.embedder",
-        kind: Kind::Text(&ROUTED),
+        kind: Kind::Text(&EMBEDDER),
         preset: Preset::Nothing,
         seen_by: &[Memory, Curator, Control],
         means: "The model that makes vectors of what is kept, for the manners `meaning`, `fused` and `weighted`, such as \
-                `openai/text-embedding-3-small` or `ollama/all-minilm`. Texts go to it as their labels allow. Left out, \
-                these manners compare spelling alone. Another one makes every vector anew, in the background.",
+                `openai/text-embedding-3-small` or `ollama/all-minilm`. Texts go to it as their labels allow. `local` is \
+                the model of `[embedder]`, for which no text leaves the host. Left out, these manners compare spelling \
+                alone. Another one makes every vector anew, in the background.",
+    },
+    Key {
+        path: "embedder.folder",
+        kind: Kind::Text(&PATH),
+        preset: Preset::Nothing,
+        seen_by: &[Agentd, Embedder, Memory, Curator, Control],
+        means: "A folder with a sentence model of the kind of MiniLM: `config.json` of a BERT, `tokenizer.json` or `vocab.txt`, \
+                and `model.safetensors`. With it the process `embedder` is started; `[memory] embedder = \"local\"` has it be \
+                used. In mode `system` everybody must be able to read these files, and they must not lie below `/tmp`. \
+                A folder with other files makes every vector anew.",
+    },
+    Key {
+        path: "embedder.idle_seconds",
+        kind: Kind::Number { min: 1, max: 86_400 },
+        preset: Preset::Number(600),
+        seen_by: &[Embedder],
+        means: "Seconds without a text after which the model is let go of; the next text loads it again.",
     },
     Key {
         path: "router.queue_per_session",

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod engines;
+#[cfg(test)]
 mod gateway;
 #[cfg(test)]
 mod known;
@@ -12,6 +14,8 @@ mod plans;
 mod program;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod reaching;
 #[cfg(test)]
 mod reports;
 #[cfg(test)]

@@ -1,11 +1,16 @@
 //! Right files and what comes of them.
 
 use crate::common::{check, check_in, machine};
+use agentd_config::plan::Machine;
 use ipc_proto::config::{self, LogFormat, Section, UserRole};
 use manifest::Process;
 use manifest::command::Mode;
 use manifest::settings::decode;
 use serde::de::DeserializeOwned;
+use std::os::unix::fs::PermissionsExt;
+
+#[path = "../../../../tests/src/model.rs"]
+mod model;
 
 /// The section of a process as that process reads it.
 pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) -> Section<T> {
@@ -21,12 +26,14 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b111_1111_1111_1110, false, 8 << 20)
+        (0b1111_1011_1111_1110, false, 8 << 20),
+        "embedder alone is not there without its model"
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
     assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)), "as before there was a gateway");
     assert_eq!(settings.ids(Process::Gateway), Some((780_012, 780_012)));
     assert_eq!(settings.ids(Process::Curator), Some((780_014, 780_014)));
+    assert_eq!(settings.ids(Process::Embedder), Some((780_015, 780_015)));
     assert_eq!(
         (settings.slot(0), settings.slot(63), settings.slot(64)),
         (Some(780_064), Some(780_127), None)
@@ -65,7 +72,13 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
         config::Policy { contacts: Vec::new(), approval_seconds: 300, autonomy: config::Autonomy::Full };
     assert_eq!(gate.own.policy, policy);
     assert_eq!((gate.own.relay.requests_per_minute, gate.own.relay.streams_per_key), (600, 64));
-    let default = &own.agents["default"];
+}
+
+#[test]
+fn the_default_agent_reads_offline_with_every_guard_and_bound() {
+    let document = check("").unwrap().document().unwrap();
+    let router: Section<config::Router> = section(&document, Process::Router);
+    let default = &router.own.agents["default"];
     assert_eq!(
         (default.model.as_str(), default.profile.as_str(), default.tools.len()),
         ("offline/reader", "paranoid", 15)
@@ -194,6 +207,7 @@ fn a_provider_set_to_none_removes_its_row() {
         let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
         let document = plan.document().unwrap();
         let (settings, sections) = decode(&document).unwrap();
+        let gone = [gone, vec![Process::Embedder]].concat();
         for process in Process::ALL.into_iter().filter(|p| *p != Process::Agentd) {
             assert_eq!(settings.enabled(process), !gone.contains(&process), "{section}: {}", process.name());
             let handed = !process.is_runner() && !gone.contains(&process);
@@ -201,6 +215,53 @@ fn a_provider_set_to_none_removes_its_row() {
         }
         assert_eq!(plan.router.agents["default"].tools.len(), tools);
     }
+}
+
+#[test]
+fn a_model_of_this_machine_has_a_process_of_its_own_and_a_name_that_its_files_decide() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let model = folder.path().join("m");
+    let own = "memory.embedder = 'local'\nembedder.folder = 'm'";
+    let mut names = Vec::new();
+    for seed in [7, 8, 7] {
+        model::write(&model, seed).unwrap();
+        let plan = check_in(folder.path(), own.as_bytes(), &machine()).unwrap();
+        let document = plan.document().unwrap();
+        assert!(decode(&document).unwrap().0.enabled(Process::Embedder));
+        let embedder: Section<config::Embedder> = section(&document, Process::Embedder);
+        assert_eq!((embedder.own.folder, embedder.own.idle_seconds), (model.display().to_string(), 600));
+        let name = embedder.own.name;
+        for embedder in [
+            section::<config::Memory>(&document, Process::Memory).own.embedder,
+            section::<config::Curator>(&document, Process::Curator).own.embedder,
+            section::<config::Control>(&document, Process::Control).own.embedder,
+        ] {
+            assert_eq!(embedder.as_deref(), Some(name.as_str()));
+        }
+        names.push(name);
+    }
+    assert!(names[0].starts_with("local:") && names[0] == names[2] && names[0] != names[1], "{names:?}");
+    let unused = check_in(folder.path(), b"memory.provider = 'none'\nembedder.folder = 'm'", &machine());
+    assert!(!unused.unwrap().settings().enabled(Process::Embedder));
+}
+
+#[test]
+fn a_model_that_a_process_with_an_id_of_its_own_could_not_read_is_refused() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    model::write(&folder.path().join("m"), 7).unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
+    let said = |machine| check_in(folder.path(), b"embedder.folder = 'm'", &machine).map(|_| ());
+    let refused = said(machine()).unwrap_err();
+    assert!(refused.contains("embedder, which has an id of its own, may not read"), "{refused}");
+    assert_eq!(said(Machine { root: false, ..machine() }), Ok(()));
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(said(machine()), Ok(()));
+    let file = folder.path().join("m/vocab.txt");
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o600)).unwrap();
+    assert!(said(machine()).unwrap_err().contains("m/vocab.txt"));
+    let below = check_in(folder.path(), b"embedder.folder = '/tmp/m'", &machine()).unwrap_err();
+    assert!(below.contains("below /tmp"), "{below}");
 }
 
 #[test]
@@ -218,103 +279,12 @@ fn defaults_give_way_to_what_is_written() {
 }
 
 #[test]
-fn routes_and_budgets_reach_model_exactly_and_a_task_stands_where_a_model_does() {
-    let text = "
-        [agent.default]
-        model = 'fast'
-        limits.day_usd = 0.25
-        [model]
-        temperature = 0.7
-        route.default = ['scripted/a', 'offline/reader']
-        [budget]
-        day_usd = 2.5
-        at_limit = 'cheaper'
-        cheaper_model = 'offline/reader'
-        unpriced = 'allow'
-    ";
-    let document = check(text).unwrap().document().unwrap();
-    let model: Section<config::Model> = section(&document, Process::Model);
-    let config::Asking { route, temperature, .. } = model.own.asking;
-    let chain = ["scripted/a", "offline/reader"].map(str::to_owned).to_vec();
-    assert_eq!((route, temperature), ([("default".to_owned(), chain)].into(), Some(700)));
-    let budget = config::Budget {
-        day: Some(2_500_000),
-        agents: [("default".to_owned(), 250_000)].into(),
-        at_limit: config::AtLimit::Cheaper,
-        cheaper_model: Some("offline/reader".to_owned()),
-        unpriced: true,
-        ..config::Budget::default()
-    };
-    assert_eq!(model.own.budget, budget);
-    for wrong in [
-        "agent.default.model = 'fast'",
-        "model.route.fast = ['offline/none']",
-        "model.route.fast = ['fast']",
-        "model.route.fast = ['offline/reader', 'offline/reader']",
-        "budget.at_limit = 'cheaper'",
-        "budget.cheaper_model = 'none/x'",
-        "budget.day_usd = -1",
-        "budget.warn_at = 1.5",
-    ] {
-        assert!(check(wrong).is_err(), "{wrong}");
-    }
-}
-
-#[test]
-fn the_web_is_told_to_each_process_as_far_as_it_concerns_it() {
-    let text = "
-        [web]
-        mode = 'allowlist'
-        allow = ['*.example.com']
-        private_hosts = ['127.0.0.1:8080', 'wiki.lan:80']
-        [web.search]
-        provider = 'tavily'
-        secret = 'TAVILY'
-        [policy]
-        contacts = ['ada@example.com', 'DE89 3704']
-        approval_seconds = 60
-        autonomy = 'supervised'
-        [tool.'mail.send']
-        effect = 'send'
-        relevant_args = ['to']
-        data.can_leak_data = true
-    ";
-    let document = check(text).unwrap().document().unwrap();
-    let private = ["127.0.0.1:8080", "wiki.lan:80"];
-    let web: Section<config::Web> = section(&document, Process::Web);
-    assert_eq!(
-        (&web.own.private_hosts[..], web.own.search.secret.as_deref()),
-        (&private.map(str::to_owned)[..], Some("TAVILY"))
-    );
-    let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
-    assert_eq!(dialer.own.web_private_hosts, private);
-    assert_eq!(dialer.own.credproxy_hosts, ["api.tavily.com:443"]);
-    let proxy: Section<config::Credproxy> = section(&document, Process::Credproxy);
-    assert_eq!(proxy.own.web_secret.as_deref(), Some("TAVILY"));
-    let gate: Section<config::Gate> = section(&document, Process::Gate);
-    assert_eq!(gate.own.web.mode, Some(ipc_proto::web::Mode::Allowlist));
-    assert_eq!(
-        (&gate.own.web.allow[..], &gate.own.web.private_hosts[..]),
-        (&["*.example.com".to_owned()][..], &private.map(str::to_owned)[..])
-    );
-    assert_eq!(gate.own.policy.contacts, ["ada@example.com", "DE89 3704"]);
-    assert_eq!(
-        (gate.own.policy.approval_seconds, gate.own.policy.autonomy),
-        (60, config::Autonomy::Supervised)
-    );
-    let mut mail = ipc_proto::capability::Capability {
-        effect: ipc_proto::capability::Effect::Send,
-        relevant_args: vec!["to".to_owned()],
-        ..Default::default()
-    };
-    mail.data.can_leak_data = true;
-    assert_eq!(gate.own.tools, [("mail.send".to_owned(), mail)].into());
-}
-
-#[test]
 #[expect(clippy::too_many_lines, reason = "a line for each key")]
 fn every_key_of_the_table_is_read_and_changes_something() {
-    let folder = tempfile::tempdir().unwrap();
+    // Not below /tmp, and open to all: processes with ids of their own are to read the model.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    model::write(&folder.path().join("m"), 7).unwrap();
     std::fs::write(folder.path().join("p"), "x").unwrap();
     let provider = "provider.q = { base_url = 'https://a.b', models.m = {} }\n";
     let cases = [
@@ -337,16 +307,35 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
         ("agent.NAME.memory", "agent.default.memory = true"),
         ("agent.NAME.memory_tokens", "agent.default.memory_tokens = 500"),
+        ("agent.NAME.engine", "agent.default.engine = 'codex'"),
         ("agent.NAME.limits.tool_calls", "agent.default.limits.tool_calls = 1"),
         ("agent.NAME.limits.tool_failures", "agent.default.limits.tool_failures = 1"),
         ("agent.NAME.limits.seconds", "agent.default.limits.seconds = 1"),
         ("agent.NAME.limits.cpu_seconds", "agent.default.limits.cpu_seconds = 1"),
         ("agent.NAME.limits.run_seconds", "agent.default.limits.run_seconds = 1"),
         ("agent.NAME.limits.run_cpu_seconds", "agent.default.limits.run_cpu_seconds = 1"),
+        (
+            "agent.NAME.limits.idle_seconds",
+            "agent.default = { engine = 'codex', limits = { idle_seconds = 7 } }",
+        ),
         ("agent.NAME.limits.output_tokens", "agent.default.limits.output_tokens = 256"),
         ("agent.NAME.limits.model_calls_per_hour", "agent.default.limits.model_calls_per_hour = 1"),
         ("agent.NAME.limits.same_call", "agent.default.limits.same_call = 1"),
         ("agent.NAME.limits.day_usd", "agent.default.limits.day_usd = 1"),
+        ("engine.NAME.command", "agent.default.engine = 'e'\nengine.e.command = ['y']"),
+        (
+            "engine.NAME.resume",
+            "agent.default.engine = 'e'\nengine.e = { command = ['x'], resume = ['{token}'] }",
+        ),
+        (
+            "engine.NAME.format",
+            "agent.default.engine = 'e'\nengine.e = { command = ['x'], format = 'codex' }",
+        ),
+        (
+            "engine.NAME.profile",
+            "agent.default.engine = 'e'\nengine.e = { command = ['x'], profile = 'codex' }",
+        ),
+        ("engine.NAME.keeps", "agent.default.engine = 'e'\nengine.e = { command = ['x'], keeps = ['.x/y'] }"),
         ("provider.NAME.kind", "provider.p = { base_url = 'https://a.b', models.m = {}, kind = 'none' }"),
         ("provider.NAME.base_url", "provider.p = { base_url = 'https://a.c', models.m = {} }"),
         ("provider.NAME.secret", "provider.p = { base_url = 'https://a.b', models.m = {}, secret = 's' }"),
@@ -405,10 +394,13 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("memory.episodic_days", "memory.episodic_days = 0"),
         ("memory.retention_days", "memory.retention_days = 0"),
         ("memory.max_mib", "memory.max_mib = 16"),
+        ("memory.max_owner_mib", "memory.max_owner_mib = 1"),
         ("memory.ignored_tools", "memory.ignored_tools = ['TodoWrite']"),
         ("memory.min_output_length", "memory.min_output_length = 0"),
         ("memory.sensitive_patterns", "memory.sensitive_patterns = ['AB-[0-9]+']"),
         ("memory.embedder", "memory.embedder = 'offline/hash-384'"),
+        ("embedder.folder", "embedder.folder = 'm'"),
+        ("embedder.idle_seconds", "embedder = { folder = 'm', idle_seconds = 60 }"),
         ("router.queue_per_session", "router.queue_per_session = 1"),
         ("router.queue_total", "router.queue_total = 100"),
         ("router.turns_at_once", "router.turns_at_once = 1"),
@@ -551,7 +543,12 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         // What stands in a table that must have other keys is compared with the same table without it.
         let base = match path.split('.').next().unwrap() {
             "user[]" => "user = [{ name = 'a', role = 'user' }]".to_owned(),
+            "engine" => "agent.default.engine = 'e'\nengine.e.command = ['x']".to_owned(),
+            "agent" if path == "agent.NAME.limits.idle_seconds" => {
+                "agent.default.engine = 'codex'".to_owned()
+            }
             "provider" => provider.replace('q', "p"),
+            "embedder" if path == "embedder.idle_seconds" => "embedder.folder = 'm'".to_owned(),
             "service" => "service.q = { base_url = 'https://a.b', secret = 's' }".to_owned(),
             "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
                 "web.search = { provider = 'brave', secret = 's' }".to_owned()

@@ -4,8 +4,7 @@ use crate::common::{check, check_in, machine};
 
 const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
-const PROCESSES: &str =
-    "audit, dialer, credproxy, scanner, memory, web, model, router, gate, curator, gateway, control";
+const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, embedder, curator, gateway, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
                    `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
@@ -29,15 +28,15 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, curator, gateway, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, memory, embedder, router, service, model, budget, web, policy, curator, gateway, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, memory, memory_tokens, limits",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, memory, memory_tokens, engine, limits",
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, provider, credproxy, memory, router, service, model, budget, web, policy, curator, gateway, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, memory, embedder, router, service, model, budget, web, policy, curator, gateway, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();

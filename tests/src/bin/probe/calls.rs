@@ -12,6 +12,7 @@ use ipc_proto::content::Content;
 use ipc_proto::credproxy::{Binding, CredproxyClient, Lease, Reply, Request, Verb};
 use ipc_proto::curator::{self, CuratorClient};
 use ipc_proto::dialer::DialerClient;
+use ipc_proto::embedder::EmbedderClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
@@ -67,6 +68,9 @@ pub(crate) async fn every_method(me: Process, edge: Held) {
         Process::Model => model(me, stream).await,
         Process::Router => router(me, stream).await,
         Process::Gate => gate(me, stream).await,
+        Process::Embedder => {
+            each!(EmbedderClient, stream, me, embed(Text::clip("local:none"), Text::clip("probe"));)
+        }
         Process::Curator => {
             let list = || curator::Ask::List { state: None };
             each!(CuratorClient, stream, me, curate(Text::clip("probe"), UserId::random(), list());)
@@ -200,6 +204,7 @@ pub(crate) fn to_model() -> model::Request {
         stop: List::default(),
         choice: model::Choice::Auto,
         images: List::default(),
+        think: model::Think::default(),
         payer: payer(),
     }
 }
@@ -227,12 +232,14 @@ async fn router(me: Process, stream: UnixStream) -> String {
     let name = || Text::clip("probe");
     each!(RouterClient, stream, me,
         take(turn, 0);
-        step(turn, 0, Step::Reply { text: Text::default(), calls: List::default() }, Label::bottom(), Label::bottom());
+        step(turn, 0, Step::Reply { text: Text::default(), calls: List::default(), thoughts: List::default() }, Label::bottom(), Label::bottom());
         emit(turn, 0, List::default());
         finish(turn, finished());
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
         typed(turn, 0);
+        engine_state(turn, name());
+        keep_engine_state(turn, name(), Text::clip("probe"), Blob::default());
         holder(nobody());
         api_submit(nobody(), submission());
         api_follow(nobody(), turn, 0, 1);

@@ -4,6 +4,7 @@ use ipc_proto::audit::{Action, AuditRequest, Event, Result3, Serial};
 use ipc_proto::credproxy::{CredproxyRequest, Reply};
 use ipc_proto::curator::CuratorRequest;
 use ipc_proto::dialer::DialerRequest;
+use ipc_proto::embedder::EmbedderRequest;
 use ipc_proto::gate::GateRequest;
 use ipc_proto::ids::{TurnId, UserId};
 use ipc_proto::memory::{Area, Ask, MemoryRequest, Scope};
@@ -12,7 +13,7 @@ use ipc_proto::router::RouterRequest;
 use ipc_proto::scanner::{Crossing, ScannerRequest, Subject};
 use ipc_proto::web::WebRequest;
 use ipc_proto::{
-    Text, audit, credproxy, curator, dialer, gate, memory, model, router, runner_gate, scanner, web,
+    Text, audit, credproxy, curator, dialer, embedder, gate, memory, model, router, runner_gate, scanner, web,
 };
 use manifest::Process;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ pub(crate) const fn bound(callee: Process) -> usize {
         Process::Model => model::FRAME_BOUND,
         Process::Router => router::FRAME_BOUND,
         Process::Gate => gate::FRAME_BOUND,
+        Process::Embedder => embedder::FRAME_BOUND,
         Process::Curator => curator::FRAME_BOUND,
         _ => runner_gate::FRAME_BOUND,
     }
@@ -81,6 +83,10 @@ pub(crate) fn harmless(callee: Process, id: u64) -> Vec<u8> {
         Process::Web => request(id, WebRequest::Search { query: Text::default(), max: 1 }),
         Process::Model => request(id, ModelRequest::Models {}),
         Process::Router => request(id, RouterRequest::Take { turn: TurnId::random(), budget: 0 }),
+        Process::Embedder => {
+            let (by, text) = (Text::clip("local:none"), Text::clip("a harmless text"));
+            request(id, EmbedderRequest::Embed { by, text })
+        }
         Process::Curator => {
             let (by, owner) = (Text::clip("probe"), UserId::random());
             request(id, CuratorRequest::Curate { by, owner, ask: curator::Ask::List { state: None } })

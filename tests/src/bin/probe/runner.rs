@@ -143,6 +143,8 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("run_end", let_through(&gate.run_end(now(), StreamId(0)).await)),
         ("run_count", let_through(&gate.run_count(now(), to_model()).await)),
         ("run_input", let_through(&gate.run_input(now(), 0).await)),
+        ("engine", let_through(&gate.engine(now(), List::default()).await)),
+        ("keep", let_through(&gate.keep(now(), Text::clip("probe"), Blob::new(*b"kept")?).await)),
     ];
     let line = outcomes.map(|(method, outcome)| format!("{method}={outcome}")).join(" ");
     let _ = gate.output(now(), false, Blob::new(line)?).await?;

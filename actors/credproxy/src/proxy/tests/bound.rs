@@ -62,6 +62,25 @@ fn bound_everywhere(host: &str) -> Binding {
 }
 
 #[test]
+fn a_set_that_whoever_carried_it_sends_again_changes_nothing() {
+    run(async {
+        let (lab, server) = Lab::with(whole("ok")).await;
+        let binding = hosts(&["plain.test"]);
+        let lease = Lease::default();
+        let sealed = seal(lab.folder.path(), "key", &binding, lease, "old-value-0123");
+        let send = || lab.proxy.set(text("key"), binding.clone(), lease, Blob::new(sealed.clone()).unwrap());
+        send().await.unwrap();
+        lab.bind("key", binding.clone(), "new-value-4567").await.unwrap();
+        assert_eq!(send().await, Err(CredError::NotSealed));
+        lab.proxy.remove(text("key")).await.unwrap();
+        assert_eq!(send().await, Err(CredError::NotSealed), "nor does it bring a secret back");
+        lab.bind("key", binding.clone(), "new-value-4567").await.unwrap();
+        lab.request(with_key("http://plain.test/")).await.unwrap();
+        assert!(request_of(&server).contains("new-value-4567"));
+    });
+}
+
+#[test]
 fn a_secret_goes_to_every_place_it_is_bound_to_and_to_the_host_it_is_bound_to_alone() {
     run(async {
         let (lab, server) = Lab::with(whole("ok")).await;

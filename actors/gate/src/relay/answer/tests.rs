@@ -1,7 +1,9 @@
 //! What a client of the API hears of an answer, whatever its model does.
 
+use super::super::rates::{HELD, Rates};
 use super::super::testing::{Fake, ask};
 use super::*;
+use ipc_proto::config::RelayLimits;
 use ipc_proto::model::Usage;
 
 fn text(text: &str) -> Piece {
@@ -18,8 +20,18 @@ fn done() -> Piece {
     Piece::Done(Finish::Stop)
 }
 
+fn rates() -> Rates {
+    Rates::new(RelayLimits { requests_per_minute: 1, streams_per_key: 1 })
+}
+
 async fn begin(host: &Fake) -> Answer {
-    let decided = Decided { request: ask(), id: CallId::random(), whose: Name::clip("key test") };
+    begin_in(host, &rates(), 0).await
+}
+
+/// The same of a client whose request has so many bytes, among others.
+async fn begin_in(host: &Fake, rates: &Rates, bytes: usize) -> Answer {
+    let load = rates.hold(bytes).unwrap();
+    let decided = Decided { request: ask(), id: CallId::random(), whose: Name::clip("key test"), load };
     Answer::begin(host, decided).await.unwrap()
 }
 
@@ -183,4 +195,47 @@ async fn what_is_given_out_at_once_is_bounded_by_credit_and_by_the_interface() {
     assert!(most.len() <= BATCH && bytes < ipc_proto::gate::method::relayed.bound - 8 * 1024);
     let rest = all(&host, &mut answer).await;
     assert_eq!(3 + most.len() + rest.len() - 1, 64);
+}
+
+#[tokio::test]
+async fn an_answer_that_there_is_no_room_for_ends_as_busy_and_one_that_is_taken_makes_room() {
+    let long = "x ".repeat(8 * 1024);
+    let giving = || {
+        let parts = (0..8).map(|_| Pulled::Pieces(vec![text(&long)]));
+        Fake::giving(parts.chain([Pulled::Pieces(vec![done()])]))
+    };
+    let rates = rates();
+    let room = 4 * long.len();
+    let host = giving();
+    let mut slow = begin_in(&host, &rates, HELD - room).await;
+    let pieces = all(&host, &mut slow).await;
+    assert_eq!(said(&pieces).len(), 8 * long.len(), "what was taken is held no longer");
+    drop(slow);
+    let other = rates.hold(HELD - long.len() / 2).unwrap();
+    let host = giving();
+    let mut late = begin_in(&host, &rates, 0).await;
+    assert_eq!(all(&host, &mut late).await, [Piece::Failed(ModelError::Busy)]);
+    assert_eq!(*host.cancelled.borrow(), [StreamId(1)]);
+    drop((other, late));
+    assert!(rates.hold(HELD).is_ok());
+}
+
+/// A block of reasoning as a model gives it.
+fn block(said: &str, seal: &str, spoken: bool, calls: u16) -> Vec<Piece> {
+    let part = |seal, part: &str| Piece::Thought { seal, part: Text::clip(part) };
+    let end = Piece::ThoughtEnd { by: Text::clip("one"), hidden: false, spoken, calls };
+    vec![part(false, said), part(true, seal), end]
+}
+
+#[tokio::test]
+async fn a_block_of_reasoning_is_given_out_unchanged_in_its_place_or_not_at_all() {
+    let (first, later) = (block("hm", "s1", false, 0), block("so", "s2", true, 1));
+    let given = [first.clone(), vec![text("well ")], call(0, &["{}"]), later.clone(), call(1, &["{}"])];
+    let pieces = heard(given.concat().into_iter().chain([done()])).await;
+    let expected = [first, vec![text("well ")], call(0, &["{}"]), later, call(1, &["{}"]), vec![done()]];
+    assert_eq!(pieces, expected.concat());
+    let shows = block("the SECRET", "s", false, 0);
+    let host = Fake::giving([Pulled::Pieces([shows, vec![text("x"), done()]].concat())]);
+    assert_eq!(all(&host, &mut begin(&host).await).await, [text("x"), done()]);
+    assert_eq!(host.events.borrow()[0], (Action::SecretRedacted, Result3::Success));
 }

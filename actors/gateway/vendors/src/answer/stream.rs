@@ -157,6 +157,10 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
                 self.calls += 1;
                 self.writer.call(&call, out);
             }
+            Said::Thought(thought) => {
+                self.bytes += thought.bytes();
+                self.writer.thought(&thought, out);
+            }
             Said::Void if self.calls > 0 => {
                 let message = "The model failed after it had asked for calls, which cannot be taken back.";
                 self.fail(&Fault::new(Kind::Upstream, message), out);

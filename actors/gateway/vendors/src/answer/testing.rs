@@ -12,7 +12,8 @@ pub(crate) fn call() -> Call {
 }
 
 /// Tokens that can be told apart.
-pub(crate) const USAGE: Usage = Usage { input: 11, output: 5, cache_read: 3, cache_write: 2 };
+pub(crate) const USAGE: Usage =
+    Usage { input: 11, output: 5, cache_read: 3, cache_write: 2, estimated: false };
 
 /// What a stream says of two pieces of text, or of text and a call.
 pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], finish: Finish) -> Vec<Event> {
@@ -28,7 +29,13 @@ pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], f
 /// The same as one document.
 pub(crate) fn whole(writer: &mut impl Writer, text: &str, calls: &[Call], finish: Finish) -> Value {
     writer.begin(Origin { turn: None });
-    writer.whole(&Whole { text: text.into(), calls: calls.to_vec(), usage: USAGE, finish })
+    writer.whole(&Whole {
+        text: text.into(),
+        calls: calls.to_vec(),
+        thoughts: Vec::new(),
+        usage: USAGE,
+        finish,
+    })
 }
 
 /// One event: its name, if it has one, and its data; text that is no JSON is a string.

@@ -1,9 +1,9 @@
-//! What a client of the second vendor sends. Whatever else it says is passed over, what models think among it.
+//! What a client of the second vendor sends. Whatever else it says is passed over.
 
 use crate::body::Mixed;
 use crate::fault::Fault;
 use crate::wish::{self, Draft, Options, Picture, Wish};
-use ipc_proto::model::{Choice, Role};
+use ipc_proto::model::{Choice, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,7 +24,15 @@ pub(super) struct Ask {
     stop_sequences: Option<Vec<String>>,
     tools: Option<Vec<Tool>>,
     tool_choice: Option<Chosen>,
+    thinking: Option<Thinking>,
     metadata: Option<Metadata>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Thinking {
+    #[serde(rename = "type")]
+    kind: String,
+    budget_tokens: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,6 +57,9 @@ struct Block {
     name: Option<String>,
     input: Option<Value>,
     tool_use_id: Option<String>,
+    thinking: Option<String>,
+    signature: Option<String>,
+    data: Option<String>,
     content: Option<Mixed<Block>>,
     #[serde(default)]
     is_error: Option<bool>,
@@ -87,7 +98,7 @@ impl Ask {
             draft.say(Role::System, system, "system")?;
         }
         for (index, said) in self.messages.into_iter().enumerate() {
-            said.put(&mut draft, &format!("messages.{index}"))?;
+            said.put(&mut draft, &self.model, &format!("messages.{index}"))?;
         }
         let tools = self.tools.unwrap_or_default();
         let tools = tools.iter().enumerate().filter_map(|(index, tool)| tool.spec(&format!("tools.{index}")));
@@ -99,19 +110,20 @@ impl Ask {
             top_p: self.top_p,
             stop: self.stop_sequences.unwrap_or_default(),
             choice: self.tool_choice.map_or(Ok(Choice::Auto), Chosen::choice)?,
+            think: self.thinking.map_or(Ok(Think::ByItself), Thinking::think)?,
         })?;
         Ok(Wish { request, conversation: self.metadata.and_then(|it| it.user_id), previous: None })
     }
 }
 
 impl Said {
-    fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
+    fn put(self, draft: &mut Draft, model: &str, at: &str) -> Result<(), Fault> {
         let content = format!("{at}.content");
         match (self.role.as_str(), self.content) {
             ("user", Mixed::Text(text)) => draft.say(Role::User, text, &content),
             ("user", Mixed::Parts(blocks)) => by_user(draft, blocks, &content),
             ("assistant", Mixed::Text(text)) => draft.reply(text, Vec::new(), &content),
-            ("assistant", Mixed::Parts(blocks)) => by_assistant(draft, blocks, &content),
+            ("assistant", Mixed::Parts(blocks)) => by_assistant(draft, blocks, model, &content),
             ("system", content_of) => {
                 let text = texts(content_of, &content)?;
                 draft.say(Role::System, text, &content)
@@ -151,8 +163,9 @@ fn by_user(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault>
     pictures.into_iter().try_for_each(|picture| draft.show(picture, at))
 }
 
-fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault> {
-    let (mut said, mut calls) = (Vec::new(), Vec::new());
+/// What it thought keeps its place among the rest: its vendor takes it back there alone.
+fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, model: &str, at: &str) -> Result<(), Fault> {
+    let (mut said, mut calls, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     for (index, block) in blocks.into_iter().enumerate() {
         let at = format!("{at}.{index}");
         match block.kind.as_str() {
@@ -163,11 +176,20 @@ fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), F
                 let input = block.input.map_or_else(String::new, |input| input.to_string());
                 calls.push(wish::asked(&id, &name, input, &at)?);
             }
-            "thinking" | "redacted_thinking" => {}
+            "thinking" | "redacted_thinking" => {
+                let (text, seal) = match block.data {
+                    Some(data) => (String::new(), data),
+                    None => (block.thinking.unwrap_or_default(), block.signature.unwrap_or_default()),
+                };
+                let thought = wish::thought(model, text, seal, block.kind != "thinking", &at)?;
+                let (spoken, calls) = (!said.is_empty(), u16::try_from(calls.len()).unwrap_or(u16::MAX));
+                thoughts.push(Thought { spoken, calls, ..thought });
+            }
             kind => return Err(unknown(kind, &at)),
         }
     }
-    draft.reply(said.join("\n"), calls, at)
+    draft.reply(said.join("\n"), calls, at)?;
+    draft.think(thoughts, at)
 }
 
 /// What a tool answered: its text, and its images.
@@ -215,6 +237,18 @@ impl Tool {
     fn spec(&self, at: &str) -> Option<Result<ToolSpec, Fault>> {
         let own = self.kind.as_deref().is_none_or(|kind| kind == "custom");
         own.then(|| wish::tool(&self.name, self.description.as_deref(), self.input_schema.as_ref(), at))
+    }
+}
+
+impl Thinking {
+    fn think(self) -> Result<Think, Fault> {
+        match (self.kind.as_str(), self.budget_tokens) {
+            ("disabled", _) => Ok(Think::Never),
+            ("adaptive", _) => Ok(Think::AsFit),
+            ("enabled", Some(tokens)) => Ok(Think::Tokens(tokens)),
+            ("enabled", None) => Err(required("thinking", "budget_tokens")),
+            _ => Err(Fault::bad("thinking", "thinking: it must be 'enabled', 'disabled' or 'adaptive'")),
+        }
     }
 }
 

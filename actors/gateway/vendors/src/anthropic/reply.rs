@@ -3,7 +3,7 @@
 use crate::answer::{self, Call, Origin, Whole, Writer, event};
 use crate::fault::{Dialect, Fault};
 use crate::ids;
-use ipc_proto::model::{Finish, Usage};
+use ipc_proto::model::{Finish, Thought, Usage};
 use serde_json::{Value, json};
 
 /// Writes one.
@@ -67,6 +67,23 @@ impl Writer for Messages {
         tell("content_block_delta", json!({"index": self.blocks, "delta": delta}), out);
     }
 
+    fn thought(&mut self, thought: &Thought, out: &mut Vec<u8>) {
+        self.end_text(out);
+        let index = self.blocks;
+        if thought.hidden {
+            tell("content_block_start", json!({"index": index, "content_block": thinking(thought)}), out);
+            return self.end_block(out);
+        }
+        let block = json!({"type": "thinking", "thinking": "", "signature": ""});
+        tell("content_block_start", json!({"index": index, "content_block": block}), out);
+        let said = json!({"type": "thinking_delta", "thinking": thought.text.as_str()});
+        let seal = json!({"type": "signature_delta", "signature": thought.seal.as_str()});
+        for delta in [said, seal] {
+            tell("content_block_delta", json!({"index": index, "delta": delta}), out);
+        }
+        self.end_block(out);
+    }
+
     fn call(&mut self, call: &Call, out: &mut Vec<u8>) {
         self.end_text(out);
         let block = block(call, json!({}));
@@ -95,12 +112,20 @@ impl Writer for Messages {
     }
 
     fn whole(&mut self, whole: &Whole) -> Value {
-        let mut content = Vec::new();
+        let thoughts = |spoken: bool, calls: usize| {
+            let here =
+                move |it: &&Thought| (it.spoken || it.calls > 0) == spoken && usize::from(it.calls) == calls;
+            whole.thoughts.iter().filter(here).map(thinking)
+        };
+        let mut content: Vec<Value> = thoughts(false, 0).collect();
         if !whole.text.is_empty() || whole.calls.is_empty() {
             content.push(text(&whole.text));
         }
         let input = |call: &Call| serde_json::from_str(&call.args).unwrap_or_else(|_| json!({}));
-        content.extend(whole.calls.iter().map(|call| block(call, input(call))));
+        for (before, call) in whole.calls.iter().enumerate() {
+            content.extend(thoughts(true, before));
+            content.push(block(call, input(call)));
+        }
         self.message(Value::Array(content), Some(reason(whole.finish)), whole.usage)
     }
 }
@@ -114,6 +139,14 @@ fn tell(name: &'static str, mut data: Value, out: &mut Vec<u8>) {
 
 fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
+}
+
+fn thinking(thought: &Thought) -> Value {
+    if thought.hidden {
+        json!({"type": "redacted_thinking", "data": thought.seal.as_str()})
+    } else {
+        json!({"type": "thinking", "thinking": thought.text.as_str(), "signature": thought.seal.as_str()})
+    }
 }
 
 fn block(call: &Call, input: Value) -> Value {

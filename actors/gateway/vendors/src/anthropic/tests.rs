@@ -1,11 +1,11 @@
 //! Messages: what a client may send, and every shape of what it is answered.
 
 use super::*;
-use crate::answer::Writer;
 use crate::answer::testing::{call, events, stream, whole};
+use crate::answer::{Whole, Writer};
 use crate::fault::{Dialect, Kind};
 use crate::wish::Wish;
-use ipc_proto::model::{Choice, Finish, Role};
+use ipc_proto::model::{Choice, Finish, Role, Think, Thought, Usage};
 use serde_json::Value;
 use serde_json::json;
 
@@ -53,7 +53,76 @@ fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
     assert_eq!((asked.args.as_str(), request.messages[3].answers), ("{\"p\":1}", Some(asked.id)));
     assert_eq!((request.images[0].message, request.tools.len(), request.max_output), (1, 1, 9));
     assert!(matches!(&request.choice, Choice::This(name) if name.as_str() == "read"));
+    let thought = &request.messages[2].thoughts[0];
+    assert_eq!((thought.text.as_str(), thought.seal.as_str(), thought.by.as_str()), ("hm", "s", "b"));
+    assert_eq!(request.think, Think::Tokens(1024));
     assert_eq!(wish.conversation.as_deref(), Some("u-1"));
+}
+
+#[test]
+fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_place() {
+    let content = json!([
+        {"type": "redacted_thinking", "data": "opaque"},
+        {"type": "thinking", "thinking": "hm", "signature": "s1"},
+        {"type": "text", "text": "well"},
+        {"type": "thinking", "thinking": "so", "signature": "s2"},
+        {"type": "tool_use", "id": format!("toolu_{}", "07".repeat(16)), "name": "read", "input": {"path": "a"}},
+    ]);
+    let sent = asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": content}]));
+    let request = wish(&sent).unwrap().request;
+    let thoughts: Vec<Thought> = request.messages[1].thoughts.iter().cloned().collect();
+    let places: Vec<(bool, bool, u16)> = thoughts.iter().map(|it| (it.hidden, it.spoken, it.calls)).collect();
+    assert_eq!(places, [(true, false, 0), (false, false, 0), (false, true, 0)]);
+    let mut writer = Messages::new("a/b");
+    let whole = Whole {
+        text: "well".into(),
+        calls: vec![call()],
+        thoughts: thoughts.clone(),
+        usage: Usage::default(),
+        finish: Finish::ToolUse,
+    };
+    assert_eq!(writer.whole(&whole)["content"], content);
+    let (mut writer, mut out) = (Messages::new("a/b"), Vec::new());
+    thoughts[..2].iter().for_each(|thought| writer.thought(thought, &mut out));
+    writer.text("well", &mut out);
+    writer.thought(&thoughts[2], &mut out);
+    writer.call(&call(), &mut out);
+    // As an official client puts a stream's blocks together.
+    let mut blocks: Vec<Value> = Vec::new();
+    for (_, event) in events(&out) {
+        let delta = &event["delta"];
+        match event["type"].as_str().unwrap() {
+            "content_block_start" => blocks.push(event["content_block"].clone()),
+            "content_block_delta" => {
+                let block = &mut blocks[usize::try_from(event["index"].as_u64().unwrap()).unwrap()];
+                for field in ["text", "thinking", "signature"] {
+                    if let Some(part) = delta[field].as_str() {
+                        block[field] = format!("{}{part}", block[field].as_str().unwrap()).into();
+                    }
+                }
+                if let Some(input) = delta["partial_json"].as_str() {
+                    block["input"] = serde_json::from_str(input).unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(Value::Array(blocks), content);
+}
+
+#[test]
+fn how_much_a_model_is_to_think_is_one_of_the_vendor_s_words() {
+    let thinking = |thinking: Value| {
+        let mut body = asked(json!([{"role": "user", "content": "x"}]));
+        body["thinking"] = thinking;
+        wish(&body).map(|wish| wish.request.think)
+    };
+    assert_eq!(thinking(json!({"type": "adaptive"})).unwrap(), Think::AsFit);
+    assert_eq!(thinking(json!({"type": "disabled"})).unwrap(), Think::Never);
+    assert_eq!(thinking(Value::Null).unwrap(), Think::ByItself);
+    for wrong in [json!({"type": "enabled"}), json!({"type": "hard"}), json!("yes")] {
+        assert_eq!(thinking(wrong).unwrap_err().kind(), Kind::Bad);
+    }
 }
 
 #[test]

@@ -128,6 +128,7 @@ impl Ask {
             top_p: self.top_p,
             stop,
             choice: choice::choice(self.tool_choice.as_ref())?,
+            ..Options::default()
         })?;
         Ok(Wish { request, conversation: self.user, previous: None })
     }

@@ -119,6 +119,7 @@ impl Ask {
             top_p: self.top_p,
             stop: Vec::new(),
             choice: choice::choice(self.tool_choice.as_ref())?,
+            ..Options::default()
         })?;
         Ok(Wish { request, conversation: self.user, previous: self.previous_response_id })
     }

@@ -45,6 +45,8 @@ struct Block {
     r#type: String,
     text: Option<String>,
     thinking: Option<String>,
+    signature: Option<String>,
+    data: Option<String>,
     name: Option<String>,
     input: Option<Map<String, Value>>,
 }
@@ -55,6 +57,7 @@ struct Delta {
     r#type: String,
     text: Option<String>,
     thinking: Option<String>,
+    signature: Option<String>,
     partial_json: Option<String>,
     stop_reason: Option<String>,
 }
@@ -74,6 +77,8 @@ struct Counted {
 pub(crate) struct Decoder {
     /// Of each block: the call it is, if it is one.
     blocks: BTreeMap<u64, Option<usize>>,
+    /// The block of reasoning that is coming.
+    thinking: Option<u64>,
     counted: Counted,
 }
 
@@ -91,6 +96,10 @@ impl answer::Decoder for Decoder {
                 None => Err(ModelError::InvalidJson),
             },
             "content_block_delta" => self.delta(event.index, event.delta.unwrap_or_default(), answer),
+            "content_block_stop" => {
+                self.stop(event.index, answer);
+                Ok(())
+            }
             "message_delta" => {
                 self.count(event.usage, answer);
                 finish(event.delta.and_then(|delta| delta.stop_reason).as_deref(), answer)
@@ -116,6 +125,7 @@ impl answer::Decoder for Decoder {
         answer.begin();
         for (index, block) in (0..).zip(message.content.into_iter().flatten()) {
             self.block(index, block, answer)?;
+            self.stop(index, answer);
         }
         self.count(message.usage, answer);
         finish(message.stop_reason.as_deref(), answer)
@@ -130,7 +140,15 @@ impl Decoder {
         self.blocks.insert(index, None);
         match block.r#type.as_str() {
             "text" => answer.text(&block.text.unwrap_or_default()),
-            "thinking" => answer.reasoning(&block.thinking.unwrap_or_default()),
+            "thinking" => {
+                self.thinking = Some(index);
+                answer.think(&block.thinking.unwrap_or_default(), &block.signature.unwrap_or_default())
+            }
+            "redacted_thinking" => {
+                answer.think("", &block.data.unwrap_or_default())?;
+                answer.thought(true);
+                Ok(())
+            }
             "tool_use" => {
                 let call = answer.open()?;
                 self.blocks.insert(index, Some(call));
@@ -148,7 +166,8 @@ impl Decoder {
     fn delta(&mut self, index: u64, delta: Delta, answer: &mut Answer) -> Result<(), ModelError> {
         match (delta.r#type.as_str(), self.blocks.get(&index)) {
             ("text_delta", _) => answer.text(&delta.text.unwrap_or_default()),
-            ("thinking_delta", _) => answer.reasoning(&delta.thinking.unwrap_or_default()),
+            ("thinking_delta", _) => answer.think(&delta.thinking.unwrap_or_default(), ""),
+            ("signature_delta", _) => answer.think("", &delta.signature.unwrap_or_default()),
             ("input_json_delta", Some(Some(call))) => {
                 answer.args(*call, &delta.partial_json.unwrap_or_default())
             }
@@ -156,6 +175,14 @@ impl Decoder {
             ("input_json_delta", Some(None)) => Ok(()),
             ("input_json_delta", None) => Err(ModelError::InvalidJson),
             _ => Ok(()),
+        }
+    }
+
+    /// A block of reasoning is whole with its end.
+    fn stop(&mut self, index: u64, answer: &mut Answer) {
+        if self.thinking == Some(index) {
+            self.thinking = None;
+            answer.thought(false);
         }
     }
 
@@ -197,6 +224,7 @@ impl From<Counted> for Usage {
             output: counted.output_tokens.unwrap_or(0),
             cache_read,
             cache_write,
+            estimated: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::conversation::{Entry, arguments, base64, choice, entries, most, number, schema, stops, tools};
 use ipc_proto::config::ProviderModel;
-use ipc_proto::model::{Choice, Image, Message, Request, Role};
+use ipc_proto::model::{Choice, Image, Message, Request, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,6 +29,8 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -48,10 +50,29 @@ struct Block<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum What<'a> {
-    Text { text: &'a str },
-    Image { source: Source<'a> },
-    ToolUse { id: String, name: &'a str, input: Value },
-    ToolResult { tool_use_id: String, content: &'a str },
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Thinking {
+        thinking: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: String,
+        name: &'a str,
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: String,
+        content: &'a str,
+    },
 }
 
 #[derive(Serialize)]
@@ -76,7 +97,7 @@ struct Tool<'a> {
 /// The body of the request.
 pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serde_json::Result<Vec<u8>> {
     let tools = tools(request, known);
-    let (mut system, mut messages) = turns(request);
+    let (mut system, mut messages) = turns(model, request);
     if !tools.is_empty() {
         mark(&mut system, &mut messages);
     }
@@ -94,16 +115,26 @@ pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serd
         stop_sequences: stops(request),
         tools: tools.iter().map(described).collect(),
         tool_choice: if tools.is_empty() { None } else { chosen(choice(request, known)) },
+        thinking: thinking(request.think),
     })
 }
 
+fn thinking(think: Think) -> Option<Value> {
+    match think {
+        Think::ByItself => None,
+        Think::Never => Some(json!({ "type": "disabled" })),
+        Think::AsFit => Some(json!({ "type": "adaptive" })),
+        Think::Tokens(tokens) => Some(json!({ "type": "enabled", "budget_tokens": tokens })),
+    }
+}
+
 /// The host's words, and the turns: what one side says one after the other is one turn of it.
-fn turns(request: &Request) -> (Vec<Block<'_>>, Vec<Turn<'_>>) {
+fn turns<'a>(model: &str, request: &'a Request) -> (Vec<Block<'a>>, Vec<Turn<'a>>) {
     let (mut system, mut turns) = (Vec::new(), Vec::<Turn<'_>>::new());
     for entry in entries(request) {
         let (role, blocks) = match entry {
             Entry::Shown(images) => (Role::User, images.into_iter().map(image).collect()),
-            Entry::Said(message, images) => (message.role, blocks(message, &images)),
+            Entry::Said(message, images) => (message.role, blocks(model, message, &images)),
         };
         if role == Role::System {
             system.extend(blocks);
@@ -126,16 +157,41 @@ const fn side(role: Role) -> Role {
 }
 
 /// A message's blocks. A text of nothing but blanks is an error to the provider, so there is none.
-fn blocks<'a>(message: &'a Message, images: &[&'a Image]) -> Vec<Block<'a>> {
+fn blocks<'a>(model: &str, message: &'a Message, images: &[&'a Image]) -> Vec<Block<'a>> {
     if let (Role::Tool, Some(id)) = (message.role, message.answers) {
         return vec![block(What::ToolResult { tool_use_id: id.to_string(), content: &message.text })];
     }
     let text = Some(message.text.as_str()).filter(|text| !text.trim().is_empty());
-    let calls = message.calls.iter().map(|call| {
-        block(What::ToolUse { id: call.id.to_string(), name: &call.tool, input: arguments(&call.args) })
-    });
-    let images = images.iter().copied().map(image);
-    images.chain(text.map(|text| block(What::Text { text }))).chain(calls).collect()
+    let thoughts = |spoken: bool, calls: usize| {
+        let here =
+            move |it: &&Thought| (it.spoken || it.calls > 0) == spoken && usize::from(it.calls) == calls;
+        message
+            .thoughts
+            .iter()
+            .filter(move |it| it.by.is_empty() || it.by.as_str() == model)
+            .filter(here)
+            .map(thought)
+    };
+    let mut blocks: Vec<Block<'_>> = images.iter().copied().map(image).collect();
+    if text.is_some() || !message.calls.is_empty() {
+        blocks.extend(thoughts(false, 0));
+    }
+    blocks.extend(text.map(|text| block(What::Text { text })));
+    for (before, call) in message.calls.iter().enumerate() {
+        blocks.extend(thoughts(true, before));
+        let (id, name, input) = (call.id.to_string(), &call.tool, arguments(&call.args));
+        blocks.push(block(What::ToolUse { id, name, input }));
+    }
+    blocks
+}
+
+/// A block of reasoning as the provider gave it. Nobody else can read it, and at the end of a turn it takes none.
+fn thought(thought: &Thought) -> Block<'_> {
+    block(if thought.hidden {
+        What::RedactedThinking { data: &thought.seal }
+    } else {
+        What::Thinking { thinking: &thought.text, signature: &thought.seal }
+    })
 }
 
 const fn block(what: What<'_>) -> Block<'_> {

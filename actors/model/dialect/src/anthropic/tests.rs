@@ -3,6 +3,7 @@
 use crate::testing::*;
 use ipc_proto::config::{ProviderKind, ProviderModel};
 use ipc_proto::model::{Choice, Finish, Message, ModelError, Piece, Request, Role, Usage};
+use ipc_proto::{List, Text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -108,9 +109,9 @@ fn words_thoughts_calls_and_tokens_are_told() {
         &end,
         STOP,
     ];
-    let usage = Usage { input: 14, output: 3, cache_read: 5, cache_write: 2 };
-    let expected = [
-        thought("hm"),
+    let usage = Usage { input: 14, output: 3, cache_read: 5, cache_write: 2, estimated: false };
+    let block = block("hm", "abc", block_end("", false, false, 0));
+    let rest = [
         text("Hello"),
         start(0, "read"),
         delta(0, "{\"a\": 1}"),
@@ -121,7 +122,124 @@ fn words_thoughts_calls_and_tokens_are_told() {
         Piece::Usage(usage),
         Piece::Done(Finish::ToolUse),
     ];
+    let expected: Vec<Piece> = [thought("hm")].into_iter().chain(block).chain(rest).collect();
     assert_eq!(decode(&data).unwrap(), expected);
+}
+
+#[test]
+fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unchanged() {
+    let data = [
+        BEGIN,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"opaque"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Let me see."}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"read","input":{}}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"thinking_delta","thinking":"h"}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"thinking_delta","thinking":"m"}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"signature_delta","signature":"seal"}}"#,
+        r#"{"type":"content_block_stop","index":3}"#,
+        &ended("tool_use"),
+        STOP,
+    ];
+    let stream: String = data.iter().map(|data| format!("data: {data}\n\n")).collect();
+    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000, []).by("m/1");
+    reader.feed(stream.as_bytes()).unwrap();
+    let mut pieces = reader.ready();
+    pieces.extend(reader.end().unwrap());
+    let told: Vec<Piece> = pieces
+        .into_iter()
+        .filter(|piece| matches!(piece, Piece::Thought { .. } | Piece::ThoughtEnd { .. }))
+        .collect();
+    let hidden = block("", "opaque", block_end("m/1", true, false, 0));
+    let later = block("hm", "seal", block_end("m/1", false, true, 1));
+    assert_eq!(told, [hidden, later].concat());
+    let mut request = talk();
+    let mut messages = std::mem::take(&mut request.messages).into_vec();
+    let thought = |by: &str, text: &str, seal: &str| ipc_proto::model::Thought {
+        by: Text::clip(by),
+        text: Text::clip(text),
+        seal: Text::clip(seal),
+        ..Default::default()
+    };
+    messages[2].text = Text::clip("Let me see.");
+    messages[2].thoughts = List::clip([
+        ipc_proto::model::Thought { hidden: true, ..thought("m/1", "", "opaque") },
+        thought("", "known to be nobody's", "s"),
+        thought("other", "another model's", "s"),
+        ipc_proto::model::Thought { spoken: true, calls: 1, ..thought("m/1", "hm", "seal") },
+        ipc_proto::model::Thought { spoken: true, calls: 2, ..thought("m/1", "at the end", "s") },
+    ]);
+    request.messages = List::clip(messages);
+    let (_, body) = asked(ANTHROPIC, known(), &request);
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "redacted_thinking", "data": "opaque"},
+            {"type": "thinking", "thinking": "known to be nobody's", "signature": "s"},
+            {"type": "text", "text": "Let me see."},
+            {"type": "tool_use", "id": FIRST, "name": "bash", "input": {"command": "ls"}},
+            {"type": "thinking", "thinking": "hm", "signature": "seal"},
+            {"type": "tool_use", "id": SECOND, "name": "bash", "input": {}},
+        ])
+    );
+}
+
+#[test]
+fn blocks_of_reasoning_over_their_bounds_are_not_told_and_the_answer_goes_on() {
+    let stream = |seal: &str, blocks: u64| {
+        let mut data = vec![BEGIN.to_owned()];
+        for index in 0..blocks {
+            let start = json!({"type": "thinking", "thinking": "x", "signature": seal});
+            data.push(
+                json!({"type": "content_block_start", "index": index, "content_block": start}).to_string(),
+            );
+            data.push(json!({"type": "content_block_stop", "index": index}).to_string());
+        }
+        data.extend([ended("end_turn"), STOP.to_owned()]);
+        let told = decode(&data.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        told.iter().filter(|piece| matches!(piece, Piece::ThoughtEnd { .. })).count()
+    };
+    use ipc_proto::model::{THOUGHT_BOUND, THOUGHTS};
+    assert_eq!(stream("s", 20), THOUGHTS);
+    assert_eq!(stream(&"s".repeat(THOUGHT_BOUND + 1), 1), 0);
+    assert_eq!(stream(&"s".repeat(THOUGHT_BOUND), 3), 1, "half a megabyte of them, what they say included");
+}
+
+#[test]
+fn how_much_a_model_is_to_think_is_said_in_the_provider_s_words() {
+    use ipc_proto::model::Think;
+    for (think, expected) in [
+        (Think::ByItself, Value::Null),
+        (Think::Never, json!({"type": "disabled"})),
+        (Think::AsFit, json!({"type": "adaptive"})),
+        (Think::Tokens(2048), json!({"type": "enabled", "budget_tokens": 2048})),
+    ] {
+        let (_, body) = asked(ANTHROPIC, known(), &Request { think, ..talk() });
+        assert_eq!(body["thinking"], expected);
+    }
+}
+
+#[test]
+fn what_the_provider_does_not_count_is_estimated_and_said_to_be() {
+    let said = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}"#;
+    let usage = |counted: Value| {
+        let begin = json!({"type": "message_start", "message": {"usage": counted}}).to_string();
+        let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": counted})
+            .to_string();
+        let pieces = decode(&[&begin, said, &end, STOP]).unwrap();
+        pieces
+            .into_iter()
+            .find_map(|piece| if let Piece::Usage(usage) = piece { Some(usage) } else { None })
+            .unwrap()
+    };
+    let of = |input, output, estimated| Usage { input, output, estimated, ..Usage::default() };
+    assert_eq!(usage(json!({})), of(9, 2, true));
+    assert_eq!(usage(json!({"input_tokens": 0, "output_tokens": 0})), of(9, 2, true));
+    assert_eq!(usage(json!({"input_tokens": 4})), of(4, 2, true));
+    assert_eq!(usage(json!({"input_tokens": 4, "output_tokens": 1})), of(4, 1, false));
 }
 
 #[test]
@@ -184,6 +302,8 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
     let reply = r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hi"},{"type":"tool_use","id":"t","name":"x","input":{"k":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}"#;
     let expected = [
         thought("hm"),
+        Piece::Thought { seal: false, part: Text::clip("hm") },
+        block_end("", false, false, 0),
         text("hi"),
         start(0, "x"),
         delta(0, "{\"k\":1}"),
@@ -203,7 +323,10 @@ fn tokens_are_known_of_an_answer_that_breaks_off() {
     reader.feed(format!("data: {BEGIN}\n\n").as_bytes()).unwrap();
     let said = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}"#;
     reader.feed(format!("data: {said}\n\n").as_bytes()).unwrap();
-    assert_eq!(reader.spent(), Some(Usage { input: 14, output: 2, cache_read: 5, cache_write: 2 }));
+    assert_eq!(
+        reader.spent(),
+        Some(Usage { input: 14, output: 2, cache_read: 5, cache_write: 2, estimated: true })
+    );
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use crate::testing::*;
 use crate::text::PIECE;
 use ipc_proto::config::{ProviderKind, ProviderModel};
 use ipc_proto::model::{Choice, Finish, Message, ModelError, Piece, Role, Usage};
-use ipc_proto::tool::{ARGS_BOUND, OUTPUT_BOUND};
+use ipc_proto::tool::{ALL_ARGS_BOUND, ARGS_BOUND, OUTPUT_BOUND};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ fn words_reasoning_tokens_and_the_end_are_told() {
         r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":5}}}"#,
         "[DONE]",
     ];
-    let usage = Usage { input: 7, output: 2, cache_read: 5, cache_write: 0 };
+    let usage = Usage { input: 7, output: 2, cache_read: 5, cache_write: 0, estimated: false };
     let expected = [thought("hm"), text("Hel"), text("lo"), Piece::Usage(usage), Piece::Done(Finish::Stop)];
     assert_eq!(decode(&data).unwrap(), expected);
 }
@@ -104,7 +104,13 @@ fn words_reasoning_tokens_and_the_end_are_told() {
 #[test]
 fn tokens_are_estimated_where_the_provider_does_not_count() {
     let pieces = decode(&[r#"{"choices":[{"delta":{"content":"12345"},"finish_reason":"stop"}]}"#]).unwrap();
-    assert!(pieces.contains(&Piece::Usage(Usage { input: 9, output: 2, cache_read: 0, cache_write: 0 })));
+    assert!(pieces.contains(&Piece::Usage(Usage {
+        input: 9,
+        output: 2,
+        cache_read: 0,
+        cache_write: 0,
+        estimated: true
+    })));
 }
 
 #[test]
@@ -199,6 +205,26 @@ fn every_bound_holds() {
     assert!(decode(&calls).is_ok());
     assert_eq!(decode(&[&call(0, &"x".repeat(65), "")]), Err(ModelError::InvalidJson));
     assert_eq!(decode(&[&call(0, "x", &"y".repeat(ARGS_BOUND + 1))]), Err(ModelError::InvalidJson));
+}
+
+#[test]
+fn arguments_are_bounded_in_each_call_and_in_all_of_an_answer() {
+    let call = |index: usize, bytes: usize| {
+        let args = format!(r#"{{"a":"{}"}}"#, "y".repeat(bytes - 8));
+        let call = json!({"index": index, "function": {"name": "x", "arguments": args}});
+        json!({"choices": [{"delta": {"tool_calls": [call]}}]}).to_string()
+    };
+    let decoded = |calls: &[String]| {
+        let data: Vec<&str> = calls.iter().map(String::as_str).chain(["[DONE]"]).collect();
+        decode(&data)
+            .map(|pieces| pieces.iter().filter(|piece| matches!(piece, Piece::CallEnd { .. })).count())
+    };
+    assert_eq!(decoded(&[call(0, ARGS_BOUND)]), Ok(1));
+    assert_eq!(decoded(&[call(0, ARGS_BOUND + 1)]), Err(ModelError::InvalidJson));
+    let full: Vec<String> = (0..ALL_ARGS_BOUND / ARGS_BOUND).map(|index| call(index, ARGS_BOUND)).collect();
+    assert_eq!(decoded(&full), Ok(full.len()));
+    let over = [full, vec![call(9, 8)]].concat();
+    assert_eq!(decoded(&over), Err(ModelError::InvalidJson));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! `embedder --offline check FOLDER`: whether the model there can be used.
+//! `embedder --offline vectors FOLDER`: the lines of an evaluation, each with the vector of its text or question beside it.
+//! `agentctl memory eval --embedder` executes this between the lines and memory's own program. A line that is not
+//! understood goes on as it is: what is wrong with it, memory says by its number. It opens the model's files alone.
+
+use crate::model::{Fault, Model};
+use serde_json::Value;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use weights::Folder;
+
+const USAGE: u8 = 64;
+/// Bytes of a line beyond which memory takes none.
+const LINE_BOUND: usize = 1 << 20;
+
+/// Runs offline.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
+    let words: Vec<String> = words.collect();
+    let [command, folder] = words.as_slice() else { return misused() };
+    let vectors = match command.as_str() {
+        "vectors" => true,
+        "check" => false,
+        _ => return misused(),
+    };
+    // Nothing is sealed here: the libraries may use every core.
+    match Folder::open(Path::new(folder)).map_err(Fault::from).and_then(|folder| Model::load(&folder)) {
+        Ok(model) => {
+            if vectors {
+                // Where this fails, whoever read is gone, and says itself why.
+                drop(with_vectors(&model, io::stdin().lock(), io::stdout().lock()));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(fault) => {
+            drop(writeln!(io::stderr(), "embedder: {fault}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn misused() -> ExitCode {
+    drop(writeln!(io::stderr(), "usage: embedder --offline check|vectors FOLDER"));
+    ExitCode::from(USAGE)
+}
+
+/// Copies lines, each as soon as it is there.
+fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Result<()> {
+    for line in from.split(b'\n') {
+        let line = line?;
+        let told = if line.len() > LINE_BOUND { None } else { told(model, &line) };
+        to.write_all(told.as_deref().unwrap_or(&line))?;
+        to.write_all(b"\n")?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+/// The line with a vector; none where there is none to be made.
+fn told(model: &Model, line: &[u8]) -> Option<Vec<u8>> {
+    let mut object: Value = serde_json::from_slice(line).ok()?;
+    let text = object.get("text").or_else(|| object.get("question"))?.as_str()?;
+    let vector: Result<Vec<f32>, Fault> = model.vector(text);
+    object.as_object_mut()?.insert("vector".to_owned(), vector.ok()?.into());
+    serde_json::to_vec(&object).ok()
+}

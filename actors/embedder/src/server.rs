@@ -1,0 +1,140 @@
+//! The process: the model's files, opened before the seal, and the one method. The model is loaded when the first text comes
+//! and let go of when none has come for a while; one that cannot be used is said to be so, and why, until the process is
+//! started anew.
+
+use crate::machine;
+use crate::model::{Fault, Model};
+use ipc_proto::config;
+use ipc_proto::embedder::{Embedder, EmbedderError, FRAME_BOUND, LOCAL};
+use ipc_proto::memory::{RAW_BOUND, Vector};
+use ipc_proto::{Blob, Name, Text};
+use kit::{Edge, Host, OpenFault, Place};
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tarpc::context::Context;
+use weights::Folder;
+
+/// How often it is looked whether the model is still in use.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The process.
+pub(crate) struct Process {
+    desk: Rc<Desk>,
+}
+
+/// What the model is.
+enum Held {
+    /// Not loaded.
+    Nothing,
+    /// Loaded.
+    Model(Box<Model>),
+    /// Of no use.
+    Unusable(EmbedderError),
+}
+
+/// The model and its files.
+struct Desk {
+    config: config::Embedder,
+    folder: Folder,
+    held: RefCell<Held>,
+    /// When a text came last.
+    used: Cell<Instant>,
+}
+
+impl kit::Actor for Process {
+    const PROCESS: manifest::Process = manifest::Process::Embedder;
+    type Config = config::Embedder;
+    type Opened = (config::Embedder, Folder);
+
+    fn open(config: config::Embedder, _: &Place) -> Result<Self::Opened, OpenFault> {
+        machine::ask().map_err(|fault| OpenFault::new("the numerical libraries", fault))?;
+        let folder = Folder::open(Path::new(&config.folder));
+        let folder = folder.map_err(|unusable| OpenFault::new("[embedder] folder", unusable))?;
+        Ok((config, folder))
+    }
+
+    async fn start((config, folder): Self::Opened, _: Host) -> Self {
+        let (held, used) = (RefCell::new(Held::Nothing), Cell::new(Instant::now()));
+        let desk = Rc::new(Desk { config, folder, held, used });
+        drop(tokio::task::spawn_local(let_go(Rc::clone(&desk))));
+        Self { desk }
+    }
+
+    async fn serve(&self, edge: Edge) {
+        edge.serve(FRAME_BOUND, Serving(Rc::clone(&self.desk)).serve()).await;
+    }
+}
+
+/// Lets go of the model whenever it has not been used for so long.
+async fn let_go(desk: Rc<Desk>) {
+    let idle = Duration::from_secs(desk.config.idle_seconds.into());
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let mut held = desk.held.borrow_mut();
+        if matches!(*held, Held::Model(_)) && desk.used.get().elapsed() >= idle {
+            *held = Held::Nothing;
+            tracing::info!("the model is let go of");
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Serving(Rc<Desk>);
+
+impl Embedder for Serving {
+    async fn embed(self, _: Context, by: Name, text: Text<RAW_BOUND>) -> Result<Vector, EmbedderError> {
+        let vector = self.0.embed(by, &text);
+        // Many texts that wait must not keep the process from saying that it is alive.
+        tokio::task::yield_now().await;
+        vector
+    }
+}
+
+impl Desk {
+    fn embed(&self, by: Name, text: &str) -> Result<Vector, EmbedderError> {
+        if by.as_str() != self.config.name {
+            return Err(EmbedderError::OtherModel);
+        }
+        let mut held = self.held.borrow_mut();
+        if matches!(*held, Held::Nothing) {
+            *held = self.load();
+        }
+        let values = match &*held {
+            Held::Model(model) => model.vector(text).map_err(|fault| refusal(&fault)),
+            Held::Unusable(error) => Err(error.clone()),
+            Held::Nothing => Err(EmbedderError::Nothing),
+        };
+        // Loading takes a while as well, and counts as use.
+        self.used.set(Instant::now());
+        let bytes: Vec<u8> = values?.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Ok(Vector { by, values: Blob::new(bytes).map_err(|_| EmbedderError::Nothing)? })
+    }
+
+    fn load(&self) -> Held {
+        let began = Instant::now();
+        let loaded = Model::load(&self.folder).map_err(|fault| refusal(&fault)).and_then(|model| {
+            let same = self.config.name.strip_prefix(LOCAL) == Some(&model.hash);
+            if same { Ok(model) } else { Err(EmbedderError::Changed) }
+        });
+        match loaded {
+            Ok(model) => {
+                let ms = began.elapsed().as_millis();
+                tracing::info!(name = %self.config.name, ms, "the model is loaded");
+                Held::Model(Box::new(model))
+            }
+            Err(error) => {
+                tracing::error!(%error, "no vectors are made");
+                Held::Unusable(error)
+            }
+        }
+    }
+}
+
+fn refusal(fault: &Fault) -> EmbedderError {
+    match fault {
+        Fault::Nothing => EmbedderError::Nothing,
+        fault => EmbedderError::Unusable(Text::clip(&fault.to_string())),
+    }
+}

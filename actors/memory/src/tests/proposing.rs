@@ -1,0 +1,159 @@
+//! Facts that wait for a person's word, entities, and what is taken back after it was removed.
+
+use super::*;
+use crate::store::StoreError;
+use ipc_proto::memory::{Category, Entity, EntityType, Fact, KindName, Manner, Over, State, StateName};
+
+fn fact(number: u8, key: &str, value: &str, trust: Trust) -> Entry {
+    let mut entry = entry(number, value);
+    entry.label = Label::of(trust, Class::Sensitive, "hook:x");
+    entry.detail.kind =
+        Kind::Semantic(Fact { category: Category::Fact, key: Text::clip(key), confidence: 900 });
+    entry.detail.source.row = Some(id(200));
+    entry
+}
+
+fn entity(number: u8, name: &str, content: &str) -> Entry {
+    let mut entry = entry(number, content);
+    entry.label.trust = Trust::Untrusted;
+    entry.detail.kind = Kind::Entity(Entity { name: Text::clip(name), r#type: EntityType::Library });
+    entry.detail.source.row = Some(id(200));
+    entry
+}
+
+fn in_state(held: &Held, state: StateName) -> Vec<MemoryId> {
+    let rows = held.store.list(&user(1), &Filter { state, ..Filter::default() }, 100, 0).unwrap();
+    rows.into_iter().map(|row| row.entry.id).collect()
+}
+
+fn propose(held: &mut Held, entry: Entry) -> Admission {
+    held.store.propose(&user(1), &scanned(entry), 5).unwrap()
+}
+
+#[test]
+fn a_fact_that_others_wrote_holds_only_once_a_person_accepts_it_and_then_takes_the_place_of_the_old() {
+    let mut held = Held::quick();
+    held.write(&user(1), fact(1, "tide", "at six", Trust::User));
+    assert_eq!(held.write(&user(1), fact(2, "tide", "at nine", Trust::Untrusted)), Admission::NeedsPerson);
+    assert_eq!(propose(&mut held, fact(3, "tide", "at nine", Trust::Untrusted)), Admission::New);
+    assert_eq!(in_state(&held, StateName::Proposed), [id(3)]);
+    assert_eq!(
+        (held.found(&user(1), "nine"), held.found(&user(1), "six")),
+        (vec![], vec!["at six".to_owned()])
+    );
+    for manner in [Manner::Plain, Manner::Meaning] {
+        let found = held.store.find(&user(1), &Question { manner, ..question("nine", &[], 9) }, 1).unwrap();
+        assert!(found.iter().all(|found| found.hit.row.entry.id != id(3)), "{manner:?}");
+    }
+    assert!(
+        matches!(held.store.unremove(&user(1), id(3), 6), Err(StoreError::NotFound)),
+        "nobody said so yet"
+    );
+    assert!(held.store.accept(&user(2), id(3), 6).is_err(), "it is not theirs");
+    assert!(held.store.timeline(&user(1), Some(id(3)), &Filter::default(), (1, 1)).is_err());
+    held.store.accept(&user(1), id(3), 6).unwrap();
+    let row = held.store.read(&user(1), id(3)).unwrap().unwrap();
+    assert_eq!(
+        (row.state, row.entry.label.trust, row.entry.label.class),
+        (State::Current, Trust::User, Class::Sensitive)
+    );
+    let sources: Vec<&str> = row.entry.label.sources.iter().map(|source| source.as_str()).collect();
+    assert_eq!((sources, row.entry.detail.source.row), (vec!["control", "hook:x"], Some(id(200))));
+    assert_eq!(
+        (held.found(&user(1), "nine"), held.found(&user(1), "six")),
+        (vec!["at nine".to_owned()], vec![])
+    );
+    held.store.accept(&user(1), id(3), 7).unwrap();
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_many() {
+    let mut held = Held::quick();
+    held.write(&user(1), fact(1, "tide", "at six", Trust::User));
+    assert_eq!(propose(&mut held, fact(2, "tide", "at six", Trust::Untrusted)), Admission::Already);
+    propose(&mut held, fact(3, "tide", "at nine", Trust::Untrusted));
+    held.store.remove(&user(1), id(3), "rejected", 6).unwrap();
+    assert_eq!(propose(&mut held, fact(3, "tide", "at nine", Trust::Untrusted)), Admission::Already);
+    assert!(in_state(&held, StateName::Proposed).is_empty());
+    let back = held.store.unremove(&user(1), id(3), 7);
+    assert!(matches!(back, Err(StoreError::NotAdmitted(Admission::NeedsPerson))), "{back:?}");
+    held.store.limits =
+        crate::limits::Limits { semantic: 2, retention_days: 10, ..crate::limits::Limits::none() };
+    for (number, kept) in [(4, Admission::New), (5, Admission::New), (6, Admission::Full)] {
+        assert_eq!(propose(&mut held, fact(number, &number.to_string(), "x", Trust::Untrusted)), kept);
+    }
+    held.store.tidy(11 * 86_400_000).unwrap();
+    assert!(in_state(&held, StateName::Proposed).is_empty(), "what nobody answers goes with time");
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_its_place() {
+    let mut held = Held::quick();
+    held.write(&user(1), tagged(1, "the harbour light is green", &["light"]));
+    held.write(&user(1), entry(2, "later than that"));
+    let before = held.store.read(&user(1), id(1)).unwrap().unwrap();
+    assert_eq!(held.found(&user(1), "harbour").len(), 1);
+    held.store.remove(&user(1), id(1), "by mistake", 5).unwrap();
+    assert!(held.found(&user(1), "harbour").is_empty());
+    held.store.unremove(&user(1), id(1), 6).unwrap();
+    assert_eq!(held.store.read(&user(1), id(1)).unwrap().unwrap(), before);
+    for manner in [Manner::Words, Manner::Plain, Manner::Meaning] {
+        let asked = Question { manner, ..question("harbour light", &[], 1) };
+        assert_eq!(held.store.find(&user(1), &asked, 1).unwrap()[0].hit.row.entry.id, id(1), "{manner:?}");
+    }
+    held.store.unremove(&user(1), id(1), 7).unwrap();
+    held.write(&user(1), fact(3, "tide", "at six", Trust::User));
+    held.store.remove(&user(1), id(3), "", 8).unwrap();
+    held.write(&user(1), fact(4, "tide", "at nine", Trust::User));
+    let back = held.store.unremove(&user(1), id(3), 9);
+    assert!(matches!(back, Err(StoreError::NotCurrent(by)) if by == id(4)), "{back:?}");
+    held.purge(&user(1), id(3));
+    assert!(matches!(held.store.unremove(&user(1), id(3), 9), Err(StoreError::NotFound)));
+    holds_together(&held.store);
+}
+
+#[test]
+fn entities_are_found_where_they_are_asked_for_and_one_of_a_name_takes_the_place_of_the_other() {
+    let mut held = Held::quick();
+    held.write(&user(1), entry(1, "tokio runs it"));
+    held.write(&user(1), entity(2, "Tokio", "Tokio\nkit uses Tokio"));
+    held.write(&user(1), entity(3, "tokio", "tokio\nkit uses Tokio\ngate uses tokio"));
+    assert_eq!(in_state(&held, StateName::Current), [id(1)], "they are not among the memories themselves");
+    assert_eq!(held.found(&user(1), "tokio"), ["tokio runs it"]);
+    let kinds = List::clip([KindName::Entity]);
+    let filter = Filter { kinds, ..Filter::default() };
+    let listed = held.store.list(&user(1), &filter, 9, 0).unwrap();
+    assert_eq!(listed.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(3)]);
+    let asked = Question { filter, ..question("gate", &[], 9) };
+    assert_eq!(held.store.find(&user(1), &asked, 1).unwrap()[0].hit.row.entry.id, id(3));
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_was_taken_from_a_row_goes_with_it_for_good_but_for_what_a_person_made_their_own() {
+    let mut held = Held::quick();
+    held.write(&user(1), observed(200, "a page said so", "t"));
+    propose(&mut held, fact(1, "a", "x", Trust::Untrusted));
+    propose(&mut held, fact(2, "b", "y", Trust::Untrusted));
+    held.store.accept(&user(1), id(2), 6).unwrap();
+    held.write(&user(1), entity(3, "tokio", "tokio"));
+    held.purge(&user(1), id(200));
+    let there: Vec<bool> =
+        [1, 2, 3, 200].iter().map(|n| held.store.read(&user(1), id(*n)).unwrap().is_some()).collect();
+    assert_eq!(there, [false, true, false, false]);
+    holds_together(&held.store);
+}
+
+#[test]
+fn a_proposed_fact_that_comes_back_from_an_export_still_waits() {
+    let mut held = Held::quick();
+    let entry = fact(1, "tide", "at nine", Trust::Untrusted);
+    let row = Row { state: State::Proposed { at_ms: 4 }, ..Row::new(entry.clone(), Area::User, 3) };
+    held.store.restore(&user(1), &scanned(entry.clone()), &row, Over::Merge).unwrap();
+    assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
+    let holds = Row::new(entry.clone(), Area::User, 3);
+    assert_eq!(held.store.restore(&user(1), &scanned(entry), &holds, Over::Merge).unwrap(), None);
+    assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
+}

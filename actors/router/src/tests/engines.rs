@@ -1,0 +1,88 @@
+//! Turns that an engine answers: where they run, what a session is labelled with before, and what an engine is given to go
+//! on with.
+
+use super::world::World;
+use super::{answer, config};
+use ipc_proto::engine::{Engine, Format, Kept, Token};
+use ipc_proto::ids::TurnId;
+use ipc_proto::label::Trust;
+use ipc_proto::router::{Profile, RouterError};
+use ipc_proto::{Blob, List, Name, Text};
+use manifest::Process;
+
+fn world() -> World {
+    let mut config = config();
+    let engine = Engine {
+        name: Name::clip("codex"),
+        command: List::clip([Text::clip("codex")]),
+        resume: List::default(),
+        format: Format::Codex,
+        profile: Profile::Codex,
+        keeps: List::default(),
+        idle_seconds: 60,
+    };
+    config.agents.get_mut("default").unwrap().engine = Some(engine);
+    World::with(config)
+}
+
+fn keep(world: &mut World, turn: TurnId, state: &[u8]) {
+    let (token, state) = (Token::clip("thread-1"), Blob::new(state).unwrap());
+    world.act(|desk| desk.keep_engine_state(turn, &Name::clip("codex"), token, state)).unwrap();
+}
+
+fn kept(world: &mut World, turn: TurnId, engine: &str) -> Option<Kept> {
+    world.act(|desk| desk.engine_state(turn, &Name::clip(engine))).unwrap()
+}
+
+#[test]
+fn an_engine_s_turn_runs_apart_and_its_session_is_untrusted_before_it_says_a_word() {
+    let mut world = world();
+    let accepted = world.say("s", "hello");
+    let launch = world.launched[0];
+    assert_eq!((launch.runner, launch.wall_ms, launch.cpu_ms), (Process::AgentRunner, 3_600_000, 3_600_000));
+    let turn = world.act(|desk| desk.take(accepted.turn, 1000)).unwrap();
+    assert_eq!(turn.session_label.trust, Trust::Untrusted);
+    assert!(turn.workspace_label.trust == Trust::Untrusted, "it may leave anything there");
+    assert!(turn.session_label.sources.iter().any(|source| source.as_str() == "engine:codex"));
+}
+
+#[test]
+fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_of_it_outlives_that() {
+    let mut world = world();
+    let first = world.say("s", "one");
+    assert_eq!(kept(&mut world, first.turn, "codex"), None);
+    keep(&mut world, first.turn, b"state");
+    world.finish(first.turn, answer("1"));
+    let (second, other) = (world.say("s", "two"), world.say("t", "two"));
+    let found = kept(&mut world, second.turn, "codex").unwrap();
+    assert_eq!((found.token.as_str(), &*found.state, found.missed), ("thread-1", b"state".as_slice(), 0));
+    assert_eq!(kept(&mut world, other.turn, "codex"), None, "a session's is no other's");
+    assert_eq!(kept(&mut world, second.turn, "opencode"), None, "nor an engine's");
+    world.restart();
+    assert!(kept(&mut world, second.turn, "codex").is_some());
+    world.finish(second.turn, answer("2"));
+    assert_eq!(
+        world.act(|desk| desk.engine_state(second.turn, &Name::clip("codex"))),
+        Err(RouterError::NoTurn)
+    );
+    let ann = world.id(1001);
+    assert_eq!(world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip("s"), port)), Some(Ok(())));
+    let rows = world.act(|desk| {
+        let sql = "SELECT count(*) FROM engine_states";
+        desk.store.raw().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
+    });
+    assert_eq!(rows, 0);
+}
+
+#[test]
+fn what_was_said_since_an_engine_answered_last_is_counted() {
+    let mut world = world();
+    let first = world.say("s", "one");
+    keep(&mut world, first.turn, b"state");
+    world.finish(first.turn, answer("1"));
+    let second = world.say("s", "two");
+    world.finish(second.turn, answer("2"));
+    let third = world.say("s", "three");
+    let history = world.act(|desk| desk.take(third.turn, 1000)).unwrap().history.len();
+    assert_eq!((kept(&mut world, third.turn, "codex").unwrap().missed, history), (2, 4));
+}

@@ -1,0 +1,224 @@
+//! Sessions that a coding agent answers: a program in a jail of its own, driven as the host's own loop is. The program here
+//! speaks as each of them does; the agents themselves are in `tests/conformance`.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tests::{Host, Setup, kill, text};
+
+const PROGRAM: &str = include_str!("engines.py");
+
+/// A host with an engine and an agent for each format, and a folder in which the program lies.
+struct Bench {
+    host: Host,
+    folder: PathBuf,
+}
+
+const FORMATS: [&str; 4] = ["codex", "claude-code", "opencode", "text"];
+
+fn config(more: &str) -> String {
+    let engine = |format: &str| {
+        let resume =
+            if format == "text" { "" } else { "resume = ['--resume', '{token}']\nkeeps = ['.stub']\n" };
+        format!(
+            "[engine.e-{format}]\ncommand = ['/usr/bin/python3', 'engine.py', '{format}']\nformat = '{format}'\n{resume}\
+             [agent.{format}]\nmodel = 'scripted/engine'\nengine = 'e-{format}'\nlimits.idle_seconds = 5\n"
+        )
+    };
+    FORMATS.map(engine).concat() + more
+}
+
+impl Bench {
+    fn start(more: &str) -> Self {
+        let host = Setup::default().config(&config(more)).start();
+        host.script("engine", &[json!({"match": "", "pieces": [{"text": "The note says harbour-light."}]})]);
+        let folder = host.dir().join("mine");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("engine.py"), PROGRAM).unwrap();
+        fs::write(folder.join("note.txt"), "harbour-light\n").unwrap();
+        Self { host, folder }
+    }
+
+    fn words<'a>(&'a self, agent: &'a str, session: &'a str, message: &'a str) -> [&'a str; 8] {
+        let folder = self.folder.to_str().unwrap();
+        ["--agent", agent, "--session", session, "--workspace", folder, "-m", message]
+    }
+
+    fn ask(&self, agent: &str, session: &str, message: &str) -> Value {
+        self.host.ask(&[&["chat"], self.words(agent, session, message).as_slice()].concat())
+    }
+
+    /// How the program was started each time, and what it was asked.
+    fn starts(&self) -> Vec<Value> {
+        let log = fs::read_to_string(self.folder.join("starts")).unwrap_or_default();
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+#[test]
+fn a_coding_agent_answers_a_session_and_its_tools_are_shown_and_on_the_record() {
+    let bench = Bench::start("");
+    for format in FORMATS {
+        let ended = bench.ask(format, format, "what is in note.txt?");
+        assert_eq!(ended["ok"], true, "{ended}\n{}", bench.host.log());
+        assert!(text(&ended, "reply").contains("The note says harbour-light."), "{ended}");
+        assert_eq!(ended["label"]["trust"], "untrusted", "all that it says is a jail's: {ended}");
+        let calls = ended["calls"].as_array().unwrap();
+        assert_eq!(calls.len(), usize::from(format != "text"), "{ended}");
+        let Some(call) = calls.first() else { continue };
+        assert!(text(call, "tool").starts_with(&format!("e-{format}:")), "{call}");
+        assert!(call["args"].as_str().unwrap().contains("cat note.txt"), "{call}");
+        assert_eq!(call["outcome"], "success", "{call}");
+        let tail = bench.host.json(&["audit", "tail", "--from", &call["record"].to_string()]);
+        let record = &tail["records"][0];
+        assert_eq!((&record["action"], &record["call"]), (&json!("tool_decided"), &call["call"]), "{record}");
+    }
+    let asked = bench.host.recorded("model_decided");
+    assert_eq!(asked.iter().filter(|it| text(it, "reason").starts_with("run by")).count(), 4, "{asked:?}");
+    assert_eq!(bench.host.recorded("turn_ended").len(), 4, "one end each");
+}
+
+#[test]
+fn a_second_message_goes_on_with_the_engine_s_own_session_and_another_session_never_does() {
+    let bench = Bench::start("");
+    for format in ["codex", "claude-code", "opencode"] {
+        let one = format!("{format}-one");
+        assert_eq!(bench.ask(format, &one, "the first")["ok"], true);
+        let second = bench.ask(format, &one, "WHAT have you seen?");
+        assert!(text(&second, "reply").contains("the first; WHAT have you seen?;"), "{second}");
+        let other = bench.ask(format, &format!("{format}-two"), "WHAT have you seen?");
+        assert!(!other.to_string().contains("the first"), "{other}");
+    }
+    let starts = bench.starts();
+    for (n, start) in starts.iter().enumerate() {
+        assert_eq!(start["token"].is_string(), n % 3 == 1, "{start}");
+    }
+    assert_eq!(starts[1]["asked"], "WHAT have you seen?", "it is told nothing that it knows");
+}
+
+#[test]
+fn an_engine_that_does_not_know_its_session_any_more_is_told_the_conversation() {
+    let bench = Bench::start("");
+    assert_eq!(bench.ask("codex", "s", "my cat is called Ada. FORGET it")["ok"], true);
+    let second = bench.ask("codex", "s", "who is Ada?");
+    assert_eq!(second["ok"], true, "{second}\n{}", bench.host.log());
+    let starts = bench.starts();
+    assert_eq!((starts.len(), starts[1]["token"].is_string(), &starts[2]["token"]), (3, true, &Value::Null));
+    let asked = text(&starts[2], "asked");
+    assert!(asked.contains(r#"{"person":"my cat is called Ada. FORGET it"}"#), "{asked}");
+    assert!(asked.contains(r#"{"you":"The note says harbour-light."}"#), "{asked}");
+    assert!(asked.ends_with("who is Ada?"), "{asked}");
+}
+
+#[test]
+fn what_was_said_to_an_engine_that_did_not_answer_is_told_with_the_next_message() {
+    let bench = Bench::start("");
+    assert_eq!(bench.ask("codex", "s", "the first")["ok"], true);
+    assert_eq!(bench.ask("codex", "s", "FAIL at this")["end"], "failed");
+    assert_eq!(bench.ask("codex", "s", "and now?")["ok"], true);
+    let last = bench.starts().pop().unwrap();
+    let asked = text(&last, "asked");
+    assert!(last["token"].is_string() && asked.contains(r#"{"person":"FAIL at this"}"#), "{last}");
+    assert!(!asked.contains("the first"), "{last}");
+}
+
+#[test]
+fn a_stop_ends_everything_in_its_jail_within_a_second_and_the_turn_once() {
+    let bench = Bench::start("");
+    let turn = bench.host.say_with(&bench.words("codex", "s", "SLOW"));
+    bench.host.wait_for("its tool runs", || bench.host.recorded("tool_decided").len() == 1);
+    assert_eq!(bench.host.json(&["stop", "--session", "s"])["running"], 1);
+    let began = Instant::now();
+    bench.host.wait_for("its jail is gone", || bench.host.programs_in_jails().is_empty());
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(turn.ended()["end"], "cancelled");
+    assert_eq!(bench.host.recorded("turn_ended").len(), 1);
+    assert_eq!(bench.starts().len(), 1, "it is not begun again");
+    assert_eq!(bench.ask("codex", "s", "and now?")["ok"], true);
+}
+
+#[test]
+fn a_turn_whose_jail_is_lost_is_taken_up_again_and_told_what_it_had_done() {
+    let bench = Bench::start("");
+    let turn = bench.host.say_with(&bench.words("codex", "s", "SLOW"));
+    bench.host.wait_for("its tool runs", || bench.host.recorded("tool_decided").len() == 1);
+    kill(bench.host.programs_in_jails()[0]);
+    let ended = turn.ended();
+    assert_eq!(
+        (&ended["ok"], &ended["attempts"]),
+        (&json!(true), &json!(2)),
+        "{ended}\n{}",
+        bench.host.log()
+    );
+    let starts = bench.starts();
+    let asked = text(&starts[1], "asked");
+    assert_eq!(starts.len(), 2);
+    assert!(asked.contains("sleep 600") && asked.contains("[UNKNOWN]"), "{asked}");
+    let outcomes: Vec<&Value> = ended["calls"].as_array().unwrap().iter().map(|it| &it["outcome"]).collect();
+    assert_eq!(outcomes.last(), Some(&&json!("success")), "{ended}");
+}
+
+#[test]
+fn an_engine_that_tells_of_its_tools_once_they_have_ended_is_told_that_they_are_unknown() {
+    let bench = Bench::start("");
+    let turn = bench.host.say_with(&bench.words("opencode", "s", "SLOW"));
+    bench.host.wait_for("it runs", || bench.starts().len() == 1);
+    kill(bench.host.programs_in_jails()[0]);
+    assert_eq!(turn.ended()["ok"], true);
+    let asked = text(&bench.starts()[1], "asked");
+    assert!(
+        asked.contains("An earlier attempt at this message was interrupted")
+            && asked.contains("[UNKNOWN] an")
+    );
+}
+
+#[test]
+fn a_program_that_a_model_has_answered_is_not_begun_again_when_it_fails() {
+    let bench = Bench::start("");
+    let ended = bench.ask("opencode", "s", "CRASH");
+    assert!(ended.to_string().contains("the engine ended with status 4"), "{ended}");
+    assert_eq!(bench.starts().len(), 1, "what it did is not known");
+}
+
+#[test]
+fn an_engine_that_says_nothing_is_ended_and_so_is_its_turn() {
+    let bench = Bench::start("");
+    let ended = bench.ask("codex", "s", "MUTE");
+    assert_eq!(ended["end"], "failed", "{ended}");
+    assert!(ended.to_string().contains("the engine said nothing for 5 s"), "{ended}");
+}
+
+#[test]
+fn a_program_that_fails_before_it_has_done_anything_is_tried_three_times_and_no_more() {
+    let bench = Bench::start("");
+    let began = Instant::now();
+    let ended = bench.ask("codex", "s", "FAIL");
+    assert!(ended.to_string().contains("the engine ended with status 3 and without an answer"), "{ended}");
+    assert_eq!(bench.starts().len(), 3);
+    assert!(began.elapsed() > Duration::from_secs(3), "with pauses of 1 s and 2 s between");
+}
+
+#[test]
+fn what_must_not_leave_does_not_leave_in_an_engine_s_words() {
+    let bench = Bench::start("");
+    let ended = bench.ask("text", "s", "LEAK");
+    assert!(text(&ended, "reply").contains("withheld") && !ended.to_string().contains("CANARY-"), "{ended}");
+    assert!(!bench.host.recorded("canary_leaked").is_empty());
+}
+
+#[test]
+fn an_engine_asks_its_agent_s_model_and_no_other() {
+    let bench = Bench::start("");
+    let ended = bench.ask("codex", "s", "OTHER echo: high water");
+    assert_eq!(ended["end"], "failed", "{ended}");
+    assert!(ended.to_string().contains("the engine ended with status 1"), "{ended}");
+    assert!(bench.host.recorded("model_ended").is_empty(), "nobody was asked");
+}
+
+#[test]
+fn a_host_without_network_namespaces_runs_no_engine_and_says_why() {
+    let bench = Bench::start("[host]\nmode = \"flat\"\n");
+    let ended = bench.ask("codex", "s", "hello");
+    assert!(ended["ok"] == false && ended.to_string().contains("mode flat"), "{ended}");
+}
