@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 /// How long something to be shown is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
+/// Comes behind all that a program showed, and is itself nothing to see.
+const END: &str = "\0";
 
 /// A person at a terminal with a program in it.
 pub struct Person {
@@ -89,11 +91,16 @@ impl Person {
         i32::try_from(self.child.id()).expect("a process id")
     }
 
-    /// Waits until the program has ended.
+    /// Waits until the program has ended and everything that it showed is here.
     ///
     /// # Panics
     /// It cannot be waited for.
     pub fn ended(&mut self) -> ExitStatus {
-        self.child.wait().expect("its end")
+        let status = self.child.wait().expect("its end");
+        // A terminal keeps the order of what is written to it.
+        let mut terminal = File::from(self.terminal.try_clone().expect("the terminal"));
+        terminal.write_all(END.as_bytes()).expect("the terminal");
+        self.sees(END);
+        status
     }
 }

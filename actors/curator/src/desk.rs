@@ -172,19 +172,19 @@ impl Desk {
     fn keep(&self, offered: Vec<Work>) {
         let full = offered.len() >= usize::from(self.config.batch_size);
         let now_ms = kit::now_ms();
-        let mut kept = false;
+        let mut moved = false;
         for work in offered {
             match self.keep_one(work, now_ms) {
-                Ok(took) => kept |= took,
+                Ok(passed) => moved |= passed,
                 Err(error) => tracing::error!(%error, "work could not be put into the queue"),
             }
         }
-        if full && kept {
+        if full && moved {
             self.look.set(Instant::now() + BREATH);
         }
     }
 
-    /// Whether its text is held.
+    /// Whether it is out of the way of what stands behind it: its text is held, or it was given up or is under way.
     fn keep_one(&self, work: Work, now_ms: u64) -> Result<bool, StoreFault> {
         let job = job_of(&work, now_ms);
         let id = job.info.id;
@@ -197,7 +197,7 @@ impl Desk {
         if keeps {
             texts.insert(id, (work, Instant::now()));
         }
-        Ok(keeps)
+        Ok(keeps || !waits)
     }
 
     /// Forgets what is too old or too much. Of what was given up memory is told first, so that it is not offered again.

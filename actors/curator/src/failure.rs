@@ -131,7 +131,8 @@ impl From<EmbedderError> for Failure {
             EmbedderError::OtherModel | EmbedderError::Changed | EmbedderError::Unusable(_) => {
                 Self::Quota { after_ms: HOUR_MS, reason }
             }
-            EmbedderError::Nothing => Self::Permanent(reason),
+            // It is this text alone that is at fault: no other waits for it.
+            EmbedderError::Nothing => Self::Unusable(reason),
         }
     }
 }
@@ -179,7 +180,7 @@ mod tests {
         let held = |error: EmbedderError| matches!(Failure::from(error), Failure::Quota { .. });
         assert!(held(EmbedderError::Changed) && held(EmbedderError::OtherModel));
         assert!(held(EmbedderError::Unusable(ipc_proto::Text::clip("it lacks a tensor"))));
-        assert!(matches!(Failure::from(EmbedderError::Nothing), Failure::Permanent(_)));
+        assert!(matches!(Failure::from(EmbedderError::Nothing), Failure::Unusable(_)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::{BertModel, Config, HiddenAct, PositionEmbeddingType};
 use std::collections::HashMap;
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::{PostProcessor, Tokenizer, TruncationParams};
 use weights::{Activation, Dtype, Folder, Form, Unusable};
 
 /// Word pieces that are read of a text, the two that stand around it included.
@@ -58,7 +58,7 @@ impl Model {
         }
         let builder = VarBuilder::from_tensors(tensors, DType::F32, &Device::Cpu);
         let bert = BertModel::load(builder, &config(&read.form))?;
-        Ok(Self { words: tokenizer(&read.words, read.form.positions)?, bert, hash: read.hash })
+        Ok(Self { words: tokenizer(&read.words, &read.form)?, bert, hash: read.hash })
     }
 
     /// The vector of a text, of length 1.
@@ -95,9 +95,18 @@ fn numbers(tensor: &weights::Tensor<'_>) -> Result<Tensor, candle_core::Error> {
     }
 }
 
-fn tokenizer(json: &[u8], positions: usize) -> Result<Tokenizer, Fault> {
+fn tokenizer(json: &[u8], form: &Form) -> Result<Tokenizer, Fault> {
     let mut words = Tokenizer::from_bytes(json)?;
-    let most = TruncationParams { max_length: PIECES.min(positions), ..TruncationParams::default() };
+    // Words can be added beside the pieces, and any number of them can be said to stand around each text.
+    let count = u32::try_from(form.words).unwrap_or(u32::MAX);
+    if words.get_vocab(true).values().any(|id| *id >= count) {
+        return Err(Fault::Words("there are more than config.json says".to_owned()));
+    }
+    let most = PIECES.min(form.positions);
+    if words.get_post_processor().is_some_and(|around| around.added_tokens(false) > most) {
+        return Err(Fault::Words("more of them stand around a text than can be read".to_owned()));
+    }
+    let most = TruncationParams { max_length: most, ..TruncationParams::default() };
     words.with_truncation(Some(most))?;
     words.with_padding(None);
     Ok(words)
@@ -152,7 +161,7 @@ pub(crate) fn rehearse() -> Result<(), Fault> {
             VarBuilder::zeros(DType::F32, &Device::Cpu),
             &config(&Form { activation, ..form.clone() }),
         )?;
-        let model = Model { words: tokenizer(WORDS, PIECES)?, bert, hash: String::new() };
+        let model = Model { words: tokenizer(WORDS, &form)?, bert, hash: String::new() };
         // Zeros come to nothing, and that is what is to be heard of them.
         match model.vector(&"a b ".repeat(PIECES)) {
             Err(Fault::Nothing) | Ok(_) => {}

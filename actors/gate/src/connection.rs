@@ -134,7 +134,8 @@ impl State {
         }
         recalling::recall(&shared, &mut context, &mut teller).await?;
         let replaced = self.replaced.clone();
-        let (stage, has_thought, over, telling) = (None, false, false, Telling::default());
+        let telling = Telling::after(context.turn.steps.iter());
+        let (stage, has_thought, over) = (None, false, false);
         let mut active =
             Active { context, teller, replaced, stage, has_thought, telling, over, _heart: heart };
         if replayed.answered {

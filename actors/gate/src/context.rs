@@ -7,7 +7,7 @@ use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{Message, Role, THOUGHTS, Thought, Usage};
-use ipc_proto::router::{CallVerdict, Released, Turn};
+use ipc_proto::router::{CallVerdict, Released, Task, Turn};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
 use policy::{Catalogue, Session};
@@ -145,12 +145,15 @@ impl TurnContext {
         }
     }
 
-    /// Puts it back to the messages that it came with; what a runner put there is nobody's.
+    /// Puts it back to the messages that it came with; what a runner put there is nobody's. Each goes back once: a runner
+    /// that repeats a message a thousand times would have it copied as often.
     pub(crate) fn recall_thoughts(&self, messages: &mut [Message]) {
+        let mut left: HashMap<_, _> =
+            self.thoughts.iter().map(|(call, thoughts)| (*call, thoughts)).collect();
         for message in messages {
             let first = message.calls.first().map(|call| call.id).filter(|_| message.role == Role::Assistant);
-            let kept = self.thoughts.iter().find(|(call, _)| Some(*call) == first);
-            message.thoughts = kept.map(|(_, thoughts)| thoughts.clone()).unwrap_or_default();
+            let kept = first.and_then(|call| left.remove(&call));
+            message.thoughts = kept.cloned().unwrap_or_default();
         }
     }
 
@@ -192,7 +195,9 @@ impl TurnContext {
     pub(crate) fn raise(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        if CHANGES.contains(&tool) {
+        // An engine's tools are its own, and each may write what it has seen.
+        let engine = self.agent.engine.is_some() && self.turn.task == Task::Chat;
+        if engine || CHANGES.contains(&tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -263,6 +268,8 @@ fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
 mod tests {
     use super::*;
     use crate::replay::tests::{context, shared_catalogue};
+    use ipc_proto::engine::{Engine, Format};
+    use ipc_proto::router::Profile;
     use ipc_proto::{Name, Text};
 
     #[test]
@@ -293,6 +300,23 @@ mod tests {
         context.raise(&catalogue, "write", &Label::bottom(), "written");
         assert!(untrusted.within(&context.workspace_label));
         assert!(context.session.taint.thousandths() > 0);
+    }
+
+    #[test]
+    fn an_engine_s_workspace_holds_whatever_its_session_knows() {
+        let (mut context, catalogue) = (context(vec![]), shared_catalogue());
+        context.agent.engine = Some(Engine {
+            name: Name::clip("codex"),
+            command: List::default(),
+            resume: List::default(),
+            format: Format::Codex,
+            profile: Profile::Codex,
+            keeps: List::default(),
+            idle_seconds: 60,
+        });
+        let row = Label::of(Trust::Untrusted, Class::Sensitive, "memory");
+        context.remember(&catalogue, "memory_query", &row, "a row");
+        assert!(row.within(&context.workspace_label));
     }
 
     #[test]

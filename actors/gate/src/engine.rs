@@ -24,6 +24,11 @@ const OPEN: usize = 16;
 const STEPS: u32 = 236;
 /// Bytes of text between two tools; more is left out.
 const TEXT: usize = 512 * 1024;
+/// Bytes of text of a turn, all attempts together, after which there is room for the least alone: router gives a turn's
+/// replies out whole, in one frame.
+const WHOLE: usize = 1024 * 1024;
+/// Bytes of text between two tools that there is always room for.
+const LEAST: usize = 8 * 1024;
 const LEFT_OUT: &str = "\n[more text was left out]\n";
 
 /// What an engine does in one turn.
@@ -35,6 +40,18 @@ pub(crate) struct Telling {
     /// The person was told that some tools are not told of.
     full: bool,
     answered: bool,
+    /// What it knows of the session was taken: once a turn.
+    kept: bool,
+    /// Bytes of text that are kept of the turn.
+    told: usize,
+}
+
+impl Telling {
+    /// Goes on behind the steps of earlier attempts.
+    pub(crate) fn after<'a>(steps: impl Iterator<Item = &'a Step>) -> Self {
+        let bytes = |step: &Step| if let Step::Reply { text, .. } = step { text.len() } else { 0 };
+        Self { told: steps.map(bytes).sum(), ..Self::default() }
+    }
 }
 
 /// Takes what it does, in order. What comes after its answer is no part of it.
@@ -50,6 +67,10 @@ pub(crate) async fn tell(
         if active.telling.answered {
             return Ok(());
         }
+        // A later attempt is under way: nothing of this one is kept beside it.
+        if *active.replaced.borrow() {
+            return Err(down("runner"));
+        }
         one(shared, active, event).await?;
     }
     let Active { context, teller, telling, .. } = active;
@@ -63,7 +84,7 @@ async fn one(shared: &Shared, active: &mut Active, event: EngineEvent) -> Result
             active.teller.tell(shared, void).await
         }
         EngineEvent::Text(text) => {
-            say(&mut active.telling.speech, &text);
+            say(&mut active.telling, &text);
             Ok(())
         }
         EngineEvent::ToolStart { number, tool, args } => begin(shared, active, number, &tool, &args).await,
@@ -74,7 +95,7 @@ async fn one(shared: &Shared, active: &mut Active, event: EngineEvent) -> Result
         }
         EngineEvent::Completed { text } => complete(shared, active, &text).await,
         EngineEvent::Error(why) => {
-            say(&mut active.telling.speech, &format!("\n[the engine reports: {why}]\n"));
+            say(&mut active.telling, &format!("\n[the engine reports: {why}]\n"));
             let Active { context, teller, telling, .. } = active;
             telling.speech.let_go(shared, context, teller, true).await
         }
@@ -82,12 +103,15 @@ async fn one(shared: &Shared, active: &mut Active, event: EngineEvent) -> Result
 }
 
 /// Once there is too much, that is said in place of all that follows.
-fn say(speech: &mut Speech, text: &str) {
-    if speech.bytes() < TEXT {
+fn say(telling: &mut Telling, text: &str) {
+    let most = TEXT.min(WHOLE.saturating_sub(telling.told)).max(LEAST);
+    let speech = &mut telling.speech;
+    let left = most.saturating_sub(speech.bytes());
+    if text.len() < left {
         speech.push(text);
-        if speech.bytes() >= TEXT {
-            speech.push(LEFT_OUT);
-        }
+    } else if left > 0 {
+        speech.push(text.get(..text.floor_char_boundary(left)).unwrap_or_default());
+        speech.push(LEFT_OUT);
     }
 }
 
@@ -101,8 +125,11 @@ async fn text(shared: &Shared, active: &mut Active) -> Result<String, GateError>
         let again = std::iter::once(TurnEvent::Again).chain(text_events(&text));
         teller.tell(shared, again).await?;
     }
+    // What it says it may have written down as well.
+    context.workspace_label = context.workspace_label.join(&context.session.label);
     context.said(&text);
     context.last_text.clone_from(&text);
+    telling.told = telling.told.saturating_add(text.len());
     Ok(text)
 }
 
@@ -176,7 +203,7 @@ async fn complete(shared: &Shared, active: &mut Active, whole: &str) -> Result<(
         take_result(shared, active, &released, Given::plain(replay::unknown(&released))).await?;
     }
     if active.telling.speech.bytes() == 0 {
-        say(&mut active.telling.speech, whole);
+        say(&mut active.telling, whole);
     }
     let text = text(shared, active).await?;
     let step = Step::Reply { text: Text::clip(&text), calls: List::default(), thoughts: List::default() };
@@ -189,11 +216,12 @@ async fn complete(shared: &Shared, active: &mut Active, whole: &str) -> Result<(
 /// Keeps what it needs to go on with the session, once its answer is kept: what it knows is never ahead of what is told.
 pub(crate) async fn keep(
     shared: &Shared,
-    active: &Active,
+    active: &mut Active,
     token: Token,
     state: Blob<STATE>,
 ) -> Result<(), GateError> {
-    let Some(engine) = active.context.agent.engine.as_ref().filter(|_| active.telling.answered) else {
+    let may = active.telling.answered && !std::mem::replace(&mut active.telling.kept, true);
+    let Some(engine) = active.context.agent.engine.as_ref().filter(|_| may) else {
         return Err(GateError::OutOfTurn);
     };
     let (turn, name) = (active.context.turn.id, &engine.name);
@@ -217,9 +245,18 @@ mod tests {
 
     #[test]
     fn text_between_two_tools_is_bounded_and_says_that_it_was_cut() {
-        let mut speech = Speech::default();
         let piece = "x".repeat(16_384);
-        (0..100).for_each(|_| say(&mut speech, &piece));
-        assert!((TEXT..TEXT + piece.len() + LEFT_OUT.len()).contains(&speech.bytes()));
+        for (told, most) in [(0, TEXT), (WHOLE - 100_000, 100_000), (WHOLE, LEAST), (WHOLE * 2, LEAST)] {
+            let mut telling = Telling { told, ..Telling::default() };
+            (0..100).for_each(|_| say(&mut telling, &piece));
+            assert_eq!(telling.speech.bytes(), most + LEFT_OUT.len(), "{told}");
+        }
+    }
+
+    #[test]
+    fn text_of_earlier_attempts_counts() {
+        let text = Text::clip(&"x".repeat(1000));
+        let reply = Step::Reply { text, calls: List::default(), thoughts: List::default() };
+        assert_eq!(Telling::after([reply.clone(), reply].iter()).told, 2000);
     }
 }

@@ -55,6 +55,8 @@ struct Entry {
 #[derive(Default)]
 struct Table {
     last: u64,
+    /// A task waits for those that nobody pulls.
+    watched: bool,
     answers: HashMap<StreamId, Entry>,
 }
 
@@ -118,7 +120,7 @@ impl Relays {
         let (decided, seat) = admission.await?;
         let answer = Answer::begin(shared, decided).await?;
         let stream = self.add(answer, seat);
-        self.watch(shared, stream);
+        self.watch(shared);
         Ok(stream)
     }
 
@@ -177,24 +179,38 @@ impl Relays {
         }
     }
 
-    /// Ends an answer once nobody has pulled it for long, whether or not anything else is asked over this edge: its place
-    /// and what it holds are somebody else's then.
-    fn watch(&self, shared: &Shared, stream: StreamId) {
+    /// Ends answers once nobody has pulled them for long, whether or not anything else is asked over this edge: their places
+    /// and what they hold are somebody else's then. One task for all of an edge: one for each answer would outlive it by two
+    /// minutes, and a busy gate would hold hundreds of thousands.
+    fn watch(&self, shared: &Shared) {
+        if std::mem::replace(&mut self.0.borrow_mut().watched, true) {
+            return;
+        }
         let (relays, host) = (self.clone(), shared.clone());
         tokio::task::spawn_local(async move {
-            while let Some(left) = relays.remembered(stream) {
-                if left.is_zero() {
-                    return relays.end(&host, stream).await;
-                }
+            while let Some(left) = relays.remembered() {
                 sleep(left).await;
+                relays.sweep(&host).await;
             }
         });
     }
 
-    /// How long until an answer is given up if nobody pulls it; none if there is no such answer.
-    fn remembered(&self, stream: StreamId) -> Option<Duration> {
-        let table = self.0.borrow();
-        Some(FORGOTTEN.saturating_sub(table.answers.get(&stream)?.pulled.elapsed()))
+    /// How long until the first answer is given up if nobody pulls it. Where there is none, nothing watches any more.
+    fn remembered(&self) -> Option<Duration> {
+        let mut table = self.0.borrow_mut();
+        let longest = table.answers.values().map(|entry| entry.pulled.elapsed()).max();
+        table.watched = longest.is_some();
+        // Beyond it by a little, so that the sweep finds it.
+        Some(FORGOTTEN.saturating_sub(longest?) + Duration::from_millis(1))
+    }
+
+    /// Ends what nobody has pulled for long.
+    async fn sweep(&self, shared: &Shared) {
+        let old = |(id, entry): (&StreamId, &Entry)| (entry.pulled.elapsed() > FORGOTTEN).then_some(*id);
+        let streams: Vec<StreamId> = self.0.borrow().answers.iter().filter_map(old).collect();
+        for stream in streams {
+            self.end(shared, stream).await;
+        }
     }
 
     fn take(&self, stream: StreamId) -> Option<Entry> {

@@ -298,6 +298,13 @@ pub(crate) mod tests {
         context.recall_thoughts(&mut messages);
         assert_eq!(messages[0].thoughts[..], [thought]);
         assert!(messages[1].thoughts.is_empty());
+        let mut repeated = vec![messages[0].clone(); 3];
+        context.recall_thoughts(&mut repeated);
+        assert_eq!(
+            repeated.iter().filter(|message| !message.thoughts.is_empty()).count(),
+            1,
+            "each goes back once"
+        );
     }
 
     #[test]

@@ -15,6 +15,10 @@ use ipc_proto::{List, Name, Text};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Instant;
+
+/// After so many seconds an engine whose hour is full may ask again.
+const FULL: u32 = 60;
 
 /// Who asks models for a program: its turn, as it was when its work was given out.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ pub(crate) struct Asker {
     pub(crate) key: Option<PayingKey>,
     /// An engine: it answers for its agent, and asks that one's model alone.
     engine: bool,
+    /// Model calls of its session in an hour: an engine has as many as the host's own loop.
+    calls: u32,
 }
 
 impl Asker {
@@ -50,6 +56,7 @@ impl Asker {
             label: context.session.label.clone(),
             key: turn.key,
             engine: !matches!(turn.task, Task::Run(_)),
+            calls: context.agent.limits.model_calls_per_hour,
         }
     }
 
@@ -139,8 +146,19 @@ impl Program {
     }
 
     pub(crate) async fn ask(&self, request: Request) -> Result<StreamId, RelayError> {
-        self.asker()?.may_name(&request.model)?;
+        let asker = self.asker()?;
+        asker.may_name(&request.model)?;
+        if asker.engine {
+            self.take_quota(&asker)?;
+        }
         self.relays.begin_run(&self.shared, &self.asker_now().await?, request).await
+    }
+
+    fn take_quota(&self, asker: &Asker) -> Result<(), RelayError> {
+        let (session, limit) = (asker.session, asker.calls);
+        let quotas = self.shared.quotas.lock();
+        let room = quotas.is_ok_and(|mut quotas| quotas.take(session, limit, Instant::now()));
+        if room { Ok(()) } else { Err(RelayError::Busy { retry_s: FULL }) }
     }
 
     pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Events of one turn that are kept for sending again; the oldest are let go, and a follower sees a gap.
 const KEPT: usize = 16_384;
-/// Bytes of output among them: no ring takes more.
+/// Bytes of text and output among them: no ring takes more.
 const BYTES: usize = 2 << 20;
 /// Events in one frame: each is at most 32 KiB of output.
 const FRAME: usize = 48;
@@ -22,7 +22,7 @@ pub(crate) struct Teller {
     /// The number of the first kept event.
     first: u64,
     kept: VecDeque<TurnEvent>,
-    /// Bytes of output that are kept.
+    /// Bytes of text and output that are kept.
     bytes: usize,
     /// The number that the ring needs next.
     needed: u64,
@@ -44,13 +44,13 @@ impl Teller {
         events: impl IntoIterator<Item = TurnEvent>,
     ) -> Result<(), GateError> {
         for event in events {
-            self.bytes += output(&event);
+            self.bytes += said(&event);
             self.kept.push_back(event);
         }
         while (self.kept.len() > KEPT || self.bytes > BYTES)
             && let Some(event) = self.kept.pop_front()
         {
-            self.bytes -= output(&event);
+            self.bytes -= said(&event);
             self.first += 1;
         }
         loop {
@@ -79,7 +79,11 @@ impl Teller {
     }
 }
 
-/// Bytes of output in an event.
-fn output(event: &TurnEvent) -> usize {
-    if let TurnEvent::Output { bytes, .. } = event { bytes.len() } else { 0 }
+/// Bytes of text or output in an event.
+fn said(event: &TurnEvent) -> usize {
+    match event {
+        TurnEvent::Output { bytes, .. } => bytes.len(),
+        TurnEvent::Text(text) => text.len(),
+        _ => 0,
+    }
 }

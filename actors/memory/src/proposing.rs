@@ -99,7 +99,8 @@ impl Store {
 fn label(row: &Row, accepted: bool) -> Result<Label, StoreError> {
     let label = &row.entry.label;
     match (row.state, accepted) {
-        (State::Proposed { .. }, true) => {
+        // Of a fact all is shown to whoever accepts it; what else came back from an export as proposed stays so.
+        (State::Proposed { .. }, true) if row.entry.detail.kind.name() == KindName::Semantic => {
             let trust = label.trust.min(Trust::User);
             let sources = label.join(&Label::of(Trust::System, label.class, PERSON)).sources;
             Ok(Label { trust, class: label.class, sources })

@@ -105,7 +105,8 @@ impl Desk {
         }
     }
 
-    /// How many messages a model would be told between message `after` and this one.
+    /// How many messages a model would be told between message `after` and this one; more than a turn brings along are not
+    /// counted.
     pub(crate) fn told_since(&self, head: &Head, after: i64) -> Result<u32, StoreFault> {
         let (mut seq, mut count) = (head.seq, 0_usize);
         loop {
@@ -114,7 +115,7 @@ impl Desk {
             for head in heads.iter().filter(|head| head.seq > after) {
                 count += self.told(head, Which::ForModel)?.map_or(0, |messages| messages.len());
             }
-            if oldest <= after {
+            if oldest <= after || count >= HISTORY {
                 break;
             }
             seq = oldest;

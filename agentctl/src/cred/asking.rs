@@ -117,7 +117,8 @@ impl Drop for Quiet {
 /// # Errors
 /// There is no terminal.
 pub(crate) fn hidden(question: &str, value: &mut Vec<u8>, most: usize) -> io::Result<()> {
-    crate::out::Out::new(false).ask(question)?;
+    // Quiet first: whoever sees the question may type at once, and none of that is shown or lost.
     let _quiet = Quiet::new()?;
+    crate::out::Out::new(false).ask(question)?;
     read(value, most, true)
 }

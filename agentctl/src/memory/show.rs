@@ -85,7 +85,7 @@ pub(super) async fn timeline(app: &App, arguments: Timeline) -> Outcome {
     rows(app, &ask(app, place.area, around, Said::rows).await?)
 }
 
-pub(super) fn rows(app: &App, rows: &[Row]) -> Outcome {
+fn rows(app: &App, rows: &[Row]) -> Outcome {
     let head = ["ID", "CREATED", "KIND", "TAGS", "LABEL", "CONTENT"];
     Ok(app.out.list("memories", rows, view::memory, &head, |row| {
         vec![

@@ -19,6 +19,9 @@ struct Tokenizer {
 struct Pieces {
     #[serde(default, rename = "type")]
     kind: Option<String>,
+    /// What stands for a word that none of the pieces make.
+    #[serde(default)]
+    unk_token: Option<String>,
     vocab: HashMap<String, usize>,
 }
 
@@ -36,6 +39,10 @@ pub(crate) fn read(file: &'static str, bytes: Vec<u8>, count: usize) -> Result<V
     }
     if SPECIAL.iter().any(|piece| !model.vocab.contains_key(*piece)) {
         return Err(wrong("it lacks one of [UNK], [CLS] and [SEP]"));
+    }
+    // Else every text with a word that no pieces make would fail.
+    if model.unk_token.is_some_and(|piece| !model.vocab.contains_key(&piece)) {
+        return Err(wrong("it lacks the piece that stands for unknown words"));
     }
     Ok(bytes)
 }

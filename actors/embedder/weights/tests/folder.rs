@@ -111,6 +111,16 @@ fn what_is_missing_cut_or_of_another_kind_is_refused_by_its_name() {
 }
 
 #[test]
+fn words_of_which_none_stands_for_the_unknown_are_refused() {
+    let folder = tiny();
+    let vocabulary = r#"{"[UNK]":0,"[CLS]":1,"[SEP]":2}"#;
+    let words = format!(r#"{{"model":{{"type":"WordPiece","unk_token":"<unk>","vocab":{vocabulary}}}}}"#);
+    fs::write(folder.path().join("tokenizer.json"), words).unwrap();
+    let said = read(folder.path()).unwrap_err().to_string();
+    assert!(said.contains("the piece that stands for unknown words"), "{said}");
+}
+
+#[test]
 fn a_header_that_asks_for_more_than_there_is_makes_no_room_for_it() {
     let folder = tiny();
     let header = r#"{"embeddings.word_embeddings.weight":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}}"#;

@@ -9,7 +9,7 @@ use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, Over, Row, Said, Scope, SourceType, method};
+use ipc_proto::memory::{Area, Ask, Entry, Over, Row, Said, Scope, SourceType, State, method};
 use ipc_proto::{List, Name};
 use policy::{Call, Decision, Passage};
 use serde_json::{Map, Value};
@@ -32,7 +32,8 @@ pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
     });
-    let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?.map_err(RelayError::Memory);
+    let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?;
+    let said = said.map(of_what_holds).map_err(RelayError::Memory);
     match reads {
         Some(tool) => given(shared, &client, (tool, begun), said).await,
         None => said,
@@ -158,6 +159,19 @@ impl Gathered {
     }
 }
 
+/// An answer without what waits for a person's word: until they gave it, that is for them alone to see.
+fn of_what_holds(said: Said) -> Said {
+    let waits = |row: &Row| matches!(row.state, State::Proposed { .. });
+    match said {
+        Said::Rows(rows) => Said::Rows(List::clip(rows.into_vec().into_iter().filter(|row| !waits(row)))),
+        Said::Found(found) => {
+            let found = found.into_vec().into_iter().filter(|found| !waits(&found.hit.row));
+            Said::Found(List::clip(found))
+        }
+        said => said,
+    }
+}
+
 /// What a client may ask, with the label that its rows get; none if it may not ask that.
 fn of_a_client(ask: Ask, by: &str) -> Option<Ask> {
     Some(match ask {
@@ -243,6 +257,18 @@ mod tests {
         assert_ne!(given.hash, rows([other, one]).hash);
         assert_eq!(tool(&Ask::Raw(MemoryId::random())), Some("memory_read"));
         assert_eq!(tool(&Ask::Write(entry())), None, "memory itself records what is written");
+    }
+
+    #[test]
+    fn what_waits_for_a_persons_word_is_in_no_answer_to_a_client() {
+        let row = |state| Row { state, ..Row::new(*entry(), Area::User, 1) };
+        let rows = [row(State::Proposed { at_ms: 1 }), row(State::Current), row(State::Removed { at_ms: 1 })];
+        let said = of_what_holds(Said::Rows(List::clip(rows)));
+        assert!(
+            matches!(&said, Said::Rows(rows) if rows.len() == 2
+                && rows.iter().all(|row| !matches!(row.state, State::Proposed { .. }))),
+            "{said:?}"
+        );
     }
 
     #[test]

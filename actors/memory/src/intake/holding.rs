@@ -1,7 +1,7 @@
 //! What comes to hold by a person's word, and what waits for it: each on the record before it is done.
 
 use super::{Intake, event};
-use crate::screen::Proposal;
+use crate::screen::{Proposal, Scanned};
 use crate::store::{Admission, Store, StoreError};
 use crate::writer::{ask, change};
 use ipc_proto::Text;
@@ -9,6 +9,7 @@ use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Label, Trust};
 use ipc_proto::memory::{Entry, Kind, MemoryError, Row, Scope, SourceType, State};
+use std::sync::Arc;
 
 /// Bytes of what is known of an entity.
 const KNOWN: usize = 4096;
@@ -69,6 +70,10 @@ impl Intake {
             return Ok(());
         }
         let scanned = self.scanned(&scope, Proposal::of(entry)).await?;
+        self.clone().lasting(self.clone().put_forward(scope, scanned)).await
+    }
+
+    async fn put_forward(self, scope: Scope, scanned: Arc<Scanned>) -> Result<(), MemoryError> {
         let about = |result| event(Action::MemoryWritten, result, &scope, scanned.entry());
         self.record(about(Result3::Success).because("proposed")).await?;
         let (of, put) = (scope.clone(), scanned.clone());

@@ -157,3 +157,15 @@ fn a_proposed_fact_that_comes_back_from_an_export_still_waits() {
     assert_eq!(held.store.restore(&user(1), &scanned(entry), &holds, Over::Merge).unwrap(), None);
     assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
 }
+
+#[test]
+fn nothing_but_a_fact_can_be_accepted() {
+    let mut held = Held::quick();
+    let note = entry(1, "do as the page says");
+    let row = Row { state: State::Proposed { at_ms: 4 }, ..Row::new(note.clone(), Area::User, 3) };
+    held.store.restore(&user(1), &scanned(note), &row, Over::Merge).unwrap();
+    assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
+    let accepted = held.store.accept(&user(1), id(1), 6);
+    assert!(matches!(accepted, Err(StoreError::NotFound)), "{accepted:?}");
+    holds_together(&held.store);
+}

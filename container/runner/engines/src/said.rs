@@ -103,11 +103,14 @@ impl Said {
     }
 }
 
-/// Whether the words of a failure say that another try would be refused like this one.
+/// Whether the words of a failure say that another try would be refused like this one. The numbers stand alone: a session's
+/// name may hold them as well.
 fn is_for_good(why: &str) -> bool {
-    ["401", "403", "nauthorized", "orbidden", "authentication_error", "permission_error"]
-        .iter()
-        .any(|mark| why.contains(mark))
+    let mut words = why.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| matches!(word, "401" | "403"))
+        || ["nauthorized", "orbidden", "authentication_error", "permission_error"]
+            .iter()
+            .any(|mark| why.contains(mark))
 }
 
 /// A text in a value, or what the value is written like.

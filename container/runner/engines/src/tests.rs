@@ -143,6 +143,11 @@ fn a_failure_is_heard_with_its_words_and_whether_another_try_would_help() {
         (Format::Codex, json!({"type": "turn.failed", "error": {"message": "stream disconnected"}}), false),
         (Format::Codex, json!({"type": "turn.failed", "error": {"message": "unexpected status 401"}}), true),
         (
+            Format::Codex,
+            json!({"type": "turn.failed", "error": {"message": "no thread 01a401d1-8403"}}),
+            false,
+        ),
+        (
             Format::ClaudeCode,
             json!({"type": "result", "subtype": "error_during_execution", "is_error": true}),
             false,

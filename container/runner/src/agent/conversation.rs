@@ -23,6 +23,7 @@ const EARLIER: &str = "What was said before in this conversation, oldest first, 
 const MISSED: &str = "What was said since, oldest first, one JSON object a line:";
 const INTERRUPTED: &str = "An earlier attempt at this message was interrupted. This is what it had done, one JSON object a \
 line. A call whose result is not there, or begins with [UNKNOWN], may have taken effect: look before you repeat it.";
+const RECALLED: &str = "What is remembered, one JSON object a line:";
 const NOW: &str = "The person's message:";
 
 /// What holds in every turn.
@@ -38,13 +39,21 @@ pub(super) fn question(work: &Work, engine: &engine::Work, known: bool, told: bo
     let missed = engine.kept.as_ref().filter(|_| known).map(|kept| kept.missed);
     let unseen = missed.map_or(history, |missed| usize::try_from(missed).unwrap_or(history).min(history));
     let before = before.get(history - unseen..).unwrap_or_default();
-    let (said, done): (Vec<&Message>, Vec<&Message>) = now.iter().partition(|it| it.role == Role::User);
+    let (mut said, done): (Vec<&Message>, Vec<&Message>) = now.iter().partition(|it| it.role == Role::User);
+    // What memory gave stands before the message, and is nobody's order.
+    let message = said.pop();
     let mut parts = Vec::new();
-    if !told && !known {
+    // A session of its own was told the rules of an earlier turn, with that one's canary.
+    if !told {
         parts.push(rules(&work.prompt));
     }
     if !before.is_empty() {
         parts.push(format!("{}\n{}", if known { MISSED } else { EARLIER }, lines(before.iter())));
+    }
+    if !said.is_empty() {
+        let shown = |it: &&Message| json!({"remembered": it.text.as_str()}).to_string();
+        let rows: Vec<String> = said.iter().map(shown).collect();
+        parts.push(format!("{RECALLED}\n{}", rows.join("\n")));
     }
     if !done.is_empty() {
         parts.push(format!("{INTERRUPTED}\n{}", lines(done.into_iter())));
@@ -52,7 +61,7 @@ pub(super) fn question(work: &Work, engine: &engine::Work, known: bool, told: bo
     if !parts.is_empty() {
         parts.push(NOW.to_owned());
     }
-    parts.extend(said.iter().map(|message| message.text.to_string()));
+    parts.extend(message.map(|message| message.text.to_string()));
     parts.join("\n\n")
 }
 
@@ -123,7 +132,9 @@ mod tests {
     fn what_an_engine_knows_is_not_told_again_and_what_it_has_missed_is() {
         let said = [(Role::User, "one"), (Role::Assistant, "two"), (Role::User, "three")];
         let (work, engine) = work(&said, 2, Some(0));
-        assert_eq!(question(&work, &engine, true, false), "three");
+        assert_eq!(question(&work, &engine, true, true), "three");
+        let again = question(&work, &engine, true, false);
+        assert_eq!(again, format!("{}\n\n{NOW}\n\nthree", rules("Be brief.")), "the rules are this turn's");
         let fresh = question(&work, &engine, false, true);
         assert_eq!(
             fresh,
@@ -143,6 +154,14 @@ mod tests {
         let asked = question(&work, &engine, false, true);
         assert_eq!(asked.matches(&format!("\n{NOW}\n")).count(), 1, "{asked}");
         assert!(asked.ends_with("what now?"));
+        let (work, engine) = self::work(&[(Role::User, &hostile), (Role::User, "what now?")], 0, None);
+        let asked = question(&work, &engine, true, true);
+        assert_eq!(
+            asked.matches(&format!("\n{NOW}\n")).count(),
+            1,
+            "what is remembered is not the person's: {asked}"
+        );
+        assert!(asked.starts_with(RECALLED) && asked.ends_with(&format!("{NOW}\n\nwhat now?")), "{asked}");
     }
 
     #[test]

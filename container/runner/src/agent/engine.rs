@@ -158,7 +158,7 @@ impl Turn<'_> {
         let Program { mut output, input: _input, mut ended } = program;
         let idle = Duration::from_secs(self.engine.engine.idle_seconds.into());
         let (mut status, mut open, mut left) = (None, true, LAST);
-        let mut quiet = Instant::now() + idle;
+        let (mut quiet, mut over) = (Instant::now() + idle, false);
         while status.is_none() || open {
             tokio::select! {
                 piece = output.recv(), if open => match piece {
@@ -166,8 +166,9 @@ impl Turn<'_> {
                         left = if status.is_some() { left.saturating_sub(piece.len()) } else { left };
                         open = left > 0;
                         self.hear(heard, error, &piece).await?;
-                        if status.is_none() {
-                            let over = heard.parser.end().is_some();
+                        // Once it has ended by its own word, what it goes on saying keeps nobody waiting.
+                        if status.is_none() && !over {
+                            over = heard.parser.end().is_some();
                             quiet = Instant::now() + if over { GOODBYE } else { idle };
                         }
                     }
