@@ -260,6 +260,7 @@ pub(crate) async fn answer(
     let reading = async { Ok(clean::request(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
     let seat = client.seat(shared, &model).await?;
+    let load = load.of(client.whose, Instant::now())?;
     Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
 }
 
@@ -285,7 +286,7 @@ pub(crate) async fn background(
 async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), bytes(&request));
     let seat = client.seat(shared, &model).await?;
-    let load = shared.rates.hold(size(&request))?;
+    let load = shared.rates.hold(size(&request))?.of(client.whose, Instant::now())?;
     let cleaned = clean::request(shared, request).await;
     Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
 }
@@ -301,6 +302,7 @@ pub(crate) async fn embedding(
     let load = shared.rates.hold(bytes)?;
     let reading = async { Ok(clean::embedding(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
+    let load = load.of(client.whose, Instant::now())?;
     let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
     Ok((request, (seat, load)))
 }

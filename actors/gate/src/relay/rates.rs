@@ -17,6 +17,8 @@ pub(crate) const STREAMS: usize = 224;
 /// programs in jails and background work. What is done with a text takes copies of it, of the 256 MiB that this process
 /// may have, and the turns of agents are to find room besides.
 pub(crate) const HELD: usize = 64 << 20;
+/// Of those, of one client: whoever asks for much has the others wait for no more than half.
+const SHARE: usize = HELD / 2;
 /// Seconds after which to try again where there is no room for more bytes: answers end.
 const AGAIN: u32 = 2;
 /// Clients remembered; those that have not asked for a minute are forgotten first.
@@ -47,6 +49,13 @@ struct Client {
     /// which is how all requests of a minute can come at once.
     due: Instant,
     streams: usize,
+    held: usize,
+}
+
+impl Client {
+    const fn new(due: Instant) -> Self {
+        Self { due, streams: 0, held: 0 }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -82,9 +91,9 @@ impl Rates {
         let pace = MINUTE / self.limits.requests_per_minute.max(1) / parts.max(1);
         let mut counts = self.counts();
         if counts.clients.len() > CLIENTS {
-            counts.clients.retain(|_, client| client.streams > 0 || client.due > now);
+            counts.clients.retain(|_, client| client.streams > 0 || client.held > 0 || client.due > now);
         }
-        let client = counts.clients.entry(whose).or_insert(Client { due: now, streams: 0 });
+        let client = counts.clients.entry(whose).or_insert(Client::new(now));
         let due = client.due.max(now) + pace;
         let ahead = due.saturating_duration_since(now);
         if ahead > MINUTE {
@@ -100,7 +109,7 @@ impl Rates {
         if counts.streams >= STREAMS {
             return Err(busy(Duration::ZERO));
         }
-        let client = counts.clients.entry(whose).or_insert(Client { due: now, streams: 0 });
+        let client = counts.clients.entry(whose).or_insert(Client::new(now));
         if client.streams >= usize::from(self.limits.streams_per_key) {
             return Err(busy(Duration::ZERO));
         }
@@ -112,7 +121,7 @@ impl Rates {
 
     /// Takes room for so many bytes of a request; it is free again when what is given back is dropped.
     pub(crate) fn hold(&self, bytes: usize) -> Result<Load, RelayError> {
-        let mut load = Load { rates: self.clone(), bytes: 0, request: 0 };
+        let mut load = Load { rates: self.clone(), whose: None, bytes: 0, request: 0 };
         if !load.grow(bytes) {
             return Err(RelayError::Busy { retry_s: AGAIN });
         }
@@ -148,22 +157,42 @@ impl Drop for Seat {
 #[derive(Debug)]
 pub(crate) struct Load {
     rates: Rates,
+    /// Whose it is, once that is known.
+    whose: Option<Whose>,
     bytes: usize,
     /// Of those, the request's: it is kept until the end.
     request: usize,
 }
 
 impl Load {
+    /// Counts it as this client's, if that has room for it.
+    pub(crate) fn of(mut self, whose: Whose, now: Instant) -> Result<Self, RelayError> {
+        let mut counts = self.rates.counts();
+        let client = counts.clients.entry(whose).or_insert(Client::new(now));
+        let held = client.held.saturating_add(self.bytes);
+        if held > SHARE {
+            return Err(RelayError::Busy { retry_s: AGAIN });
+        }
+        client.held = held;
+        drop(counts);
+        self.whose = Some(whose);
+        Ok(self)
+    }
+
     /// Takes room for so many more; whether there is any.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let mut counts = self.rates.counts();
         let held = counts.held.saturating_add(bytes);
-        let fits = held <= HELD;
-        if fits {
-            counts.held = held;
-            self.bytes += bytes;
+        let client = self.whose.and_then(|whose| counts.clients.get_mut(&whose));
+        if held > HELD || client.as_ref().is_some_and(|client| client.held.saturating_add(bytes) > SHARE) {
+            return false;
         }
-        fits
+        if let Some(client) = client {
+            client.held += bytes;
+        }
+        counts.held = held;
+        self.bytes += bytes;
+        true
     }
 
     /// Gives room for so many of the answer back.
@@ -172,6 +201,9 @@ impl Load {
         self.bytes -= bytes;
         let mut counts = self.rates.counts();
         counts.held = counts.held.saturating_sub(bytes);
+        if let Some(client) = self.whose.and_then(|whose| counts.clients.get_mut(&whose)) {
+            client.held = client.held.saturating_sub(bytes);
+        }
     }
 }
 
@@ -238,6 +270,24 @@ mod tests {
         assert!(rates.hold(most - 10).is_ok(), "the request itself is kept");
         drop(loads);
         assert_eq!(rates.counts().held, 0);
+    }
+
+    #[test]
+    fn one_client_holds_no_more_than_half_of_the_bytes_of_all() {
+        let (rates, now, most) = (rates(1, 1), Instant::now(), 8 << 20);
+        let one = Whose::Key(KeyId::random());
+        let hold = |whose| rates.hold(most).and_then(|load| load.of(whose, now));
+        let mut loads: Vec<Load> = (0..100).map_while(|_| hold(one).ok()).collect();
+        assert_eq!(loads.len(), SHARE / most);
+        assert!(!loads[0].grow(1), "nor of an answer");
+        assert!(hold(Whose::User(UserId::random())).is_ok(), "another has its own");
+        loads.pop();
+        assert!(loads[0].grow(most) && !loads[0].grow(1));
+        loads[0].shrink(usize::MAX);
+        assert!(hold(one).is_ok());
+        drop(loads);
+        let counts = rates.counts();
+        assert_eq!((counts.held, counts.clients[&one].held), (0, 0));
     }
 
     #[test]
