@@ -124,6 +124,17 @@ pub(crate) async fn run(app: &App, command: Memory) -> Outcome {
     }
 }
 
+/// Which of many.
+#[derive(clap::Args)]
+pub(crate) struct Page {
+    /// At most so many
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
+    limit: u16,
+    /// Leave out so many of the newest
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    offset: u32,
+}
+
 /// In which part of the caller's memory.
 #[derive(clap::Args)]
 pub(crate) struct Where {

@@ -6,17 +6,14 @@ use crate::effects::{Effect, failed};
 use crate::host::Shared;
 use crate::replay::UNKNOWN;
 use ipc_proto::config::Service;
-use ipc_proto::credproxy::{
-    self, At, CHUNK, Chunk, CredError, CredproxyClient, Head, Header, PLACEHOLDER, Reply, Request, Verb,
-};
+use ipc_proto::credproxy::{self, At, CredError, Head, Header, PLACEHOLDER, Request, Verb};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::{Outcome, ToolCall};
 use ipc_proto::{Blob, Fault, List, Name, Text};
-use kit::Link;
+use kit::Pull;
 use serde_json::{Map, Value};
 use std::fmt::Write;
-use std::mem::take;
 
 /// The tool for services with a key, and the one for those with a login.
 const TOOLS: [&str; 2] = ["http_call", "oauth_call"];
@@ -97,9 +94,7 @@ pub(crate) async fn call(
     };
     let execution = shared.catalogue.get(&call.tool).map(|capability| capability.execution.max_output_size);
     let bound = execution.and_then(|bound| usize::try_from(bound).ok()).unwrap_or_default();
-    let (first, pull) =
-        (take(&mut head.first), Pull { credproxy: shared.credproxy.clone(), reply: head.reply });
-    let body = pull.read(first, bound).await;
+    let body = read(Pull::of(&shared.credproxy, &mut head), bound).await;
     strangers(show(&head, &body), name)
 }
 
@@ -186,12 +181,6 @@ fn headers(service: &Service, empty: bool, call: Option<&ToolCall>) -> List<Head
     List::clip(headers)
 }
 
-/// A reply that is being pulled. Whoever stops, or is stopped by the time, lets it go.
-struct Pull {
-    credproxy: Link<CredproxyClient>,
-    reply: Reply,
-}
-
 /// What came of a body.
 struct Body {
     bytes: Vec<u8>,
@@ -201,44 +190,19 @@ struct Body {
     broken: bool,
 }
 
-impl Pull {
-    async fn read(self, first: Chunk, bound: usize) -> Body {
-        let mut body = Body { bytes: Vec::new(), cut: false, broken: false };
-        let mut chunk = first;
-        loop {
-            body.bytes.extend(&*chunk.bytes);
-            if body.bytes.len() > bound {
-                body.bytes.truncate(bound);
-                return Body { cut: true, ..body };
-            }
-            if chunk.last {
-                return body;
-            }
-            let Some(next) = self.next().await else { return Body { broken: true, ..body } };
-            chunk = next;
+/// Reads a body, as much of it as may be read.
+async fn read(mut pull: Pull, bound: usize) -> Body {
+    let mut body = Body { bytes: Vec::new(), cut: false, broken: false };
+    loop {
+        let Ok(Ok(chunk)) = pull.next().await else { return Body { broken: true, ..body } };
+        body.bytes.extend(&*chunk.bytes);
+        if body.bytes.len() > bound {
+            body.bytes.truncate(bound);
+            return Body { cut: true, ..body };
         }
-    }
-
-    async fn next(&self) -> Option<Chunk> {
-        let credit = u32::try_from(CHUNK).unwrap_or(u32::MAX);
-        let pulled = self.credproxy.call(&credproxy::method::next, |credproxy, rpc| {
-            let reply = self.reply;
-            async move { credproxy.next(rpc, reply, credit).await }
-        });
-        pulled.await.ok()?.ok()
-    }
-}
-
-impl Drop for Pull {
-    fn drop(&mut self) {
-        let (link, reply) = (self.credproxy.clone(), self.reply);
-        tokio::spawn(async move {
-            let closed = link.call(&credproxy::method::close, |credproxy, rpc| async move {
-                credproxy.close(rpc, reply).await
-            });
-            // A credproxy that is gone has let it go already.
-            let _ = closed.await;
-        });
+        if chunk.last {
+            return body;
+        }
     }
 }
 

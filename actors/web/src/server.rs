@@ -2,11 +2,11 @@
 
 use crate::fetch::{AT_ONCE, Outside, Web as Fetcher};
 use crate::search::Search;
-use ipc_proto::credproxy::{self, CHUNK, CredError, CredproxyClient, Reply, Request};
+use ipc_proto::credproxy::{self, CredError, CredproxyClient, Request};
 use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
 use ipc_proto::web::{FRAME_BOUND, Fetch, Found, Page, Web, WebError};
 use ipc_proto::{Fault, List, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place};
+use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Pull};
 use manifest::Process;
 use rustls::ClientConfig;
 use std::os::fd::OwnedFd;
@@ -93,48 +93,17 @@ impl Outside for Peers {
             let request = request.clone();
             async move { credproxy.request(context, request).await }
         });
-        let head = asked.await.map_err(lost)??;
-        let pull = Pull { credproxy: self.credproxy.clone(), reply: head.reply };
-        let (mut chunk, mut body) = (head.first, Vec::new());
+        let mut head = asked.await.map_err(lost)??;
+        let (mut pull, mut body) = (Pull::of(&self.credproxy, &mut head), Vec::new());
         loop {
+            let chunk = pull.next().await.map_err(lost)??;
             body.extend(&*chunk.bytes);
             match chunk.last {
                 _ if body.len() > bound => return Err(CredError::Upstream),
                 true => return Ok((head.status, body)),
-                false => chunk = pull.next().await?,
+                false => {}
             }
         }
-    }
-}
-
-/// A reply that is being pulled. Whoever stops, or is stopped by the time, lets it go: the room for replies is shared
-/// with `model`.
-struct Pull {
-    credproxy: Link<CredproxyClient>,
-    reply: Reply,
-}
-
-impl Pull {
-    async fn next(&self) -> Result<credproxy::Chunk, CredError> {
-        let credit = u32::try_from(CHUNK).unwrap_or(u32::MAX);
-        let pulled = self.credproxy.call(&credproxy::method::next, |credproxy, context| {
-            let reply = self.reply;
-            async move { credproxy.next(context, reply, credit).await }
-        });
-        pulled.await.map_err(lost)?
-    }
-}
-
-impl Drop for Pull {
-    fn drop(&mut self) {
-        let (link, reply) = (self.credproxy.clone(), self.reply);
-        tokio::task::spawn_local(async move {
-            let closed = link.call(&credproxy::method::close, |credproxy, context| async move {
-                credproxy.close(context, reply).await
-            });
-            // A credproxy that is gone has let it go already.
-            let _ = closed.await;
-        });
     }
 }
 

@@ -2,7 +2,7 @@
 //! it would hold, byte for byte, before it can be accepted by its id.
 
 use super::revise::{self, Remove};
-use super::{Where, ask, done, fetch};
+use super::{Page, Where, ask, done, fetch};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
@@ -23,19 +23,15 @@ pub(crate) struct One {
 /// The arguments of `memory proposals`.
 #[derive(clap::Args)]
 pub(crate) struct Proposals {
-    /// At most so many
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
-    limit: u16,
-    /// Leave out so many of the newest
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    offset: u32,
+    #[command(flatten)]
+    page: Page,
     #[command(flatten)]
     place: Where,
 }
 
 /// Lists what waits for the person's word.
 pub(super) async fn proposals(app: &App, arguments: Proposals) -> Outcome {
-    let Proposals { limit, offset, place } = arguments;
+    let Proposals { page: Page { limit, offset }, place } = arguments;
     let filter = Box::new(Filter { state: StateName::Proposed, ..Filter::default() });
     let rows = ask(app, place.area, Ask::List { filter, limit, offset }, Said::rows).await?;
     let head = ["ID", "CREATED", "KIND", "KEY", "TAGS", "LABEL", "CONTENT"];

@@ -1,6 +1,6 @@
 //! `agentctl memory sessions`, `mute`, `unmute`, `stats` and `reindex`: what clients told of, and how much there is.
 
-use super::{Where, ask, done};
+use super::{Page, Where, ask, done};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
@@ -19,12 +19,8 @@ pub(crate) struct Sessions {
     /// Of this project: a directory, or any other name
     #[arg(long, value_parser = crate::project::named)]
     project: Option<Project>,
-    /// At most so many
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
-    limit: u16,
-    /// Leave out so many of the newest
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    offset: u32,
+    #[command(flatten)]
+    page: Page,
     #[command(flatten)]
     place: Where,
 }
@@ -86,7 +82,7 @@ pub(super) async fn session_id(app: &App, area: &Area, given: &str) -> Result<Se
 
 /// Lists sessions.
 pub(super) async fn sessions(app: &App, arguments: Sessions) -> Outcome {
-    let Sessions { project, limit, offset, place } = arguments;
+    let Sessions { project, page: Page { limit, offset }, place } = arguments;
     let rows = ask(app, place.area, Ask::Sessions { project, limit, offset }, Said::sessions).await?;
     let head = ["SESSION", "STATUS", "BEGAN", "OBSERVATIONS", "MUTED", "PROJECT"];
     Ok(app.out.list("sessions", &rows, document, &head, |row| {

@@ -1,7 +1,7 @@
 //! `agentctl memory show`, `list` and `timeline`: memories as they are kept.
 
 use super::filter::Which;
-use super::{Where, ask, fetch};
+use super::{Page, Where, ask, fetch};
 use crate::app::{App, Outcome};
 use crate::{text, view};
 use ipc_proto::ids::MemoryId;
@@ -24,12 +24,8 @@ pub(crate) struct Show {
 /// The arguments of `memory list`.
 #[derive(clap::Args)]
 pub(crate) struct List {
-    /// At most so many
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
-    limit: u16,
-    /// Leave out so many of the newest
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    offset: u32,
+    #[command(flatten)]
+    page: Page,
     #[command(flatten)]
     which: Which,
     #[command(flatten)]
@@ -73,7 +69,7 @@ pub(super) async fn show(app: &App, arguments: Show) -> Outcome {
 
 /// Lists them.
 pub(super) async fn list(app: &App, arguments: List) -> Outcome {
-    let List { limit, offset, which, place } = arguments;
+    let List { page: Page { limit, offset }, which, place } = arguments;
     let all = Ask::List { filter: which.filter()?, limit, offset };
     rows(app, &ask(app, place.area, all, Said::rows).await?)
 }

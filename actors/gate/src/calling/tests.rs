@@ -1,7 +1,7 @@
 //! Calls of services: which request is made of which arguments, and what becomes of those that are not answered.
 
 use super::*;
-use ipc_proto::credproxy::Placement;
+use ipc_proto::credproxy::{Chunk, Placement, Reply};
 use ipc_proto::ids::CallId;
 use serde_json::json;
 
