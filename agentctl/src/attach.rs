@@ -17,7 +17,7 @@ use std::io::{self, IoSlice, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use wire::hello::{ATTACHED, Hello, Purpose};
+use wire::hello::{ATTACHED, HELLO, Hello, Purpose};
 
 /// A directory to work in, and what its owner declares of it.
 #[derive(clap::Args)]
@@ -111,6 +111,7 @@ async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
         Some(Answer::Ok) => Ok(WorkspaceId::from_bytes(id)),
         Some(Answer::NotADirectory) => Err(Failure::NotADirectory(directory.to_owned())),
         Some(Answer::Full) => Err(Failure::TooManyAttached),
+        Some(Answer::Hosts) => Err(Failure::HostsOwn(directory.to_owned())),
         Some(
             Answer::NotYours | Answer::NoSuchProcess | Answer::Frozen | Answer::NotFrozen | Answer::Restless,
         )
@@ -129,18 +130,30 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Failure> {
 /// One try. It waits without the event loop: nothing else is under way.
 fn hand_over(socket: &Path, descriptors: &[BorrowedFd<'_>]) -> Result<[u8; ATTACHED], Trouble> {
     let mut stream = UnixStream::connect(socket).map_err(link::absent)?;
-    let exchange = |stream: &mut UnixStream| -> io::Result<[u8; ATTACHED]> {
+    let exchange = |stream: &mut UnixStream| -> io::Result<Vec<u8>> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let hello = Hello::new(Process::Agentd, Purpose::Attach).encode();
         let descriptors: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
         let rights = [ControlMessage::ScmRights(&descriptors)];
-        sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&hello)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
-        let mut answer = [0; ATTACHED];
-        stream.read_exact(&mut answer)?;
+        let sent =
+            sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&hello)], &rights, MsgFlags::MSG_NOSIGNAL, None);
+        // Who has no room says so and reads nothing.
+        let mut answer = Vec::new();
+        let read = stream.take(ATTACHED as u64).read_to_end(&mut answer);
+        if answer.len() < HELLO {
+            read?;
+            sent?;
+        }
         Ok(answer)
     };
-    exchange(&mut stream).map_err(|error| match error.kind() {
+    let answer = exchange(&mut stream).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Trouble::Slow,
         _ => Trouble::Lost,
-    })
+    })?;
+    let word = answer.first_chunk::<HELLO>().and_then(|bytes| Hello::decode(*bytes));
+    match answer.try_into() {
+        Ok(answer) => Ok(answer),
+        Err(_) if word.is_some_and(|word| word.purpose == Purpose::NoSeat) => Err(Trouble::NoSeat),
+        Err(_) => Err(Trouble::Lost),
+    }
 }

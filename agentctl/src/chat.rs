@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The session of a chat that names none.
-const DEFAULT_SESSION: &str = "default";
+pub(crate) const DEFAULT_SESSION: &str = "default";
 
 /// The arguments of `chat`.
 #[derive(clap::Args)]
@@ -100,7 +100,7 @@ async fn say(app: &App, talk: &Talk, text: String) -> Outcome {
 }
 
 /// All of standard input, as far as it takes to see that a message is too long.
-fn standard_input() -> Result<String, Failure> {
+pub(crate) fn standard_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let most = u64::try_from(TEXT_BOUND).unwrap_or(u64::MAX).saturating_add(1);
     std::io::stdin().lock().take(most).read_to_end(&mut bytes)?;

@@ -4,7 +4,7 @@ use crate::failure::USAGE;
 use crate::out::Out;
 use crate::{
     approvals, audit, backup, chat, config, cred, curator, doctor, hook, key, listings, mcp, memory, message,
-    model, policy, queue, redteam, report, run, sandbox, scan, session, setup, user, web, workspace,
+    model, policy, queue, redteam, report, run, sandbox, scan, session, setup, steer, user, web, workspace,
 };
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -78,7 +78,7 @@ pub(crate) enum Command {
         #[arg(long, short)]
         follow: bool,
     },
-    /// Restart a process
+    /// Restart a process, with the program that is in its place now
     Restart {
         /// The process
         #[arg(value_parser = text::<64>)]
@@ -108,6 +108,8 @@ pub(crate) enum Command {
     Stop(queue::Stop),
     /// Talk to an agent
     Chat(chat::Chat),
+    /// Say something into a turn that is under way
+    Steer(steer::Steer),
     /// Run a coding agent, or any program that asks models, in a jail that has the model API and no key
     Run(run::Run),
     /// Conversations

@@ -5,7 +5,7 @@ use crate::cli::Command;
 use crate::{
     approvals, attest, audit, backup, chat, config, cred, curator, doctor, events, hook, inspect, key,
     listings, logs, mcp, memory, message, model, policy, queue, redteam, report, restart, rows, run, sandbox,
-    scan, session, setup, status, user, web, workspace,
+    scan, session, setup, status, steer, user, web, workspace,
 };
 use config::Config;
 use listings::Agent;
@@ -36,6 +36,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Resume(which) => queue::pause(app, which, false).await,
         Command::Stop(what) => queue::stop(app, what).await,
         Command::Chat(arguments) => chat::chat(app, arguments).await,
+        Command::Steer(arguments) => steer::steer(app, arguments).await,
         Command::Session(Session::List) => session::list(app).await,
         Command::Session(Session::Show { name }) => session::show(app, name).await,
         Command::Session(Session::End { name }) => session::end(app, name).await,

@@ -105,20 +105,24 @@ pub(crate) struct Scene {
     socket: PathBuf,
     /// What a running host says.
     host: Option<HostStatus>,
+    /// Whether a host answered that this user is none of its own.
+    refused: bool,
     /// Whether what is safe to mend is mended.
     fix: bool,
 }
 
 impl Scene {
     async fn look(app: &App, doctor: &Doctor) -> Self {
-        let host = status::read(app).await.ok();
+        let answer = status::read(app).await;
+        let refused = answer.as_ref().is_err_and(|failure| failure.kind() == "not_allowed");
+        let host = answer.ok();
         let own = nix::unistd::geteuid().as_raw();
         let running = host.as_ref().map(|host| PathBuf::from(host.state_dir.as_str()));
         let state = doctor.state_dir.clone().or(running).unwrap_or_else(|| usual_state(own));
         let owner = std::fs::metadata(&state).map_or(own, |about| about.uid());
         let uid = app.link.peer().map_or(owner, |peer| peer.uid);
         let config = doctor.config.clone().or_else(|| usual_config(&state, own));
-        Self { uid, state, config, socket: app.link.path().to_owned(), host, fix: doctor.fix }
+        Self { uid, state, config, socket: app.link.path().to_owned(), host, refused, fix: doctor.fix }
     }
 
     /// Whether every process has a uid of its own: root's hosts, unless they say otherwise.
@@ -173,8 +177,8 @@ pub(crate) fn config() -> Option<PathBuf> {
 }
 
 /// Every check, for a report: nothing is mended, and no line of a configuration is told.
-pub(crate) async fn rows(app: &App) -> Value {
-    let mut rows = examine(app, &Doctor { fix: false, state_dir: None, config: None }).await;
+pub(crate) async fn rows(app: &App, config: Option<PathBuf>) -> Value {
+    let mut rows = examine(app, &Doctor { fix: false, state_dir: None, config }).await;
     for row in rows.iter_mut().filter(|row| row.id == programs::CONFIGURATION && row.status == Status::Fail) {
         "agentd refuses it; `agentctl config check` says why".clone_into(&mut row.message);
     }
@@ -194,13 +198,21 @@ async fn examine(app: &App, doctor: &Doctor) -> Vec<Row> {
     rows
 }
 
-/// What a running host says is amiss with it: a full disk, a locked vault, a damaged memory.
+/// What a running host says is amiss with it: a jail that did not hold, a full disk, a locked vault, a damaged memory, a
+/// process that is not ready.
 fn degraded(host: &HostStatus) -> Row {
-    let (status, message) = match host.reason.as_str() {
-        "" => (Status::Pass, "it says that nothing is amiss"),
-        reason => (Status::Warn, reason),
-    };
-    Row::new("host.reason", "running host", status, message)
+    let of = |status, message: String| Row::new("host.reason", "running host", status, message);
+    let check = host.self_check.as_str();
+    if check.starts_with("failed") {
+        return of(Status::Fail, format!("its self-check {check}"));
+    }
+    let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
+    let away: Vec<&str> = away.map(|process| process.name.as_str()).collect();
+    match (host.reason.as_str(), away.as_slice()) {
+        ("", []) => of(Status::Pass, "it says that nothing is amiss".to_owned()),
+        ("", away) => of(Status::Warn, format!("not ready: {}", away.join(", "))),
+        (reason, _) => of(Status::Warn, reason.to_owned()),
+    }
 }
 
 fn count(rows: &[Row], status: Status) -> usize {

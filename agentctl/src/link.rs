@@ -33,6 +33,8 @@ pub(crate) enum Trouble {
     Version,
     /// The connection broke; if a call was in flight, whether it took effect is unknown.
     Lost,
+    /// As many connections are open as there may be.
+    NoSeat,
     /// No answer within the deadline.
     Slow,
     /// Refused before it was looked at.
@@ -49,6 +51,7 @@ impl Trouble {
             Self::Denied(cause) => Failure::SocketDenied { path: path.to_owned(), cause },
             Self::Version => Failure::WrongVersion,
             Self::Lost => unreachable("the connection broke and did not come back".to_owned()),
+            Self::NoSeat => Failure::NoSeat,
             Self::Slow => Failure::Deadline,
             Self::Refused(kind) => Failure::Refused(kind),
             Self::Down(error) => Failure::Control(error),
@@ -169,7 +172,7 @@ impl Link {
 
     fn may_pass(&self, trouble: &Trouble) -> bool {
         match trouble {
-            Trouble::Lost | Trouble::Down(_) => true,
+            Trouble::Lost | Trouble::NoSeat | Trouble::Down(_) => true,
             Trouble::Absent(_) => self.met.get().is_some(),
             Trouble::Denied(_) | Trouble::Version | Trouble::Slow | Trouble::Refused(_) => false,
         }
@@ -188,6 +191,7 @@ impl Link {
         let transport = match tokio::time::timeout(PATIENCE, hello).await {
             Ok(Ok(transport)) => transport,
             Ok(Err(Fault::WrongVersion)) => return Err(Trouble::Version),
+            Ok(Err(Fault::NoSeat)) => return Err(Trouble::NoSeat),
             Ok(Err(_)) => return Err(Trouble::Lost),
             Err(_) => return Err(Trouble::Slow),
         };

@@ -50,6 +50,7 @@ mod setup;
 mod sibling;
 mod statistics;
 mod status;
+mod steer;
 mod text;
 mod turn;
 mod user;

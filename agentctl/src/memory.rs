@@ -25,7 +25,7 @@ use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Ask, Manner, MemoryError, Row, Said};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 
 /// Memory's program.
 const PROGRAM: &str = "memory";
@@ -80,8 +80,11 @@ pub(crate) enum Memory {
     Export(export::Export),
     /// Take memories in: an export, a database of open-mem or claude-mem, or Markdown files
     Import(import::Import),
-    /// Measure how well turns of conversations are found, without a host: JSON lines on standard input
+    /// Measure how well turns of conversations are found, without a host: JSON lines of a file, or on standard input
     Eval {
+        /// The lines; standard input without it, and for -
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
         /// Turns found for each question, at most
         #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
         limit: u16,
@@ -120,7 +123,10 @@ pub(crate) async fn run(app: &App, command: Memory) -> Outcome {
         Memory::Reindex(place) => sessions::stats(app, place, Ask::Reindex).await,
         Memory::Export(arguments) => export::export(app, arguments).await,
         Memory::Import(arguments) => import::import(app, arguments).await,
-        Memory::Eval { limit, by, embedder } => eval(app, limit, by, embedder.as_deref()),
+        Memory::Eval { file, limit, by, embedder } => {
+            let lines = lines_of(file.filter(|file| file.as_os_str() != "-"))?;
+            eval(app, lines, (limit, by), embedder.as_deref())
+        }
     }
 }
 
@@ -177,22 +183,29 @@ fn done(said: Said) -> Result<(), MemoryError> {
     if matches!(said, Said::Done) { Ok(()) } else { Err(MemoryError::Storage) }
 }
 
+/// The lines of this file, or of standard input.
+fn lines_of(file: Option<PathBuf>) -> Result<Stdio, Failure> {
+    let Some(path) = file else { return Ok(Stdio::inherit()) };
+    let file = std::fs::File::open(&path);
+    Ok(Stdio::from(file.map_err(|cause| Failure::File { path, cause })?))
+}
+
 /// Has memory's own program measure how well it finds. This process looks at neither the turns nor the answers.
 /// With a model, embedder's own program stands before it and puts a vector beside each text.
-fn eval(app: &App, limit: u16, by: Option<Manner>, embedder: Option<&Path>) -> Outcome {
+fn eval(app: &App, lines: Stdio, (limit, by): (u16, Option<Manner>), embedder: Option<&Path>) -> Outcome {
     let usual = if embedder.is_some() { Manner::Fused } else { Manner::Words };
     let (limit, by) = (limit.to_string(), crate::view::word(by.unwrap_or(usual)));
     let words = ["--offline", "eval", "--limit", &limit, "--by", &by];
     let json = app.out.json.then_some("--json");
     let words: Vec<&OsStr> = words.into_iter().chain(json).map(OsStr::new).collect();
-    let Some(folder) = embedder else { return sibling::stream(PROGRAM, &words) };
+    let Some(folder) = embedder else { return sibling::reading(PROGRAM, &words, lines) };
     // A model of no use is told before memory's program says what it found without one.
     let sound = sibling::stream(EMBEDDER, &["--offline".as_ref(), "check".as_ref(), folder.as_os_str()])?;
     if sound != ExitCode::SUCCESS {
         return Ok(sound);
     }
     let before = [OsStr::new("--offline"), OsStr::new("vectors"), folder.as_os_str()];
-    sibling::piped((EMBEDDER, &before), (PROGRAM, &words))
+    sibling::piped((EMBEDDER, &before), (PROGRAM, &words), lines)
 }
 
 /// A value by the name that it has on the wire.

@@ -106,7 +106,17 @@ async fn usage(app: &App, arguments: &Usage) -> Outcome {
         )?);
     }
     let first = json!(arguments.by).as_str().unwrap_or_default().to_uppercase();
-    let head = [first.as_str(), "ANSWERS", "READ", "OF IT CACHED", "WRITTEN", "COST", "ESTIMATED"];
+    let head = [
+        first.as_str(),
+        "ANSWERS",
+        "READ",
+        "OF IT CACHED",
+        "WRITTEN",
+        "COST",
+        "ESTIMATED",
+        "NOT BELIEVED",
+        "CLAIMED",
+    ];
     Ok(app.out.list("usage", &rows, |row| json!(row), &head, cells)?)
 }
 
@@ -119,6 +129,8 @@ fn cells(row: &UsageRow) -> Vec<String> {
         row.output.to_string(),
         usd(row.cost_micros),
         row.estimated.to_string(),
+        row.disbelieved.to_string(),
+        usd(row.claimed_micros),
     ]
 }
 

@@ -79,7 +79,11 @@ async fn collect(app: &App, report: &Report) -> Vec<Member> {
     let config = report.config.clone().or_else(doctor::config);
     let mut members = vec![
         Member::json("versions.json", "versions of the programs, the kernel and the system", &versions()),
-        Member::json("doctor.json", "what `agentctl doctor` finds", &doctor::rows(app).await),
+        Member::json(
+            "doctor.json",
+            "what `agentctl doctor` finds",
+            &doctor::rows(app, report.config.clone()).await,
+        ),
         Member::json("manifest.json", "the table of privilege", &manifest()),
         Member::answer(
             "status.json",

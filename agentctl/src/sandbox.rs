@@ -120,7 +120,7 @@ pub(crate) const fn status(end: &End) -> u8 {
         End::Answered => 0,
         End::TimedOut => TIMED_OUT,
         End::Cancelled | End::Recalled => CANCELLED,
-        End::Blocked | End::Failed(_) | End::Quarantined(_) => REFUSED,
+        End::Blocked | End::Failed(_) | End::Quarantined(_) | End::TakenIn(_) => REFUSED,
         End::OverLimit(Limit::Memory | Limit::Processes) => ENDED,
         End::OverLimit(Limit::Cpu) => NO_CPU,
     }

@@ -23,13 +23,21 @@ pub(crate) fn run(name: &'static str, arguments: &[&OsStr]) -> Result<Output, Fa
 /// # Errors
 /// It is not installed, or cannot be run, or was killed.
 pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCode, Failure> {
-    let status = command(name)?.args(arguments).status();
+    reading(name, arguments, Stdio::inherit())
+}
+
+/// The same with another input.
+///
+/// # Errors
+/// It is not installed, or cannot be run, or was killed.
+pub(crate) fn reading(name: &'static str, arguments: &[&OsStr], input: Stdio) -> Result<ExitCode, Failure> {
+    let status = command(name)?.args(arguments).stdin(input).status();
     let status = status.map_err(|error| Failure::Program { name, why: error.to_string() })?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
 }
 
-/// Runs two programs of which the second reads what the first prints; the first has this process's own input, the second its
+/// Runs two programs of which the second reads what the first prints; the first has this input, the second this process's own
 /// output. Gives the exit status of the first that failed.
 ///
 /// # Errors
@@ -37,9 +45,11 @@ pub(crate) fn stream(name: &'static str, arguments: &[&OsStr]) -> Result<ExitCod
 pub(crate) fn piped(
     (first, before): (&'static str, &[&OsStr]),
     (second, after): (&'static str, &[&OsStr]),
+    input: Stdio,
 ) -> Result<ExitCode, Failure> {
     let failed = |name| move |error: std::io::Error| Failure::Program { name, why: error.to_string() };
-    let mut source = command(first)?.args(before).stdout(Stdio::piped()).spawn().map_err(failed(first))?;
+    let source = command(first)?.args(before).stdin(input).stdout(Stdio::piped()).spawn();
+    let mut source = source.map_err(failed(first))?;
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let read = command(second)?.args(after).stdin(between).status().map_err(failed(second));
     // It ends when nobody reads it any more.

@@ -161,6 +161,7 @@ pub(crate) const fn word(end: &End) -> &'static str {
         End::OverLimit(Limit::Memory) => "memory_limit",
         End::OverLimit(Limit::Cpu) => "cpu_limit",
         End::OverLimit(Limit::Processes) => "process_limit",
+        End::TakenIn(_) => "taken_in",
     }
 }
 
@@ -178,5 +179,6 @@ pub(crate) fn sentence(end: &End) -> String {
             format!("given up, and kept among the dead letters (agentctl message list --dead): {reason}")
         }
         End::OverLimit(limit) => limit.sentence(),
+        End::TakenIn(turn) => format!("it was taken in by turn {turn}"),
     }
 }

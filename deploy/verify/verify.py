@@ -4,11 +4,12 @@
 Written from the documents alone: RFC 9162 (2.1.3.2 and 2.1.4.2, Merkle proofs), RFC 8032 (5.1.7, Ed25519), and the
 C2SP notes on signed notes and checkpoints. It reads the files it is given, and changes nothing.
 
-    verify.py [--key FILE] [--checkpoint FILE] [PROOF]
+    verify.py [--key FILE]... [--checkpoint FILE] [PROOF]
 
 PROOF is a file, or standard input. --key is the log's public key as it was kept elsewhere; without it the proof's own
-is used, and that is said. --checkpoint is a checkpoint that was kept elsewhere: the proof must be of a log that grew
-from it. Exit status 0 if everything holds, 1 if not, 64 for a mistake in the arguments.
+is used, and that is said. Where the key was changed since a checkpoint was kept, name the old one and the new one.
+--checkpoint is a checkpoint that was kept elsewhere, the last if the file has several: the proof must be of a log that
+grew from it. Exit status 0 if everything holds, 1 if not, 64 for a mistake in the arguments.
 """
 
 import argparse
@@ -151,26 +152,29 @@ def read_key(text):
     return name, bytes.fromhex(ident), data[1:]
 
 
-def read_checkpoint(note, key):
-    """Size and root of a checkpoint that this key signed."""
-    name, ident, public = key
-    text, _, lines = note.rpartition("\n\n")
-    text += "\n"
-    holds = False
+def read_checkpoint(note, keys):
+    """Size and root of a checkpoint that one of these keys signed; of several, the last."""
+    parts = note.rstrip("\n").split("\n\n")
+    if len(parts) < 2:
+        raise Broken("the checkpoint is no signed note")
+    text, lines = parts[-2] + "\n", parts[-1]
+    signers = {(name, ident): public for name, ident, public in keys}
+    holds = None
     for line in lines.splitlines():
         mark, signer, data = line.split(" ", 2)
         data = base64.b64decode(data, validate=True)
         if mark != "\u2014":
             raise Broken("the checkpoint is no signed note")
-        if signer == name and data[:4] == ident:
+        public = signers.get((signer, data[:4]))
+        if public is not None:
             if not signed(public, text.encode(), data[4:]):
                 raise Broken("the checkpoint's signature does not fit it")
-            holds = True
-    if not holds:
+            holds = signer
+    if holds is None:
         raise Broken("the checkpoint is not signed by this key")
     origin, size, root = text.splitlines()[:3]
-    if origin != name:
-        raise Broken("the checkpoint is of the log %s, and the key is that of %s" % (origin, name))
+    if origin != holds:
+        raise Broken("the checkpoint is of the log %s, and the key is that of %s" % (origin, holds))
     return int(size), base64.b64decode(root, validate=True)
 
 
@@ -181,9 +185,9 @@ def hashes(items):
     return found
 
 
-def check(proof, key, kept):
+def check(proof, keys, kept):
     """Checks everything; gives what holds."""
-    size, root = read_checkpoint(proof["checkpoint"], key)
+    size, root = read_checkpoint(proof["checkpoint"], keys)
     index, entry = int(proof["index"]), proof["entry"].encode()
     if inclusion_root(index, size, sha256(b"\x00", entry), hashes(proof["inclusion"])) != root:
         raise Broken("entry %d is not in the tree of %d entries that was signed" % (index, size))
@@ -192,11 +196,11 @@ def check(proof, key, kept):
     said = ["entry %d is in the tree of %d entries that was signed" % (index, size)]
     grown = proof.get("consistency")
     if grown:
-        newer, newer_root = read_checkpoint(grown["checkpoint"], key)
+        newer, newer_root = read_checkpoint(grown["checkpoint"], keys)
         older, older_root = int(grown["from"]), bytes.fromhex(grown["from_root"])
         notes = [note for note in (kept, grown.get("from_checkpoint")) if note]
         for note in notes:
-            if read_checkpoint(note, key) != (older, older_root):
+            if read_checkpoint(note, keys) != (older, older_root):
                 raise Broken("the kept checkpoint is of another tree than the proof: the log has forked")
         if not consistent(older, older_root, newer, newer_root, hashes(grown["proof"])):
             raise Broken("the tree of %d entries is not the beginning of that of %d" % (older, newer))
@@ -208,7 +212,7 @@ def check(proof, key, kept):
 
 def main():
     parser = argparse.ArgumentParser(description="Checks a proof that agentctl audit prove printed.")
-    parser.add_argument("--key", help="the log's public key, kept elsewhere")
+    parser.add_argument("--key", action="append", help="the log's public key, kept elsewhere; again for an older one")
     parser.add_argument("--checkpoint", help="a checkpoint, kept elsewhere")
     parser.add_argument("proof", nargs="?", help="the proof; standard input without one")
     try:
@@ -222,8 +226,8 @@ def main():
 
     try:
         proof = json.loads(text(words.proof) if words.proof else sys.stdin.read())
-        key = read_key(text(words.key) if words.key else proof["key"])
-        said = check(proof, key, text(words.checkpoint) if words.checkpoint else None)
+        keys = [read_key(key) for key in (map(text, words.key) if words.key else [proof["key"]])]
+        said = check(proof, keys, text(words.checkpoint) if words.checkpoint else None)
     except Broken as fault:
         print("does not hold: %s" % fault)
         return 1

@@ -22,6 +22,8 @@ pub enum Action {
     MessageQuarantined,
     /// A message that had not begun was taken back by its sender.
     MessageRecalled,
+    /// A message was said into a turn under way, which takes it in; the reason is that turn's id.
+    MessageTakenIn,
     /// A dead letter was put into the queue again, as it was or edited; the reason is the new message's id.
     MessageRequeued,
     /// Messages wait until further notice, or go on; the subject is the session, if it is one.
@@ -44,6 +46,9 @@ pub enum Action {
     ModelDecided,
     /// A model call ended.
     ModelEnded,
+    /// What a provider says that an answer used cannot be, and it was counted at the nearest that can; `tokens` are the
+    /// provider's own, the subject is the model.
+    UsageDisbelieved,
     /// A tool call was decided on; the effect follows if it was released.
     ToolDecided,
     /// A tool call ended.
@@ -179,6 +184,7 @@ impl Action {
             | Self::TurnRetried
             | Self::MessageQuarantined
             | Self::MessageRecalled
+            | Self::MessageTakenIn
             | Self::MessageRequeued
             | Self::QueuePaused
             | Self::TurnsStopped
@@ -186,6 +192,7 @@ impl Action {
             | Self::SessionEnded => Category::Channel,
             Self::ModelDecided
             | Self::ModelEnded
+            | Self::UsageDisbelieved
             | Self::ToolDecided
             | Self::ToolEnded
             | Self::PlanLocked

@@ -6,6 +6,7 @@
 mod audit;
 mod models;
 
+use crate::memory::{Manner, Question};
 pub use audit::{AlertRule, Alerts, Audit, Checkpoint, RetentionDays};
 pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind, ProviderModel};
 use serde::{Deserialize, Serialize};
@@ -273,6 +274,8 @@ pub struct Gate {
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
+    /// How memory is searched.
+    pub finding: Finding,
 }
 
 /// `[service.NAME]`: an account of the owner's somewhere, which agents may call without seeing its key.
@@ -400,6 +403,37 @@ pub struct Control {
     pub state_dir: String,
     /// The uid that the host belongs to: root and this uid see the host's state while the router is away.
     pub owner_uid: u32,
-    /// `[memory] embedder`: the model that makes a vector of what is looked for.
+    /// How memory is searched.
+    pub finding: Finding,
+}
+
+/// What of `[memory]` says how it is searched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// `embedder`: the model that makes a vector of what is looked for.
     pub embedder: Option<String>,
+    /// `rerank`: a model puts the first of what was found into order.
+    pub rerank: bool,
+    /// `rerank_top`: so many of them.
+    pub rerank_top: u8,
+    /// `rerank_seconds`: how long that may take.
+    pub rerank_seconds: u8,
+}
+
+impl Finding {
+    /// Whether the words of a question are to be made a vector of.
+    #[must_use]
+    pub fn embeds(&self, question: &Question) -> bool {
+        let by_meaning = !matches!(question.manner, Manner::Words | Manner::Plain);
+        by_meaning && self.embedder.is_some() && !question.words.trim().is_empty()
+    }
+
+    /// Whether a model is to put what was found into order. What others are measured against it orders only if it is told
+    /// to.
+    #[must_use]
+    pub fn reorders(&self, question: &Question) -> bool {
+        let asks = question.reorder || (self.rerank && question.manner != Manner::Plain);
+        asks && !question.words.trim().is_empty()
+    }
 }

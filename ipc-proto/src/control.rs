@@ -22,7 +22,8 @@ use crate::memory::{self, Area, MemoryError, Said};
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    RouterError, SessionInfo, SessionName, SessionView, Stopped, Task, Typed, UserInfo, WorkspaceInfo,
+    RouterError, SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo,
+    WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
@@ -160,6 +161,9 @@ service! {
         /// Accepts a message.
         [idempotent, 8192, 20]
         async fn submit(ask: Ask) -> Answer<Accepted>;
+        /// Accepts words for a turn that is under way in one of the caller's sessions.
+        [idempotent, 64, 20]
+        async fn steer(steer: Steer) -> Answer<Steering>;
         /// Events of a turn from number `from` on; waits up to 20 s for the first.
         [idempotent, 2560, 35]
         async fn follow(turn: TurnId, from: u64, credit: u16) -> Answer<Followed>;
@@ -226,7 +230,7 @@ service! {
         [idempotent, 4, 15]
         async fn remove_workspace(id: WorkspaceId) -> Answer<()>;
         /// Asks or changes the caller's own memory. What was not typed by a person, as its source says, is marked so.
-        [idempotent, 20480, 20]
+        [idempotent, 20480, 40]
         async fn memory(area: Area, ask: memory::Ask) -> Answer<Said>;
         /// Asks or changes the queue of background work.
         [idempotent, 512, 20]
@@ -347,7 +351,7 @@ service! {
 pub fn least_role(method: &str) -> Option<UserRole> {
     use UserRole::{Guest, Owner, User};
     Some(match method {
-        "whoami" | "submit" | "follow" | "cancel" | "recall" | "stop" => Guest,
+        "whoami" | "submit" | "steer" | "follow" | "cancel" | "recall" | "stop" => Guest,
         "approvals" | "approval" | "answer" | "grants" | "revoke" | "call" => User,
         "type_in" | "status" | "agents" | "models" | "sessions" | "session" | "end_session" | "messages"
         | "trace" | "message" | "requeue" | "pause" | "queue" | "workspaces" | "remove_workspace"

@@ -23,7 +23,7 @@ pub enum EmbedderError {
     #[error("embedder has another model than the one whose vectors are wanted; restart the host")]
     OtherModel,
     /// The files of the model are not what they were when the configuration was read.
-    #[error("the files of the model in [embedder] folder have changed; restart the host")]
+    #[error("the files of the model in [embedder] folder have changed; put them back, or restart the host")]
     Changed,
     /// The model cannot be loaded, and why.
     #[error("the model in [embedder] folder cannot be used: {0}")]
@@ -39,5 +39,8 @@ service! {
         /// What the model of this name makes of a text, of which it reads the first 256 word pieces.
         [idempotent, 256, 60]
         async fn embed(by: Name, text: Text<RAW_BOUND>) -> Result<Vector, EmbedderError>;
+        /// That the model could be loaded when that was tried last; why not, if it could not.
+        [idempotent, 4, 2]
+        async fn sound() -> Result<(), EmbedderError>;
     }
 }

@@ -24,6 +24,8 @@ pub struct Engine {
     pub resume: List<Text<1024>, 8>,
     /// What it says.
     pub format: Format,
+    /// In what form it is asked, and so whether it takes in words on its way.
+    pub input: Input,
     /// What it needs besides the addresses of the model API.
     pub profile: Profile,
     /// Files and folders beneath its home that hold what it knows of a session.
@@ -46,6 +48,17 @@ pub enum Format {
     Text,
 }
 
+/// In what form a program is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Input {
+    /// By a text, to its end.
+    Text,
+    /// By lines of JSON, as `claude -p --input-format stream-json --replay-user-messages`: more may follow while it works,
+    /// and it says what it has taken in.
+    StreamJson,
+}
+
 /// What is kept of an engine's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -66,6 +79,8 @@ pub struct Work {
     pub kept: Option<Kept>,
     /// How many of the messages are history.
     pub history: u32,
+    /// The one after these is what is remembered, and the person's comes behind it.
+    pub recalled: bool,
 }
 
 /// What an engine does, as its program says it.

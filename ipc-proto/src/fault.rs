@@ -16,6 +16,9 @@ pub enum Fault {
     /// The peer is not there and did not come back in time; the call was not sent.
     #[error("the peer is not running")]
     Unreachable,
+    /// The peer has no room for another connection of this caller's.
+    #[error("no room for another connection")]
+    NoSeat,
     /// No answer within the method's deadline.
     #[error("no answer within the deadline")]
     Deadline,

@@ -1,9 +1,10 @@
 //! What the gate tells operators, and the owner's policies. What it does for runners is in `runner_gate`.
 
 use crate::api::Caller;
+use crate::embedder::EmbedderError;
 use crate::ids::UserId;
 use crate::label::Label;
-use crate::memory::{self, MemoryError, Said};
+use crate::memory::{self, Answered, Area, MemoryError, Question, Said};
 use crate::model::{
     BudgetInfo, Embedded, Embedding, GroupBy, ModelError, ModelInfo, ModelName, Piece, Request, StreamId,
     UsageRow,
@@ -14,6 +15,10 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of one policy file.
 pub const POLICY_BOUND: usize = 64 * 1024;
+/// Rows that a model puts into order at once.
+pub const TO_ORDER: usize = 20;
+/// Bytes of each that it reads.
+pub const ROW: usize = 1024;
 /// Policy files of the owner.
 pub const POLICIES: usize = 32;
 
@@ -103,6 +108,9 @@ pub enum RelayError {
     /// Memory refused.
     #[error("{0}")]
     Memory(MemoryError),
+    /// The model of this machine made no vector of a question.
+    #[error("{0}")]
+    Embedder(EmbedderError),
 }
 
 /// An answer that was begun.
@@ -112,6 +120,23 @@ pub struct Begun {
     pub stream: StreamId,
     /// What came of it at once, scanned; nothing is pulled after its end.
     pub pieces: List<Piece, 64>,
+}
+
+/// Rows whose order by one question a model is to say. Whoever asked for them waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToOrder {
+    /// By which the order is told.
+    pub id: u64,
+    /// Whose memory they are of.
+    pub owner: UserId,
+    /// What is known of the question and of all the rows.
+    pub label: Label,
+    /// The question.
+    pub words: Text<2048>,
+    /// The beginning of each row, in the order that they have.
+    pub rows: List<Text<ROW>, TO_ORDER>,
+    /// How long the order is waited for, ms.
+    pub patience_ms: u32,
 }
 
 /// How a model answered when it was tried.
@@ -171,8 +196,19 @@ service! {
         async fn background_embed(owner: UserId, label: Label, request: Embedding) -> Result<Embedded, RelayError>;
 
         /// Asks or changes the memory of the caller's user. What is written so is a stranger's, whatever it says of itself.
-        [idempotent, 20480, 25]
+        [idempotent, 20480, 40]
         async fn memory(caller: Caller, ask: memory::Ask) -> Result<Said, RelayError>;
+
+        // Of a question to memory what memory cannot do, since it asks no model: a vector of its words, and an order.
+        /// The rows of a person's own that answer a question best.
+        [once, 20480, 35]
+        async fn find(owner: UserId, area: Area, question: Question) -> Result<Box<Answered>, RelayError>;
+        /// Rows that curator is to have put into order; waits up to `wait_ms` (20,000 at most) for some.
+        [once, 64, 30]
+        async fn to_order(wait_ms: u32) -> Option<ToOrder>;
+        /// The places in that list, from 0, in their new order; or why there is none.
+        [idempotent, 4, 10]
+        async fn ordered(id: u64, order: Result<List<u8, TO_ORDER>, Text<200>>) -> ();
 
         // Control's.
         /// Has a model answer one short question, and says how it did.

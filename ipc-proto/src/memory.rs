@@ -6,8 +6,9 @@ mod entry;
 mod work;
 
 pub use asking::{
-    Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, Manner, Muted, Over,
-    Question, Said, SessionRow, SessionStatus, Stats, Vector, Why,
+    Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, Manner,
+    Muted, Over, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Stats, Vector, Weighed,
+    Why,
 };
 pub use entry::{
     Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind, KindName, Observation,

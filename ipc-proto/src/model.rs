@@ -27,6 +27,8 @@ pub const THOUGHTS: usize = 16;
 pub const THOUGHT_BOUND: usize = 256 * 1024;
 /// Bytes of all blocks of reasoning of one message; a reply with more has none.
 pub const THOUGHTS_BOUND: usize = 512 * 1024;
+/// Bytes of what a model thought in one turn that are handed back to it; the oldest goes first.
+pub const HANDED_BACK: usize = 1 << 20;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +245,22 @@ pub struct Usage {
     /// The provider did not count: these are an estimate, in whole or in part.
     #[serde(default)]
     pub estimated: bool,
+    /// What the provider said instead, where that cannot be: then these are the nearest that can.
+    #[serde(default)]
+    pub claimed: Option<Claim>,
+}
+
+/// Tokens as a provider says them, believed or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Read.
+    pub input: u32,
+    /// Written.
+    pub output: u32,
+    /// Of those read, from the provider's cache.
+    pub cache_read: u32,
+    /// Of those read, put into the provider's cache.
+    pub cache_write: u32,
 }
 
 /// A piece of an answer. Arguments of a call come in fragments; they mean nothing before `CallEnd`.
@@ -427,7 +445,7 @@ pub struct Embedded {
     /// One vector a text, all of one length.
     pub vectors: List<List<f32, 4096>, 64>,
     /// Tokens read.
-    pub input: u32,
+    pub usage: Usage,
 }
 
 service! {

@@ -150,6 +150,44 @@ pub struct Accepted {
     pub waiting: u32,
 }
 
+/// Bytes of what is said into a turn that is under way.
+pub const WORDS_BOUND: usize = 32 * 1024;
+/// Words that a turn takes in at once.
+pub const WORDS: usize = 16;
+
+/// What a person says into a turn that is under way in one of their sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steer {
+    /// In which session.
+    pub session: SessionName,
+    /// What is said.
+    pub text: Text<WORDS_BOUND>,
+    /// It goes before what is not, and is marked.
+    pub urgent: bool,
+    /// The same twice on one channel is said once.
+    pub key: Text<256>,
+}
+
+/// Words that were accepted: they are durable. Those that their turn ends before are a message like any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steering {
+    /// The message that they are.
+    pub accepted: Accepted,
+    /// The turn that is to take them in.
+    pub into: TurnId,
+}
+
+/// Words that wait for their turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// The message that they are.
+    pub message: MessageId,
+    /// As the model is given them.
+    pub text: Text<WORDS_BOUND>,
+    /// Their label.
+    pub label: Label,
+}
+
 /// A message of the past with its label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
@@ -191,6 +229,8 @@ pub struct Turn {
     pub history: List<Labelled, 1024>,
     /// What this turn's earlier attempts did: replies with their released calls, and results.
     pub steps: List<Step, 256>,
+    /// How many of these replies are without what the model thought, since that is more than a turn is given back.
+    pub unthought: u32,
     /// The session's label, everything above included.
     pub session_label: Label,
     /// The workspace's label.
@@ -243,6 +283,16 @@ pub enum Step {
     Recalled {
         /// The text as the model is given it.
         text: Text<OUTPUT_BOUND>,
+        /// Its label.
+        label: Label,
+    },
+    /// A person said this into the turn: it stands in the conversation from here on. Their message is over in the same
+    /// commit; one that is not there any more is refused.
+    Steered {
+        /// The message that it was.
+        message: MessageId,
+        /// What they said.
+        text: Text<WORDS_BOUND>,
         /// Its label.
         label: Label,
     },
@@ -425,6 +475,8 @@ pub enum End {
     Quarantined(Text<512>),
     /// Its jail was ended because everything in it together went over this limit.
     OverLimit(Limit),
+    /// The message was said into this turn, which has taken it in.
+    TakenIn(TurnId),
 }
 
 /// A limit of a jail as a whole.
@@ -531,6 +583,9 @@ pub enum MessageState {
     Quarantined,
     /// It was a dead letter, and another message stands in its place.
     Requeued,
+    /// It was said into a turn under way, which has taken it in.
+    #[serde(rename = "taken_in")]
+    TakenIn,
     /// Shown for one that is running while a person is asked; a trace knows it only as running.
     #[serde(rename = "waiting_approval")]
     WaitingApproval,
@@ -552,6 +607,7 @@ impl MessageState {
             Self::Recalled => "recalled",
             Self::Quarantined => "quarantined",
             Self::Requeued => "requeued",
+            Self::TakenIn => "taken_in",
             Self::WaitingApproval => "waiting_approval",
         }
     }
@@ -808,6 +864,17 @@ pub enum RouterError {
     /// The message has no part, or is over a bound.
     #[error("the message is empty or over its bound of 262144 bytes of text")]
     BadMessage,
+    /// Nothing answers in this session, so nothing can be said into it.
+    #[error("no turn of a conversation is under way in this session; send it as a message")]
+    NotUnderWay,
+    /// Words for a turn are none, or over their bound.
+    #[error("what is said into a turn is text of 1 to {WORDS_BOUND} bytes; send it as a message")]
+    BadWords,
+    /// The engine that answers takes nothing in on its way.
+    #[error(
+        "this engine cannot be steered: {0} takes in nothing before it has answered; send it as a message, which is answered next"
+    )]
+    NotSteered(Name),
     /// A user of this name exists, or is configured.
     #[error("a user of this name exists or is configured")]
     UserExists,
@@ -819,8 +886,10 @@ pub enum RouterError {
         /// Seconds after which to try again.
         retry_s: u32,
     },
-    /// This user has as many programs under way as one may.
-    #[error("{most} programs of yours run or wait already, as many as one may have; end one first")]
+    /// This user has as many programs and engines under way as one may.
+    #[error(
+        "{most} programs and engines of yours run or wait already, as many as one may have; end one first"
+    )]
     TooManyRuns {
         /// How many that is.
         most: u32,
@@ -937,6 +1006,13 @@ service! {
         async fn keep_engine_state(turn: TurnId, engine: Name, token: Token, state: Blob<STATE>)
             -> Result<(), RouterError>;
 
+        /// What was said into this turn and waits for it, in the order in which it is to be taken in.
+        [idempotent, 640, 10]
+        async fn words(turn: TurnId) -> Result<List<Word, WORDS>, RouterError>;
+        /// The labels of a turn's session and of its workspace, as they are by now.
+        [idempotent, 16, 10]
+        async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;
+
         // Gateway's: what a client of the API may do is known from what it presented, never from what gateway says.
         /// Who presented this. Gate asks it as well.
         [idempotent, 32, 10]
@@ -946,6 +1022,9 @@ service! {
         /// `default` if it names none, must be one of the key's.
         [idempotent, 8192, 15]
         async fn api_submit(caller: Caller, submission: Submission) -> Result<Accepted, RouterError>;
+        /// Accepts words of a client for a turn that is under way in one of its own sessions.
+        [idempotent, 64, 15]
+        async fn api_steer(caller: Caller, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn of this client, as `follow` gives them.
         [idempotent, 2560, 30]
         async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
@@ -993,6 +1072,9 @@ service! {
         /// Accepts a message: durable when this returns.
         [idempotent, 8192, 15]
         async fn submit(submission: Submission) -> Result<Accepted, RouterError>;
+        /// Accepts words of this user for a turn that is under way in one of their sessions: durable when this returns.
+        [idempotent, 64, 15]
+        async fn steer(user: UserId, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn from number `from` on, at most `credit`; waits up to 20 s for the first.
         /// `user` is whose turn it must be; the owner may follow any (`None`).
         [idempotent, 2560, 30]

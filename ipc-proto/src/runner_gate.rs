@@ -5,7 +5,7 @@ use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
 use crate::model::{Finish, Message, ModelError, ModelName, Piece, Request, StreamId};
-use crate::router::{Input, Released, Task};
+use crate::router::{Input, Released, Task, WORDS, WORDS_BOUND};
 use crate::service::service;
 use crate::tool::{TOOLS, ToolList, ToolResult};
 use crate::{Blob, List, Name, Text};
@@ -111,9 +111,10 @@ service! {
         /// The work this runner was launched for.
         [idempotent, 12288, 30]
         async fn work() -> Result<Work, GateError>;
-        /// Asks the model to go on with this conversation.
+        /// Asks the model to go on with this conversation. Gives back what a person has said into the turn since: the model
+        /// is given it behind these messages, and it stands in the conversation from now on.
         [once, 8192, 60]
-        async fn think(system: Text<131072>, messages: List<Message, 1024>) -> Result<(), GateError>;
+        async fn think(system: Text<131072>, messages: List<Message, 1024>) -> Result<List<Message, WORDS>, GateError>;
         /// Waits up to 20 s for the answer; calls that wait for a person are part of it.
         [idempotent, 4096, 60]
         async fn hear() -> Result<Heard, GateError>;
@@ -153,6 +154,9 @@ service! {
         /// Passes on what it does, in order.
         [once, 2560, 60]
         async fn engine(events: List<EngineEvent, 64>) -> Result<(), GateError>;
+        /// What a person has said into the turn since this was asked last, for a program that takes it in on its way.
+        [once, 640, 30]
+        async fn words() -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError>;
         /// Keeps what it needs to go on with the session, once it has answered.
         [idempotent, 1100, 30]
         async fn keep(token: Token, state: Blob<STATE>) -> Result<(), GateError>;

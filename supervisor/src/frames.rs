@@ -2,9 +2,9 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{freeze, proof, start, stop, tell, twins, vault, violations};
+use crate::{freeze, places, proof, start, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
-use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState};
+use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState, RecordState};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
@@ -39,6 +39,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Failing, _) => failing(host, from, frame),
         (Kind::Listening, _) => violations::listen(host, from, descriptors),
         (Kind::Locked, Name::Credproxy) => vault::say(host, frame),
+        (Kind::Record, Name::Audit) => record(host, frame),
         (Kind::Recorded, Name::Control) => host.violations.recorded(frame.words[0]),
         (Kind::Launch, Name::Router) => proof::launch(host, frame),
         (Kind::Kill, Name::Router | Name::Gate) => kill(host, frame.id(0)),
@@ -81,6 +82,13 @@ fn beat(host: &mut Host, name: Name, frame: &Frame) {
     tell::process(host, name);
 }
 
+/// Audit's word on the record: where it takes nothing, nothing has an effect.
+fn record(host: &mut Host, frame: &Frame) {
+    let [state, ..] = frame.words;
+    host.record = RecordState::from_number(state).unwrap_or(RecordState::Broken);
+    tell::checked(host);
+}
+
 /// Its own log says more; what matters here is that a host which never was ready ends rather than tries again.
 fn failing(host: &mut Host, name: Name, frame: &Frame) {
     let [failure, ..] = frame.words;
@@ -100,7 +108,9 @@ fn attach(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     let uid = u32::try_from(uid).unwrap_or(u32::MAX);
     let mut descriptors = descriptors.into_iter();
     let answer = match (descriptors.next(), descriptors.next()) {
-        (Some(directory), there) => host.workspaces.attach(frame.id(0), directory, there, uid),
+        (Some(directory), there) => {
+            host.workspaces.attach(frame.id(0), directory, there, uid, &host.places.state)
+        }
         (None, _) => Answer::NotADirectory,
     };
     done(host, answer);
@@ -119,8 +129,22 @@ fn done(host: &Host, answer: Answer) {
 }
 
 fn restart(host: &mut Host, name: Name) -> bool {
+    renew(host, name);
     stop::kill(host, name, "restarted by an operator");
     true
+}
+
+/// Takes the program that is in its place now, which an upgrade may have changed; where there is none, the one that ran. Only
+/// an operator's word does: what dies by itself comes back as what it was.
+fn renew(host: &mut Host, name: Name) {
+    match places::program(name.name()) {
+        Ok(program) => {
+            if let Some(process) = host.process_mut(name) {
+                process.program = program;
+            }
+        }
+        Err(fault) => host.logs.write("agentd", &format!("{fault}; the one that ran is started again")),
+    }
 }
 
 fn hold(host: &mut Host, name: Name) -> bool {
@@ -139,6 +163,7 @@ fn release(host: &mut Host, name: Name) -> bool {
         if let Some(process) = host.process_mut(name) {
             process.history = crate::restart::History::default();
         }
+        renew(host, name);
         if freeze::may_act(host, name) {
             drop(start::start(host, name));
         } else {

@@ -23,14 +23,14 @@ use crate::workspaces::Workspaces;
 use crate::{clock, orphans, start, stop, wait};
 use confine::{Ids, probe};
 use manifest::Process as Name;
-use manifest::command::{HostState, Mode, ProcessState};
+use manifest::command::{HostState, Mode, ProcessState, RecordState};
 use manifest::settings::Settings;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Everything agentd keeps.
@@ -49,6 +49,8 @@ pub(crate) struct Host {
     pub(crate) logs: Logs,
     pub(crate) disk: Disk,
     pub(crate) vault: Vault,
+    /// Whether the record takes entries, as audit said last.
+    pub(crate) record: RecordState,
     /// How far every process's wall clock is off the machine's, ms; 0 but in tests.
     pub(crate) clock_ms: i64,
     pub(crate) notify: Notify,
@@ -155,8 +157,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let processes = processes(&configuration, &places, &ids)?;
     let stage = places.state.join("stage");
     places::folder(&stage, 0o700, None)?;
-    let pool = Pool::new(mode, &stage).map_err(std::io::Error::other);
-    let pool = pool.map_err(kernel("cannot make ready for runners"))?;
+    let pool = made_ready(mode, &stage)?;
     runners_folders(&places)?;
     let log_folder = places.state.join("logs");
     places::folder(&log_folder, 0o700, ids(Name::Control))?;
@@ -173,6 +174,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         logs: Logs::new(log_folder, rotate, ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
         vault: Vault::new(),
+        record: RecordState::default(),
         clock_ms: 0,
         notify: Notify::from_environment(),
         listeners: Listeners::make(&places.runtime, &configuration.settings, own_uid == 0)?,
@@ -198,6 +200,12 @@ fn make(options: &Options) -> Result<Host, Fault> {
         places,
         _lock: lock,
     })
+}
+
+/// What runners are made of, before there is one.
+fn made_ready(mode: Mode, stage: &Path) -> Result<Pool, Fault> {
+    let pool = Pool::new(mode, stage).map_err(std::io::Error::other);
+    pool.map_err(|cause| Fault::Kernel("cannot make ready for runners", cause))
 }
 
 /// The mode; in mode user agentd is root of a namespace of its own from here on.

@@ -141,8 +141,9 @@ fn fail(host: &mut Host, found: Finding) {
     let id = Act::numbered(found.act).map_or("an act", |act| act.id);
     let row = found.row.name();
     let what = match Seen::of(found.ended, found.code) {
-        Seen::Succeeded => "succeeded and must not",
-        _ => "could not be tried",
+        Seen::Succeeded => "succeeded and must not".to_owned(),
+        Seen::NotLaunched(errno) => format!("could not be tried: it could not be launched (errno {errno})"),
+        _ => "could not be tried".to_owned(),
     };
     host.logs.write(
         "agentd",

@@ -120,6 +120,11 @@ impl Runners {
         self.live.iter().filter(|runner| runner.turn == turn).for_each(end);
     }
 
+    /// Ends those that have a turn, whose sockets lead to the gate that they were bound to.
+    pub(crate) fn end_bound(&self) {
+        self.live.iter().for_each(end);
+    }
+
     /// Ends them all.
     pub(crate) fn kill_all(&self) {
         for child in self.children() {

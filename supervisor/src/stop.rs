@@ -51,6 +51,10 @@ pub(crate) fn ended(host: &mut Host, name: Name, how: &str) {
         process.due = wait.map(|wait| Instant::now() + wait);
     }
     host.logs.write("agentd", &format!("{} ended: {how}", name.name()));
+    if name == Name::Gate {
+        // What a runner's tool does meanwhile nobody could be told of: the turn is taken up again now, not when the tool is done.
+        host.runners.end_bound();
+    }
     tell::process(host, name);
     if wait == Some(Duration::ZERO) && freeze::may_act(host, name) {
         again(host, name);

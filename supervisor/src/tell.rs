@@ -2,7 +2,7 @@
 
 use crate::host::{Host, now_ms};
 use manifest::Process as Name;
-use manifest::command::{Frame, HostState, Kind, ProcessState};
+use manifest::command::{Frame, HostState, Kind, ProcessState, RecordState};
 
 /// Tells control of one process, and everybody of what that makes of the host.
 pub(crate) fn process(host: &mut Host, name: Name) {
@@ -46,7 +46,7 @@ fn tell_host(host: &Host) {
         let holder = host.limits.holder() as u64;
         let words = [host.state as u64, host.mode as u64, host.began_ms, pid, now_ms(), holder];
         let words = words.into_iter().chain(host.proof.words());
-        let words: Vec<u64> = words.chain([u64::from(host.vault.locked)]).collect();
+        let words: Vec<u64> = words.chain([u64::from(host.vault.locked), host.record as u64]).collect();
         control.tell(Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
     }
 }
@@ -59,11 +59,14 @@ fn state_of(host: &Host) -> HostState {
         // told so, and then the rest.
         HostState::Starting if all_ready => HostState::Ready,
         HostState::Starting => HostState::Starting,
-        _ if all_ready && !host.disk.room.low && !host.proof.failed() && !host.vault.locked => {
-            HostState::Ready
-        }
+        _ if all_ready && is_well(host) => HostState::Ready,
         _ => HostState::Degraded,
     }
+}
+
+/// Whether nothing is wrong but perhaps a process that is not ready.
+fn is_well(host: &Host) -> bool {
+    !host.disk.room.low && !host.proof.failed() && !host.vault.locked && host.record == RecordState::Whole
 }
 
 fn tell_systemd(host: &Host) {
@@ -78,6 +81,11 @@ fn tell_systemd(host: &Host) {
             }
             if host.vault.locked {
                 why.push("vault locked".to_owned());
+            }
+            match host.record {
+                RecordState::Whole => {}
+                RecordState::Unwritable => why.push("the record cannot be written".to_owned()),
+                RecordState::Broken => why.push("the record does not verify".to_owned()),
             }
             if host.proof.failed() {
                 why.push("self-check failed, no runner is served".to_owned());

@@ -89,14 +89,20 @@ fn files_that_changed_under_a_running_host_are_reported_and_nothing_takes_their_
     let file = folder.path().join("model.safetensors");
     let mut bytes = fs::read(&file).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
-    fs::write(&file, bytes).unwrap();
+    fs::write(&file, &bytes).unwrap();
     let failed = host.ask(&["memory", "search", "ferry", "--by", "fused"]);
     assert_eq!(failed["error"]["type"], "embedder", "{failed}");
-    assert!(
-        failed["error"]["message"].as_str().unwrap().contains("have changed; restart the host"),
-        "{failed}"
-    );
+    assert!(failed["error"]["message"].as_str().unwrap().contains("have changed; put them back"), "{failed}");
     let found = host.json(&["memory", "search", "ferry"]);
+    assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
+    assert!(found["notes"][0].as_str().unwrap().contains("by words alone"), "{found}");
+    let reason = || host.json(&["status"])["host"]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason().contains("embedder: the files of the model"), "{}", reason());
+    // What was mended is found to be so, without anybody's doing.
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, bytes).unwrap();
+    host.wait_for("the model is loaded again", || reason().is_empty());
+    let found = host.json(&["memory", "search", "ferry", "--by", "fused"]);
     assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
 }
 

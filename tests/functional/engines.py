@@ -1,11 +1,14 @@
 """A program that stands for a coding agent: python3 engine.py FORMAT [--resume TOKEN]. It asks the model on its loopback as
 they do, uses a tool of its own, and keeps what it heard of a session in its home. What it is told to do besides stands in
 the person's message."""
-import json, os, pathlib, subprocess, sys, time, urllib.request
+import json, os, pathlib, select, subprocess, sys, time, urllib.request
 
 FORMAT = sys.argv[1]
 TOKEN = sys.argv[3] if len(sys.argv) > 3 else None
-ASKED = sys.stdin.read()
+FIRST = sys.stdin.readline()
+# One that is asked by lines of JSON says again what it has taken in, and is told more before its input ends.
+LINES = FIRST.startswith('{"')
+ASKED = json.loads(FIRST)["message"]["content"] if LINES else FIRST + sys.stdin.read()
 SEEN = pathlib.Path(os.environ["HOME"], ".stub/seen")
 with open("starts", "a") as log:
     log.write(json.dumps({"token": TOKEN, "asked": ASKED}) + "\n")
@@ -58,9 +61,29 @@ def model(words):
     return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
 
 
+def taken(words):
+    if LINES:
+        say(type="user", message={"role": "user", "content": words}, isReplay=True)
+
+
+def besides(seconds):
+    """What the person says within so long."""
+    while LINES and select.select([sys.stdin], [], [], seconds)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        words = json.loads(line)["message"]["content"]
+        taken(words)
+        text("told besides: " + words)
+
+
 if TOKEN and not SEEN.exists():
     sys.exit("no such session")
 begin()
+taken(ASKED)
+if "PAUSE" in NOW:
+    tool("sleep 3")
+    besides(0)
 if "FAIL" in NOW:
     sys.exit(3)
 if "MUTE" in NOW:

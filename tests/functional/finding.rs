@@ -34,6 +34,21 @@ fn finding_is_measured_without_a_host() {
 }
 
 #[test]
+fn a_file_is_measured_as_its_lines_on_standard_input_are_and_one_that_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("talk.jsonl");
+    std::fs::write(&file, TALK).unwrap();
+    let path = file.to_str().unwrap();
+    let expected = measured(TALK, &[]).stdout;
+    assert_eq!(measured("", &[path]).stdout, expected);
+    assert_eq!(measured(TALK, &["-"]).stdout, expected);
+    let missing = measured(TALK, &["/nowhere/talk.jsonl"]);
+    assert!(
+        !missing.status.success() && String::from_utf8_lossy(&missing.stderr).contains("/nowhere/talk.jsonl")
+    );
+}
+
+#[test]
 fn a_malformed_line_of_a_measurement_is_named_by_its_number_and_status_2() {
     let output = measured(&format!("{TALK}{{\"op\":\"add\"}}\n"), &[]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -95,4 +110,33 @@ fn an_embedder_that_fails_is_reported_and_nothing_takes_its_place() {
     let found = host.json(&["memory", "search", "ferry"]);
     assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
     assert_eq!(host.json(&["memory", "stats"])["embedder"], "corp/vectors");
+}
+
+#[test]
+fn scores_are_multiplied_by_the_signals_that_are_named_and_it_is_said_what_each_came_to() {
+    let host = Host::start();
+    let add = |text: &str, importance: &str| {
+        let _ = host.json(&["memory", "add", text, "--importance", importance]);
+    };
+    add("the harbour light is red", "5");
+    add("the harbour light is white", "3");
+    let plain = ["memory", "search", "harbour light", "--explain"];
+    let found = host.json(&plain);
+    let usual = [&found["hits"][0]["score"], &found["hits"][1]["score"]];
+    assert_eq!(found["hits"][0]["why"]["weighed"], json!([]), "{found}");
+    let named = host.json(&[&plain[..], &["--weigh", "importance,salience"]].concat());
+    let hits = &named["hits"];
+    assert_eq!(hits[0]["content"], "the harbour light is red", "{named}");
+    let weighed =
+        json!([{ "signal": "salience", "factor": 1386 }, { "signal": "importance", "factor": 1400 }]);
+    assert_eq!(hits[0]["why"]["weighed"], weighed, "{named}");
+    assert!(hits[0]["score"].as_i64() > usual[0].as_i64(), "{found} {named}");
+    let told = host.ctl(&[&plain[..], &["--weigh", "trust"]].concat());
+    assert!(String::from_utf8_lossy(&told.stdout).contains("trust x 1.000"), "{told:?}");
+    let unknown = host.ctl(&["memory", "search", "harbour", "--weigh", "recency,loudness"]);
+    assert_eq!(unknown.status.code(), Some(64), "{unknown:?}");
+    let why = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    for name in ["loudness", "recency", "salience", "trust", "importance"] {
+        assert!(why.contains(name), "{why}");
+    }
 }

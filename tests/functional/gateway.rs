@@ -4,6 +4,7 @@
 mod client;
 mod mcp;
 mod relay;
+mod searching;
 
 use client::{Answer, Way};
 use serde_json::{Value, json};

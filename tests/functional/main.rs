@@ -20,6 +20,7 @@ mod running;
 mod sandbox;
 mod services;
 mod spending;
+mod steering;
 mod thinking;
 mod turns;
 mod vault;

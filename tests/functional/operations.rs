@@ -1,5 +1,8 @@
 //! Operations: what `agentctl` shows of the host, and what it does to it.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use tests::{Host, Setup};
 
 #[test]
@@ -150,4 +153,51 @@ fn log_lines_are_json_at_each_processs_own_level_when_asked_and_hold_no_content(
     let lines = || log.lines().filter_map(|line| line.split_once(": {")).map(|(name, _)| name);
     assert!(lines().all(|name| name == "router"), "{log}");
     assert!(!log.contains("lighthouse"));
+}
+
+/// A folder with the programs of this host, each the same file as there.
+fn linked(folder: &Path) {
+    for entry in fs::read_dir(tests::programs()).unwrap().flatten() {
+        let is_program = entry.metadata().unwrap().is_file() && entry.path().extension().is_none();
+        if is_program {
+            fs::hard_link(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// The file that a process runs.
+fn runs(host: &Host, name: &str) -> u64 {
+    fs::metadata(format!("/proc/{}/exe", host.pid(name))).unwrap().ino()
+}
+
+/// Has an operator restart it, and waits until another is ready in its place.
+fn restart(host: &Host, name: &str) {
+    let pid = host.pid(name);
+    let _ = host.json(&["restart", name]);
+    host.wait_for("another is ready", || {
+        let process = host.process(name);
+        process["pid"] != pid && process["state"] == "ready"
+    });
+}
+
+#[test]
+fn a_restarted_process_is_that_of_the_program_in_its_place_and_one_that_died_is_what_it_was() {
+    let folder = tempfile::Builder::new().prefix("programs-").tempdir_in(tests::programs()).unwrap();
+    linked(folder.path());
+    let host = Setup::default().programs(folder.path()).start();
+    let (former, program) = (runs(&host, "scanner"), folder.path().join("scanner"));
+    let copy = folder.path().join("upgraded");
+    fs::copy(&program, &copy).unwrap();
+    fs::rename(&copy, &program).unwrap();
+    let upgraded = fs::metadata(&program).unwrap().ino();
+    host.kill_and_wait("scanner");
+    assert_eq!(runs(&host, "scanner"), former, "an accident is no upgrade");
+    restart(&host, "scanner");
+    assert_eq!(runs(&host, "scanner"), upgraded);
+    assert_eq!(host.chat("s", "echo: after"), "after");
+    // Where there is none any more, the one that ran goes on.
+    fs::remove_file(&program).unwrap();
+    restart(&host, "scanner");
+    assert_eq!(runs(&host, "scanner"), upgraded);
+    assert!(host.log().contains("the one that ran is started again"), "{}", host.log());
 }

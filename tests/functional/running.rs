@@ -292,7 +292,10 @@ fn a_user_has_four_programs_under_way_and_the_next_is_refused() {
     };
     let mut children: Vec<_> = (0..4).map(|_| start()).collect();
     let (code, _, err) = run(&host, &["--", "true"]);
-    assert!(code == Some(125) && err.contains("4 programs of yours run or wait already"), "{code:?} {err}");
+    assert!(
+        code == Some(125) && err.contains("4 programs and engines of yours run or wait already"),
+        "{code:?} {err}"
+    );
     assert_eq!(host.chat("s", "echo: still here"), "still here", "agents go on");
     let mut first = children.remove(0);
     signal(i32::try_from(first.id()).unwrap(), Signal::SIGTERM);

@@ -1,6 +1,7 @@
 //! `agentctl sandbox run`: any command in a runner's jail.
 
-use tests::Host;
+use std::process::Stdio;
+use tests::{Host, kill};
 
 fn run(host: &Host, script: &str) -> (Option<i32>, String, String) {
     let output = host.ctl(&["sandbox", "run", "--", "sh", "-c", script]);
@@ -12,7 +13,28 @@ fn run(host: &Host, script: &str) -> (Option<i32>, String, String) {
 fn output_and_exit_status_are_the_commands_own() {
     let host = Host::start();
     assert_eq!(run(&host, "echo out; echo err >&2; exit 7"), (Some(7), "out\n".into(), "err\n".into()));
+    // What it leaves behind holds its output open, and ends with the jail.
+    let left = run(&host, "(setsid sleep 600 &); echo out; exit 3");
+    assert_eq!(left, (Some(3), "out\n".into(), String::new()));
     assert_eq!(host.ctl(&["sandbox", "run", "--", "/no/such/program"]).status.code(), Some(125));
+}
+
+#[test]
+fn a_command_whose_jail_is_lost_is_not_run_again_by_itself() {
+    let host = Host::start();
+    let (dir, script) = (host.dir().join("work"), "echo x >> ran; sleep 60");
+    std::fs::create_dir(&dir).unwrap();
+    let mut command =
+        host.command(&["sandbox", "run", "-w", dir.to_str().unwrap(), "--", "sh", "-c", script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let ran = || std::fs::read_to_string(dir.join("ran")).unwrap_or_default();
+    host.wait_for("it has begun", || ran() == "x\n");
+    kill(host.runners()[0]);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("not run again by itself"), "{said}");
+    assert_eq!(ran(), "x\n");
 }
 
 #[test]

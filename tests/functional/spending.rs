@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tests::{Host, Setup, Upstream};
 
-/// An answer of one token for seven that were read, as OpenAI-compatible servers stream it.
+/// An answer of one token for as many as an agent's prompt has about, as OpenAI-compatible servers stream it.
 const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
-    \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"total_tokens\":8}}\n\ndata: [DONE]\n\n";
+    \"usage\":{\"prompt_tokens\":3000,\"completion_tokens\":1,\"total_tokens\":3001}}\n\ndata: [DONE]\n\n";
+/// What it says was used.
+const COUNT: &str = r#"{"prompt_tokens":3000,"completion_tokens":1,"total_tokens":3001}"#;
+/// What it costs.
+const COST: u64 = 3001;
 
 /// A host whose agent asks a model of this server at a dollar a million tokens either way.
 fn config(upstream: &Upstream, more: &str) -> String {
@@ -37,23 +41,23 @@ fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
     assert_eq!(host.chat("s", "hello"), "ready");
-    host.wait_for("it is settled", || today(&host) == (8, 0));
+    host.wait_for("it is settled", || today(&host) == (COST, 0));
     host.kill_and_wait("model");
-    assert_eq!(today(&host), (8, 0));
+    assert_eq!(today(&host), (COST, 0));
     let refused = host.ask(&["chat", "--session", "s", "-m", "again"]);
     assert!(refused.to_string().contains("LLM_BUDGET_EXCEEDED"), "{refused}");
     assert_eq!(upstream.heard().len(), 1, "nobody was asked");
     for (by, group) in [("model", "corp/small"), ("agent", "default"), ("session", "s")] {
         let rows = usage(&host, by);
         assert_eq!((rows.len(), &rows[0]["group"]), (1, &group.into()), "{rows:?}");
-        assert_eq!((&rows[0]["answers"], &rows[0]["cost_micros"]), (&1.into(), &8.into()), "{rows:?}");
+        assert_eq!((&rows[0]["answers"], &rows[0]["cost_micros"]), (&1.into(), &COST.into()), "{rows:?}");
     }
 }
 
 #[test]
 fn what_a_provider_does_not_count_is_estimated_shown_as_that_and_held_to_the_budget() {
     for usage in ["{}", "null", r#"{"prompt_tokens":0,"completion_tokens":0}"#] {
-        let silent = ANSWER.replace(r#"{"prompt_tokens":7,"completion_tokens":1,"total_tokens":8}"#, usage);
+        let silent = ANSWER.replace(COUNT, usage);
         assert_ne!(silent, ANSWER);
         let upstream = Upstream::answering("text/event-stream", move |_| silent.clone());
         let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
@@ -87,7 +91,7 @@ fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() 
         tests::post_over_tcp(port, "/v1/chat/completions", key, &body.to_string())
     };
     assert_eq!(ask(&poor, "agent/default").0, 200);
-    host.wait_for("it is settled", || usage(&host, "key").iter().any(|row| row["cost_micros"] == 8));
+    host.wait_for("it is settled", || usage(&host, "key").iter().any(|row| row["cost_micros"] == COST));
     for model in ["agent/default", "corp/small"] {
         let (status, body) = ask(&poor, model);
         assert!(status == 429 && body.contains("insufficient_quota"), "{model}: {status} {body}");
@@ -124,13 +128,13 @@ fn what_a_model_was_killed_in_counts_at_what_was_set_aside_for_it() {
     assert!(spent == 0 && reserved > 4096, "4096 tokens of an answer, and those that are read: {reserved}");
     host.kill_and_wait("model");
     assert_eq!(turn.ended()["reply"], "ready");
-    host.wait_for("it is settled", || today(&host) == (reserved + 8, 0));
+    host.wait_for("it is settled", || today(&host) == (reserved + COST, 0));
     assert_eq!(usage(&host, "day")[0]["answers"], 2);
 }
 
 #[test]
 fn a_death_as_money_is_set_aside_answers_all_the_same_and_forgets_no_reservation_that_was_made() {
-    for (point, at_least) in [("written", 8), ("committed", 4096 + 8)] {
+    for (point, at_least, answers) in [("written", COST, 1), ("committed", 4096 + COST, 2)] {
         let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
         let fault = format!("model:model.ledger.{point}");
         let config = config(&upstream, "[budget]\nday_usd = 1\n");
@@ -138,7 +142,93 @@ fn a_death_as_money_is_set_aside_answers_all_the_same_and_forgets_no_reservation
         assert_eq!(host.chat("s", "hello"), "ready", "{point}");
         assert_eq!(host.process("model")["restarts"], 1, "{point} was never reached");
         host.wait_for("it is settled", || today(&host).1 == 0 && today(&host).0 >= at_least);
-        assert!(today(&host).0 < at_least + 4096, "{point}: counted twice");
+        assert_eq!(usage(&host, "day")[0]["answers"], answers, "{point}: counted twice");
         assert_eq!(upstream.heard().len(), 1, "{point}: nobody was asked before the money was there");
     }
+}
+
+/// The same answer as a provider tells it that counts so, and says `words`.
+fn lying(words: &str, read: u32, written: u32) -> String {
+    let count = format!(r#"{{"prompt_tokens":{read},"completion_tokens":{written}}}"#);
+    ANSWER.replace("ready", words).replace(COUNT, &count)
+}
+
+#[test]
+fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way_and_that_is_on_the_record() {
+    let words = "now and then it rains in town as it does ".repeat(20);
+    // An agent's prompt has hundreds of tokens, and twenty times these words have 205 by the estimate.
+    for (read, written, least, most) in
+        [(1, 1, 100 + 51, 3000), (u32::MAX, u32::MAX, 5120 + 1000, 5120 + 1000 + 100_000)]
+    {
+        let lie = lying(words.trim(), read, written);
+        let upstream = Upstream::answering("text/event-stream", move |_| lie.clone());
+        let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
+        let turn = host.say("s", "hello");
+        host.wait_for("it is asked", || upstream.heard().len() == 1);
+        assert_eq!(turn.ended()["reply"], words.trim());
+        host.wait_for("it is settled", || today(&host).0 > 0 && today(&host).1 == 0);
+        let spent = today(&host).0;
+        assert!((least..=most).contains(&spent), "{read}: {spent}");
+        let row = usage_by_model(&host);
+        assert_eq!((&row["disbelieved"], &row["estimated"]), (&1.into(), &0.into()), "{row}");
+        assert_eq!(row["cost_micros"], spent, "{row}");
+        assert_eq!(row["claimed_micros"], u64::from(read) + u64::from(written), "what it said: {row}");
+        let record = host.json(&["audit", "query", "--action", "usage_disbelieved"]);
+        let events = record["records"].as_array().cloned().unwrap_or_default();
+        assert_eq!(events.len(), 1, "{record}");
+        assert_eq!(events[0]["tokens"], serde_json::json!({"input": read, "output": written}), "{record}");
+        assert_eq!((&events[0]["subject"], &events[0]["witness"]), (&"corp/small".into(), &"gate".into()));
+        assert!(events[0]["turn"].is_string(), "{record}");
+        let refused = host.ask(&["chat", "--session", "s", "-m", "again"]);
+        assert!(refused.to_string().contains("LLM_BUDGET_EXCEEDED"), "{refused}");
+    }
+}
+
+#[test]
+fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most() {
+    const BOUND: u64 = 20_000;
+    // A thousand tokens around a question of few, 4 times what it has, and 16 of an answer and a quarter.
+    const ONE: u64 = 1000 + 4 * 8 + 20;
+    let asked = AtomicUsize::new(0);
+    let upstream = Upstream::answering("text/event-stream", move |_| {
+        let number = asked.fetch_add(1, Ordering::Relaxed);
+        let count = if number.is_multiple_of(2) { 1 } else { 4_000_000_000 };
+        lying("ready", count, count)
+    });
+    let port = tests::free_port();
+    let more = format!(
+        "[gateway]\nlisten = \"127.0.0.1:{port}\"\nrequests_per_minute = 10000\n[budget]\nday_usd = 0.02\n"
+    );
+    let host = Setup::default().config(&config(&upstream, &more)).start();
+    let key = tests::text(&host.json(&["key", "create", "one"]), "key");
+    let body = serde_json::json!({
+        "model": "corp/small", "max_tokens": 16, "messages": [{"role": "user", "content": "are you ready?"}],
+    })
+    .to_string();
+    let client = || {
+        for _ in 0..100 {
+            let (status, said) = tests::post_over_tcp(port, "/v1/chat/completions", &key, &body);
+            match status {
+                200 => {}
+                429 if said.contains("insufficient_quota") => return true,
+                _ => panic!("{status} {said}"),
+            }
+        }
+        false
+    };
+    let stopped = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..50).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).filter(|it| *it).count()
+    });
+    assert_eq!(stopped, 50, "every client comes to the bound");
+    host.wait_for("all is settled", || today(&host).1 == 0);
+    let spent = today(&host).0;
+    assert!(spent < BOUND + ONE, "{spent}");
+    let row = usage_by_model(&host);
+    assert_eq!(row["answers"], upstream.heard().len(), "{row}");
+    assert!(row["disbelieved"].as_u64() > Some(0), "{row}");
+    let record = host.json(&["audit", "query", "--action", "usage_disbelieved"]);
+    let events = record["records"].as_array().cloned().unwrap_or_default();
+    let lie = serde_json::json!({"input": 4_000_000_000_u32, "output": 4_000_000_000_u32});
+    assert!(events.iter().any(|event| event["tokens"] == lie), "{record}");
 }

@@ -70,6 +70,16 @@ fn a_directory_that_is_none_or_not_there_is_refused_by_name() {
 }
 
 #[test]
+fn what_is_the_hosts_own_is_no_workspace_nor_what_has_it_in_it() {
+    let host = Host::start();
+    let state = host.state();
+    for path in [state.as_path(), state.parent().unwrap()] {
+        let refused = host.ask(&["chat", "--workspace", path.to_str().unwrap(), "-m", "echo: x"]);
+        assert_eq!(refused["error"]["type"], "hosts_own", "{refused}");
+    }
+}
+
+#[test]
 fn unknown_sessions_agents_and_messages_are_answered_with_what_there_is() {
     let host = Host::start();
     let message = |value: Value| value["error"]["message"].as_str().unwrap_or_default().to_owned();

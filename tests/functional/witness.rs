@@ -1,5 +1,5 @@
 //! Two hosts that witness each other: what one has signed stands on the other's record, and a record that was set back
-//! is found by it, although it holds by itself.
+//! is found by it, although it holds by itself. And what is proved of a record against a checkpoint that was kept.
 
 use serde_json::Value;
 use std::path::Path;
@@ -63,4 +63,35 @@ fn a_record_that_was_set_back_is_found_by_the_host_that_witnessed_it() {
     for host in [&host, &other] {
         assert_eq!(host.json(&["audit", "verify"])["ok"], true);
     }
+}
+
+/// The verifier that was written from the documents alone, over what `audit prove` printed.
+#[expect(clippy::disallowed_methods, reason = "the program that proofs are made for")]
+fn accepts(proof: &Path, words: &[&Path]) -> bool {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/verify/verify.py");
+    let keys = words.iter().flat_map(|key| [Path::new("--key"), *key]);
+    Command::new("python3").arg("-B").arg(program).args(keys).arg(proof).output().unwrap().status.success()
+}
+
+#[test]
+fn a_proof_holds_over_a_change_of_the_key_and_none_is_made_of_another_log() {
+    let (host, other) = (Host::start(), Host::start());
+    goes_on(&host);
+    goes_on(&other);
+    let file = |name: &str| host.dir().join(name);
+    let keep = |host: &Host, name: &str| {
+        std::fs::write(file(name), text(&host.json(&["audit", "checkpoint"]), "checkpoint")).unwrap();
+    };
+    keep(&host, "kept");
+    keep(&other, "theirs");
+    std::fs::copy(host.state().join("audit/key.pub"), file("old")).unwrap();
+    std::fs::write(file("new"), text(&host.json(&["audit", "rotate-key"]), "key")).unwrap();
+    goes_on(&host);
+    let proof = host.json(&["audit", "prove", "1", "--checkpoint", file("kept").to_str().unwrap()]);
+    std::fs::write(file("proof"), proof.to_string()).unwrap();
+    let (old, new, proof) = (file("old"), file("new"), file("proof"));
+    assert!(accepts(&proof, &[&old, &new]));
+    assert!(!accepts(&proof, &[&old]) && !accepts(&proof, &[&new]), "each signed one of the two checkpoints");
+    let refused = host.ask(&["audit", "prove", "1", "--checkpoint", file("theirs").to_str().unwrap()]);
+    assert_eq!(refused["error"]["type"], "other_log", "{refused}");
 }

@@ -10,7 +10,7 @@ use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{Input, Task};
+use ipc_proto::router::{Input, Task, WORDS, WORDS_BOUND};
 use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -254,7 +254,16 @@ impl RunnerGate for OneFile {
         })
     }
 
-    async fn think(self, _: Context, _: Text<131_072>, _: List<Message, 1024>) -> Result<(), GateError> {
+    async fn think(
+        self,
+        _: Context,
+        _: Text<131_072>,
+        _: List<Message, 1024>,
+    ) -> Result<List<Message, WORDS>, GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn words(self, _: Context) -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError> {
         Err(NOTHING_ELSE)
     }
 

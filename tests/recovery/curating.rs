@@ -1,7 +1,7 @@
 //! kill -9 at every step of background work: what was captured is observed once, whichever step it was.
 
 use serde_json::{Value, json};
-use tests::{Host, Setup};
+use tests::{Host, Setup, Upstream};
 
 /// Every step of a job.
 const POINTS: &[&str] = &[
@@ -59,4 +59,65 @@ fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kep
         Some(true),
         "{found}"
     );
+}
+
+/// An answer as OpenAI-compatible servers stream it.
+fn answer(text: &str) -> String {
+    let said = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}});
+    format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n")
+}
+
+#[test]
+fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_entity_once() {
+    let made = json!({
+        "title": "Tides are kept by the year", "type": "decision", "narrative": "One table holds a year.",
+        "entities": [{"name": "harbour", "type": "project"}],
+        "statements": [{"key": "tide table", "value": "The harbour keeps one table a year.", "confidence": 0.9},
+            {"key": "owner", "value": "The table is Ann's.", "confidence": 0.4}],
+    });
+    let points = [
+        "memory.observe.recorded",
+        "memory.revise.superseded",
+        "memory.observe.row",
+        "memory.observe.stored",
+    ];
+    for point in points
+        .map(|point| format!("memory:{point}"))
+        .into_iter()
+        .chain(["curator:curator.settled".to_owned()])
+    {
+        let told = made.to_string();
+        let upstream = Upstream::answering("text/event-stream", move |_| answer(&told));
+        let at = format!("127.0.0.1:{}", upstream.port);
+        let config = format!(
+            "[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\
+             [provider.corp.models.small]\n[curator]\nmodel = \"corp/small\"\nbatch_interval_ms = 200\n\
+             extract_entities = true\nsummaries = false\n"
+        );
+        let host = Setup::default().config(&config).arguments(&["--fault", &point]).start();
+        let captured = json!({
+            "session_id": "s", "cwd": "/", "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "t",
+            "tool_input": {}, "tool_response": "harbour/src/tide.rs holds the table of the tides of the whole year",
+        });
+        tests::hook(&host, &captured);
+        let (name, _) = point.split_once(':').unwrap();
+        host.wait_for(&format!("{point}: it died once"), || host.process(name)["restarts"] == 1);
+        let listed = |words: &[&str]| {
+            let listed = host.ask(&[&["memory"], words].concat());
+            listed["memories"].as_array().cloned().unwrap_or_default()
+        };
+        host.wait_for(&format!("{point}: it is observed"), || {
+            listed(&["list"]).iter().any(|row| row["of_kind"]["observation"]["title"] == made["title"])
+        });
+        host.wait_for(&format!("{point}: nothing is left"), || {
+            let listed = host.ask(&["curator", "list"]);
+            listed["running"] == 0 && listed["dead"] == 0
+        });
+        assert_eq!(listed(&["proposals"]).len(), 2, "{point}: with the row came its facts");
+        assert_eq!(listed(&["list", "--kind", "entity"]).len(), 1, "{point}");
+        assert_eq!(listed(&["list", "--kind", "observation"]).len(), 1, "{point}");
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
+    }
 }

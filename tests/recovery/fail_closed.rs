@@ -14,10 +14,10 @@ use tests::{Host, Setup, is_root, signal};
 const SLOW: &str = "[agent.slow]\nmodel = \"scripted/slow\"\n";
 
 /// Puts its script where the model has it from.
-fn script(state: &Path) {
+fn script(state: &Path, delay_ms: u32) {
     let write = json!({ "call": { "tool": "bash", "args": { "command": "echo done >> ledger" } } });
     let script = [
-        json!({ "pieces": [{ "delay_ms": 1500 }, write] }),
+        json!({ "pieces": [{ "delay_ms": delay_ms }, write] }),
         json!({ "pieces": [{ "text": "that is all" }] }),
     ];
     let path = state.join("model/scripts/slow");
@@ -52,7 +52,7 @@ fn error(value: &Value) -> (&str, &str) {
 #[test]
 fn with_audit_held_no_call_takes_effect_listings_go_on_and_it_heals() {
     let host = Setup::default().config(SLOW).start();
-    script(&host.state());
+    script(&host.state(), 1500);
     let turn = host.say_with(&["--session", "slow", "--agent", "slow", "-m", "go on"]);
     host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);
     let _ = host.json(&["hold", "audit"]);
@@ -93,7 +93,8 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
         let state = mount.path().join("state");
         let config = format!("[host]\ndisk_reserve = 0\n{SLOW}");
         let host = Setup::default().config(&config).state(&state).start();
-        script(&state);
+        // So long that the disk is full before the model says what to do.
+        script(&state, 4500);
         let turn = host.say_with(&["--session", "slow", "--agent", "slow", "-m", "go on"]);
         host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);
         let filler = mount.path().join("filler");
@@ -101,6 +102,11 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
         // What the last pages of the files still have room for is no matter.
         let add = || tests::text(&host.ask(&["memory", "add", "the tide turns at noon"])["error"], "type");
         host.wait_for("nothing can be recorded", || ["not_recorded", "storage"].contains(&add().as_str()));
+        host.wait_for("the host says so", || {
+            // The record's last page may have had room for what the store had none for.
+            let _ = add();
+            is(&host, "degraded", "record: cannot be written")
+        });
         thread::sleep(Duration::from_secs(5));
         assert_eq!(lines(&state), 0, "an effect that could not be recorded");
         for listing in [["session", "list"], ["memory", "list"], ["message", "list"], ["approvals", "list"]] {
@@ -110,12 +116,42 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
         let ended = turn.ended();
         assert_eq!(ended["end"], "answered", "{ended}");
         assert_eq!(lines(&state), 1);
+        host.wait_for("the host is well", || is(&host, "ready", ""));
         for name in ["audit", "router"] {
             assert_eq!(host.process(name)["restarts"], 0, "{name} was started again for it");
         }
         assert_eq!(host.json(&["audit", "verify"])["ok"], true);
     }
     nix::mount::umount2(mount.path(), nix::mount::MntFlags::MNT_DETACH).unwrap();
+}
+
+#[test]
+fn a_host_whose_record_does_not_verify_says_so_and_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let setup = || Setup::default().state(&state);
+    let mut host = setup().start();
+    for _ in 0..4 {
+        assert_eq!(host.chat("s", "echo: before"), "before");
+    }
+    assert_eq!(host.stop(), Some(0));
+    let grows = fs::read_dir(state.join("audit/tile/entries")).unwrap();
+    let grows =
+        grows.map(|file| file.unwrap().path()).find(|path| path.extension().is_some_and(|it| it == "tail"));
+    let grows = fs::File::options().write(true).open(grows.unwrap()).unwrap();
+    grows.set_len(grows.metadata().unwrap().len() / 2).unwrap();
+    let host = setup().launch();
+    host.wait_for("the host says so", || is(&host, "degraded", "record: does not verify"));
+    assert_eq!(host.json(&["session", "list"])["ok"], true);
+    let refused = host.ask(&["memory", "add", "the tide turns at noon"]);
+    assert_eq!(refused["error"]["type"], "not_recorded", "{refused}");
+}
+
+/// Whether the host is in this state, for a reason that has these words in it.
+fn is(host: &Host, state: &str, words: &str) -> bool {
+    host.try_status().is_some_and(|status| {
+        status["host"]["state"] == state && tests::text(&status["host"], "reason").contains(words)
+    })
 }
 
 fn fill(path: &Path) {

@@ -31,6 +31,7 @@ const POINTS: &[&str] = &[
     "model:model.next.given",
     "memory:memory.write.recorded",
     "memory:memory.write.stored",
+    "audit:audit.written",
     "audit:audit.committed",
 ];
 

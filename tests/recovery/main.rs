@@ -13,5 +13,6 @@ mod halting;
 mod kill_each;
 mod poison;
 mod remembering;
+mod steering;
 mod vault;
 mod warm;

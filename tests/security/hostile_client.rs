@@ -86,6 +86,23 @@ fn broken_hellos_and_frames_end_the_connection_and_no_other() {
 }
 
 #[test]
+fn who_has_as_many_connections_as_one_may_is_told_so() {
+    let host = Host::start();
+    let held: Vec<UnixStream> = (0..16).map(|_| greeted(&host)).collect();
+    let mut one_more = UnixStream::connect(host.socket()).unwrap();
+    one_more.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut word = [0; HELLO];
+    one_more.read_exact(&mut word).unwrap();
+    assert_eq!(Hello::decode(word).unwrap().purpose, Purpose::NoSeat);
+    for words in [&["session", "list"][..], &["chat", "--workspace", "/usr", "-m", "echo: x"]] {
+        let refused = host.ask(words);
+        assert_eq!(refused["error"]["type"], "busy", "{refused}");
+    }
+    drop(held);
+    assert_eq!(host.json(&["session", "list"])["ok"], true);
+}
+
+#[test]
 fn a_client_that_takes_no_answers_is_ended_and_holds_nobody_up() {
     let host = Host::start();
     let mut stream = greeted(&host);

@@ -29,4 +29,5 @@ mod remembered;
 mod secrets;
 mod supervisor;
 mod syscalls;
+mod unsealable;
 mod violations;

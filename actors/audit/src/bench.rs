@@ -1,10 +1,10 @@
 //! A log, and the process that keeps it, without a host: for benches and for tests of the offline program. The same
 //! code writes it.
 
-use crate::log::Batch;
+use crate::batch::Batch;
 use crate::open::{self, Opened};
 use crate::retention::Retention;
-use crate::server::Auditor;
+use crate::server::{self, Auditor};
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, Event, Result3, Serial};
 use ipc_proto::config::Audit;
@@ -85,9 +85,10 @@ impl Log {
         for event in events {
             self.number += 1;
             let serial = Serial { life, number: self.number };
-            self.log.add(&mut batch, time_ms, Name::clip("gate"), serial, event).map_err(io::Error::other)?;
+            let before = self.log.entries();
+            batch.add(before, time_ms, Name::clip("gate"), serial, event).map_err(io::Error::other)?;
         }
-        self.log.commit(batch).1
+        self.log.commit(batch)
     }
 
     /// Signs what is there.
@@ -125,7 +126,16 @@ impl Served {
     /// It cannot be opened.
     pub async fn open(folder: &Path) -> io::Result<Self> {
         let opened = open::open(folder).map_err(io::Error::other)?;
-        Ok(Self(Auditor::begin(opened, folder.to_owned(), Audit::DEFAULT).await))
+        Ok(Self(
+            Auditor::begin(
+                opened,
+                folder.to_owned(),
+                Audit::DEFAULT,
+                server::flushing(),
+                server::is_roomy(folder),
+            )
+            .await,
+        ))
     }
 
     /// Serves an edge from `caller` until it ends.

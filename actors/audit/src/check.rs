@@ -12,8 +12,8 @@ use crate::folder::Folder;
 use crate::hash::{self, Hash};
 use crate::keys::{self, PUBLIC};
 use crate::note::PublicKey;
-pub(crate) use claims::Kept;
 use claims::{Claim, Source};
+pub(crate) use claims::{Kept, other};
 pub(crate) use gaps::Gap;
 use pass::Pass;
 use std::path::Path;
@@ -92,7 +92,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    fn add(&mut self, fault: Fault) {
+    pub(crate) fn add(&mut self, fault: Fault) {
         self.number += 1;
         if self.listed.len() < LISTED {
             self.listed.push(fault);
@@ -140,7 +140,11 @@ impl Findings {
             {
                 format!("every entry below {vouched} but those named: their hashes are as they were signed")
             }
-            (_, vouched) => format!("entries 0 to {}, as they were signed", vouched - 1),
+            // What was signed of entries that are gone helps nobody to them.
+            (_, vouched) => match vouched.min(self.entries) {
+                0 => "no entry that was signed is left".to_owned(),
+                hold => format!("entries 0 to {}, as they were signed", hold - 1),
+            },
         }
     }
 }
@@ -181,6 +185,12 @@ impl Check {
         let claims = claims::collect(&folder, &keys, kept, &mut faults);
         let pass = Pass::new(folder.clone(), &claims, faults);
         Ok(Self { folder, origin: key.name, keys, claims, pass })
+    }
+
+    /// What is wrong with the notes themselves, known before any entry was read: one is none, or of other keys, or of
+    /// another log.
+    pub(crate) fn unsigned(&self) -> Option<&Fault> {
+        self.pass.faults.first().filter(|fault| fault.kind <= Kind::Checkpoint)
     }
 
     /// Verifies the next bundle; whether there is another.

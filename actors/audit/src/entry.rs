@@ -4,100 +4,115 @@
 use crate::hash;
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, ENTRY, Event, Record, Result3, Serial};
+use ipc_proto::ids::{CallId, SessionId, TurnId};
 use ipc_proto::label::Label;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::str::FromStr;
 
 /// Bytes that most entries fit.
-const USUAL: usize = 640;
+pub(crate) const USUAL: usize = 640;
 
 /// Why bytes are no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an entry of the record")]
 pub(crate) struct NoEntry;
 
-/// A record without its hash, and with ids and hashes as text. Borrowed where one is written: every append does.
-#[derive(Serialize, Deserialize)]
+/// An entry as it is read: a record without its hash, and with ids and hashes as text.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct Line {
     index: u64,
     time_ms: u64,
-    witness: Cow<'a, Name>,
+    witness: Name,
     /// Hex: readers of JSON in other languages round numbers beyond 2^53.
     life: String,
     number: u64,
     action: Action,
     result: Result3,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     turn: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    subject: Option<Cow<'a, Name>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<Cow<'a, Name>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<Name>,
+    reason: Option<Name>,
     hash: Option<String>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     bytes: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     duration_ms: u64,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default)]
     tokens: (u32, u32),
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    label: Option<Cow<'a, Label>>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-const fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-const fn is_none(tokens: &(u32, u32)) -> bool {
-    tokens.0 == 0 && tokens.1 == 0
+    label: Option<Label>,
 }
 
 /// The entry of a record; the record's own hash is not looked at.
 pub(crate) fn encode(record: &Record) -> Result<Vec<u8>, NoEntry> {
-    let Event {
-        action,
-        result,
-        session,
-        turn,
-        call,
-        subject,
-        reason,
-        hash,
-        bytes,
-        duration_ms,
-        tokens,
-        label,
-    } = &record.event;
-    let line = Line {
-        index: record.index,
-        time_ms: record.time_ms,
-        witness: Cow::Borrowed(&record.witness),
-        life: format!("{:016x}", record.serial.life),
-        number: record.serial.number,
-        action: *action,
-        result: *result,
-        session: session.map(|id| id.to_string()),
-        turn: turn.map(|id| id.to_string()),
-        call: call.map(|id| id.to_string()),
-        subject: subject.as_ref().map(Cow::Borrowed),
-        reason: reason.as_ref().map(Cow::Borrowed),
-        hash: hash.map(|hash| hash::hex(&hash)),
-        bytes: *bytes,
-        duration_ms: (*duration_ms).into(),
-        tokens: *tokens,
-        label: label.as_ref().map(Cow::Borrowed),
-    };
     let mut entry = Vec::with_capacity(USUAL);
-    serde_json::to_writer(&mut entry, &line).map_err(|_| NoEntry)?;
-    if entry.len() <= ENTRY { Ok(entry) } else { Err(NoEntry) }
+    put(record, &mut entry)?;
+    Ok(entry)
+}
+
+/// Puts the entry of a record behind what is there; what is no entry leaves that as it was. Field by field, since every
+/// append does this: nothing is copied into texts of its own first.
+pub(crate) fn put(record: &Record, to: &mut Vec<u8>) -> Result<(), NoEntry> {
+    let before = to.len();
+    let written = fields(record, to).map_err(|_| NoEntry);
+    let fits = written.is_ok() && to.len() - before <= ENTRY;
+    if !fits {
+        to.truncate(before);
+    }
+    fits.then_some(()).ok_or(NoEntry)
+}
+
+fn fields(record: &Record, to: &mut Vec<u8>) -> serde_json::Result<()> {
+    let Record { index, time_ms, witness, serial, event, .. } = record;
+    value(to, b"{\"index\":", index)?;
+    value(to, b",\"time_ms\":", time_ms)?;
+    value(to, b",\"witness\":", witness)?;
+    digits(to, b",\"life\":\"", &[&serial.life.to_be_bytes()]);
+    value(to, b",\"number\":", &serial.number)?;
+    value(to, b",\"action\":", &event.action)?;
+    value(to, b",\"result\":", &event.result)?;
+    id(to, b",\"session\":\"", event.session.map(SessionId::bytes));
+    id(to, b",\"turn\":\"", event.turn.map(TurnId::bytes));
+    id(to, b",\"call\":\"", event.call.map(CallId::bytes));
+    some(to, b",\"subject\":", event.subject.as_ref())?;
+    some(to, b",\"reason\":", event.reason.as_ref())?;
+    if let Some(hash) = &event.hash {
+        digits(to, b",\"hash\":\"", &[hash]);
+    }
+    some(to, b",\"bytes\":", Some(&event.bytes).filter(|bytes| **bytes > 0))?;
+    some(to, b",\"duration_ms\":", Some(&event.duration_ms).filter(|ms| **ms > 0))?;
+    some(to, b",\"tokens\":", Some(&event.tokens).filter(|tokens| **tokens != (0, 0)))?;
+    some(to, b",\"label\":", event.label.as_ref())?;
+    to.push(b'}');
+    Ok(())
+}
+
+fn value(to: &mut Vec<u8>, name: &[u8], value: &impl Serialize) -> serde_json::Result<()> {
+    to.extend_from_slice(name);
+    serde_json::to_writer(to, value)
+}
+
+fn some(to: &mut Vec<u8>, name: &[u8], found: Option<&impl Serialize>) -> serde_json::Result<()> {
+    found.map_or(Ok(()), |found| value(to, name, found))
+}
+
+/// Hex, in groups with a dash between them; the quote before it is part of the name.
+fn digits(to: &mut Vec<u8>, name: &[u8], groups: &[&[u8]]) {
+    to.extend_from_slice(name);
+    for (number, group) in groups.iter().enumerate() {
+        if number > 0 {
+            to.push(b'-');
+        }
+        hash::put_hex(to, group);
+    }
+    to.push(b'"');
+}
+
+/// An id, as UUIDs are written.
+fn id(to: &mut Vec<u8>, name: &[u8], bytes: Option<[u8; 16]>) {
+    let Some([a, b, c, d, e, f, g, h, i, j, rest @ ..]) = &bytes else { return };
+    digits(to, name, &[&[*a, *b, *c, *d], &[*e, *f], &[*g, *h], &[*i, *j], rest]);
 }
 
 /// The record of an entry. What [`encode`] would write differently is refused.
@@ -107,22 +122,22 @@ pub(crate) fn decode(entry: &[u8]) -> Result<Record, NoEntry> {
     let event = Event {
         action: line.action,
         result: line.result,
-        session: id(line.session)?,
-        turn: id(line.turn)?,
-        call: id(line.call)?,
-        subject: line.subject.map(Cow::into_owned),
-        reason: line.reason.map(Cow::into_owned),
+        session: parsed(line.session)?,
+        turn: parsed(line.turn)?,
+        call: parsed(line.call)?,
+        subject: line.subject,
+        reason: line.reason,
         hash,
         bytes: line.bytes,
         duration_ms: u32::try_from(line.duration_ms).map_err(|_| NoEntry)?,
         tokens: line.tokens,
-        label: line.label.map(Cow::into_owned),
+        label: line.label,
     };
     let life = u64::from_str_radix(&line.life, 16).map_err(|_| NoEntry)?;
     let record = Record {
         index: line.index,
         time_ms: line.time_ms,
-        witness: line.witness.into_owned(),
+        witness: line.witness,
         serial: Serial { life, number: line.number },
         event,
         hash: hash::leaf(entry),
@@ -130,7 +145,7 @@ pub(crate) fn decode(entry: &[u8]) -> Result<Record, NoEntry> {
     if encode(&record)? == entry { Ok(record) } else { Err(NoEntry) }
 }
 
-fn id<T: FromStr>(text: Option<String>) -> Result<Option<T>, NoEntry> {
+fn parsed<T: FromStr>(text: Option<String>) -> Result<Option<T>, NoEntry> {
     text.map(|text| text.parse().map_err(|_| NoEntry)).transpose()
 }
 
@@ -180,7 +195,6 @@ fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::ids::{CallId, SessionId, TurnId};
     use ipc_proto::label::{Class, Trust};
     use proptest::prelude::*;
 
@@ -242,6 +256,26 @@ mod tests {
             prop_assert_ne!(hash::leaf(&entry), before);
             let _ = decode(&entry);
         }
+    }
+
+    #[test]
+    fn an_entry_is_written_as_it_always_was() {
+        let mut whole = event("a \"name\"\n", (1024, 12, 7));
+        whole.label = Some(Label::of(Trust::User, Class::Internal, "user"));
+        let bare = Event::new(Action::TurnEnded, Result3::Success);
+        let text = |event| String::from_utf8(encode(&record(7, event)).unwrap()).unwrap();
+        let head = r#"{"index":7,"time_ms":5,"witness":"gate","life":"fffffffffffffff8","number":8,"#;
+        assert_eq!(text(bare), format!(r#"{head}"action":"turn_ended","result":"success"}}"#));
+        let expected = [
+            head,
+            r#""action":"tool_decided","result":"blocked","session":"01010101-0101-0101-0101-010101010101","#,
+            r#""turn":"02020202-0202-0202-0202-020202020202","call":"03030303-0303-0303-0303-030303030303","#,
+            r#""subject":"a \"name\"\n","reason":"a \"name\"\n","hash":""#,
+            &"04".repeat(32),
+            r#"","bytes":1024,"duration_ms":12,"tokens":[7,7],"#,
+            r#""label":{"trust":"user","class":"internal","sources":["user"]}}"#,
+        ];
+        assert_eq!(text(whole), expected.concat());
     }
 
     #[test]

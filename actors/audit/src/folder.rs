@@ -72,6 +72,11 @@ impl Folder {
         if durable { File::open(parent)?.sync_all() } else { Ok(()) }
     }
 
+    /// Makes a file durable whose name is.
+    pub(crate) fn flush(&self, path: &str) -> io::Result<()> {
+        File::open(self.at(path))?.sync_all()
+    }
+
     /// Makes durable what was written without.
     pub(crate) fn settle(&self, path: &str) -> io::Result<()> {
         let path = self.at(path);

@@ -70,11 +70,16 @@ impl Range {
 
 /// Lower-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    put_hex(&mut text, bytes);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// The same, behind what is there.
+pub(crate) fn put_hex(to: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or(b'0');
-    let mut text = Vec::with_capacity(2 * bytes.len());
-    bytes.iter().for_each(|byte| text.extend_from_slice(&[digit(byte >> 4), digit(*byte)]));
-    String::from_utf8(text).unwrap_or_default()
+    to.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]));
 }
 
 /// A hash from 64 lower-case hex digits.

@@ -1,6 +1,8 @@
 //! audit appends to the record and proves it. It may touch its own folder alone, and must never see content.
 
+mod ahead;
 mod alerts;
+mod batch;
 #[doc(hidden)]
 pub mod bench;
 mod check;
@@ -9,6 +11,7 @@ mod digest;
 mod entry;
 mod folder;
 mod hash;
+mod intake;
 mod keys;
 mod log;
 mod note;
@@ -18,6 +21,7 @@ mod read;
 mod retention;
 mod serials;
 mod server;
+mod standing;
 mod tail;
 mod tile;
 mod tiles;

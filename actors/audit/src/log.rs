@@ -1,9 +1,10 @@
 //! The log: appended to and made durable, its tree kept, its checkpoints signed. Durable are the entries; a tile, a
 //! checkpoint or a count that is lost is made again from them.
 
+use crate::ahead::Ahead;
+use crate::batch::Batch;
 use crate::counts::{self, Closed, Counts};
 use crate::digest;
-use crate::entry::{self, NoEntry};
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
 use crate::keys::{KeyFault, Keys};
@@ -13,7 +14,7 @@ use crate::tail::Tail;
 use crate::tile::{self, WIDTH};
 use crate::tiles::Tiles;
 use ipc_proto::Name;
-use ipc_proto::audit::{Action, Event, Record, Result3, Serial};
+use ipc_proto::audit::{Action, Event, Result3, Serial};
 use std::io;
 
 /// The checkpoint's file.
@@ -38,12 +39,12 @@ pub(crate) struct Log {
     pub(crate) signed: u64,
     /// Audit's own witness count.
     pub(crate) own: Serial,
-}
-
-/// Entries that are on their way to the disk.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    coming: Vec<(Record, Vec<u8>)>,
+    /// The bundle after the one that grows, if it is begun.
+    pub(crate) ahead: Option<Ahead>,
+    /// Full bundles whose length may not be durable yet.
+    pub(crate) ended: Vec<u64>,
+    /// Partial tiles that this life wrote for the checkpoint on disk.
+    pub(crate) partials: Vec<String>,
 }
 
 impl Log {
@@ -52,69 +53,44 @@ impl Log {
         self.tiles.size()
     }
 
-    /// The index of an entry that is there, or on its way, already.
-    pub(crate) fn known(&self, witness: &Name, serial: Serial, event: &Event, batch: &Batch) -> Option<u64> {
-        let coming = batch.coming.iter().map(|(record, _)| record);
-        let coming = coming.rev().find(|record| record.serial == serial && record.witness == *witness);
-        self.serials.index(witness, serial, event).or(coming.map(|record| record.index))
+    /// The index of an entry that is there already.
+    pub(crate) fn known(&self, witness: &Name, serial: Serial, event: &Event) -> Option<u64> {
+        self.serials.index(witness, serial, event)
     }
 
-    /// Adds an entry to a batch; it is not durable yet.
-    pub(crate) fn add(
-        &self,
-        batch: &mut Batch,
-        time_ms: u64,
-        witness: Name,
-        serial: Serial,
-        event: Event,
-    ) -> Result<u64, NoEntry> {
-        let index = self.entries() + batch.coming.len() as u64;
-        let mut record = Record { index, time_ms, witness, serial, event, hash: [0; 32] };
-        let entry = entry::encode(&record)?;
-        record.hash = hash::leaf(&entry);
-        batch.coming.push((record, entry));
-        Ok(index)
-    }
-
-    /// Makes a batch durable, bundle by bundle; gives the records that are. Those that could not be made so leave
-    /// no trace.
-    pub(crate) fn commit(&mut self, batch: Batch) -> (Vec<Record>, io::Result<()>) {
-        let mut coming = batch.coming.into_iter().peekable();
-        let mut durable = Vec::new();
-        while coming.peek().is_some() {
-            let room = WIDTH.saturating_sub(self.tiles.leaves().len() as u64);
-            let some: Vec<_> = coming.by_ref().take(usize::try_from(room).unwrap_or(0)).collect();
-            let written = if some.is_empty() { self.close() } else { self.write(&some) };
-            if written.is_err() {
-                return (durable, written);
-            }
-            for (record, _) in some {
-                self.keep(&record);
-                durable.push(record);
-            }
+    /// Makes a batch durable, bundle by bundle. What could not be made so leaves no trace.
+    pub(crate) fn commit(&mut self, mut batch: Batch) -> io::Result<()> {
+        while !batch.is_empty() {
+            let room = self.room()?;
+            let some = batch.split(room);
+            self.tail.append(some.bytes())?;
+            self.keep(&some);
         }
-        (durable, Ok(()))
+        Ok(())
     }
 
-    fn write(&mut self, some: &[(Record, Vec<u8>)]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(some.iter().map(|(_, entry)| entry.len() + 2).sum());
-        some.iter().for_each(|(_, entry)| tile::push(&mut bytes, entry));
-        self.tail.append(&bytes)
+    /// How many entries the growing bundle has room for; one that is full is closed, and another begun.
+    pub(crate) fn room(&mut self) -> io::Result<usize> {
+        self.close()?;
+        Ok(usize::try_from(WIDTH).unwrap_or(0).saturating_sub(self.tiles.leaves().len()))
     }
 
-    fn keep(&mut self, record: &Record) {
-        self.tiles.push(record.hash);
-        self.serials.keep(record);
-        self.days.extend(self.counts.add(record));
+    /// Takes up what has become durable: the next entries of the growing bundle.
+    pub(crate) fn keep(&mut self, batch: &Batch) {
+        for record in batch.records() {
+            self.tiles.push(record.hash);
+            self.serials.keep(record);
+            self.days.extend(self.counts.add(record));
+        }
     }
 
-    /// Puts audit's own event on the record: durable when this returns.
+    /// Puts audit's own event on the record: durable when this returns. Nothing else may be on its way.
     pub(crate) fn append_own(&mut self, event: Event) -> io::Result<()> {
         self.own.number += 1;
         let mut batch = Batch::default();
         let witness = Name::clip(manifest::Process::Audit.name());
-        self.add(&mut batch, kit::now_ms(), witness, self.own, event).map_err(io::Error::other)?;
-        self.commit(batch).1
+        batch.add(self.entries(), kit::now_ms(), witness, self.own, event).map_err(io::Error::other)?;
+        self.commit(batch)
     }
 
     /// Closes the bundle that is full: its tile first, then its name. The tile is made durable before the entries go
@@ -123,14 +99,19 @@ impl Log {
         if !self.tiles.is_full() {
             return Ok(());
         }
-        self.tail.mend()?;
-        self.tiles.write_full()?;
         let index = self.tiles.closed;
-        let (from, to) = (self.folder.at(&tile::tail_path(index)), self.folder.at(&tile::bundle_path(index)));
-        if !to.exists() {
-            std::fs::rename(from, to)?;
+        let (from, to) = (tile::tail_path(index), tile::bundle_path(index));
+        if self.tail.end()? {
+            self.ended.push(index);
         }
-        self.tail = Tail::open(&self.folder, index + 1)?;
+        self.tiles.write_full()?;
+        if !self.folder.has(&to) {
+            std::fs::rename(self.folder.at(&from), self.folder.at(&to))?;
+        }
+        self.tail = match self.ahead.take().and_then(|ahead| ahead.ready(index + 1)) {
+            Some(tail) => tail,
+            None => Tail::begin(&self.folder, index + 1)?,
+        };
         self.tiles.close();
         Ok(())
     }
@@ -140,6 +121,11 @@ impl Log {
         self.close()?;
         let size = self.entries();
         if size != self.signed || !self.folder.has(CHECKPOINT) {
+            // A bundle that is signed has its length for good.
+            while let Some(index) = self.ended.pop() {
+                let flushed = self.folder.flush(&tile::bundle_path(index));
+                flushed.inspect_err(|_| self.ended.push(index))?;
+            }
             self.write_partials()?;
             let note = self.checkpoint()?;
             self.folder.write(CHECKPOINT, note.as_bytes(), true)?;
@@ -175,11 +161,20 @@ impl Log {
         Ok(note::sign(&checkpoint.text(), &[secret]))
     }
 
-    fn write_partials(&self) -> io::Result<()> {
-        for (level, hashes) in self.tiles.edge.iter().enumerate().filter(|(_, hashes)| !hashes.is_empty()) {
+    fn write_partials(&mut self) -> io::Result<()> {
+        let edge = self.tiles.edge.iter().enumerate().filter(|(_, hashes)| !hashes.is_empty());
+        let mut partials = Vec::new();
+        for (level, hashes) in edge {
             let path = tile::path(level, self.tiles.closed >> (8 * level));
-            self.folder.write(&tile::partial_path(&path, hashes.len()), &tile::encode(hashes), false)?;
+            let path = tile::partial_path(&path, hashes.len());
+            // What the last checkpoint has as well is there: those of the upper levels change rarely, and a file that is
+            // replaced each time costs more than all that is in it.
+            if !self.partials.contains(&path) {
+                self.folder.write(&path, &tile::encode(hashes), false)?;
+            }
+            partials.push(path);
         }
+        self.partials = partials;
         let width = self.tiles.leaves().len();
         if width == 0 {
             return Ok(());
@@ -235,6 +230,10 @@ impl Drop for Log {
         if let Err(error) = self.sign().and_then(|()| self.note_counts()) {
             tracing::error!(%error, "no checkpoint at the stop; the next start signs one");
         }
+        let next = tile::tail_path(self.tiles.closed + 1);
+        if let Err(error) = self.tail.end().and_then(|_| self.folder.remove(&next)) {
+            tracing::warn!(%error, "room that was set aside stays; the next start gives it back");
+        }
     }
 }
 
@@ -256,9 +255,9 @@ mod tests {
         let life = log.entries();
         for number in 1..=count {
             let event = Event::new(Action::TurnStarted, Result3::Success);
-            log.add(&mut batch, 1, Name::clip("router"), Serial { life, number }, event).unwrap();
+            batch.add(log.entries(), 1, Name::clip("router"), Serial { life, number }, event).unwrap();
         }
-        log.commit(batch).1.unwrap();
+        log.commit(batch).unwrap();
     }
 
     #[test]
@@ -302,7 +301,9 @@ mod tests {
                 std::fs::write(file, bytes).unwrap();
             }
             let entries = tile::entries(&whole[..length]).count() as u64;
-            let torn = tile::entries(&whole[..length]).last().unwrap().end != length;
+            let end = tile::entries(&whole[..length]).last().unwrap().end;
+            // A zero after the last is room.
+            let torn = whole[end..length].iter().any(|byte| *byte != 0);
             let log = opened(folder.path());
             assert_eq!(log.entries(), entries + u64::from(torn), "{length} bytes");
             if torn {
@@ -325,8 +326,8 @@ mod tests {
         let log = opened(folder.path());
         let serial = Serial { life: 0, number: 2 };
         let event = Event::new(Action::TurnStarted, Result3::Success);
-        assert_eq!(log.known(&Name::clip("router"), serial, &event, &Batch::default()), Some(1));
-        assert_eq!(log.known(&Name::clip("gate"), serial, &event, &Batch::default()), None);
+        assert_eq!(log.known(&Name::clip("router"), serial, &event), Some(1));
+        assert_eq!(log.known(&Name::clip("gate"), serial, &event), None);
     }
 
     #[test]

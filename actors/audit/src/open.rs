@@ -13,6 +13,7 @@ use crate::tail::Tail;
 use crate::tile::{self, WIDTH};
 use crate::tiles::Tiles;
 use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -80,7 +81,15 @@ fn look(folder: &Folder, keys: Keys) -> Result<Result<Found, String>, OpenLogFau
     }
     let size = signed.as_ref().map_or(0, |checkpoint| checkpoint.size);
     let mut closed = size / WIDTH;
+    // A checkpoint may have come to the disk before the names of bundles that it is of.
+    let nameless =
+        |index: &u64| !folder.has(&tile::bundle_path(*index)) && folder.has(&tile::tail_path(*index));
+    for index in (0..closed).rev().take_while(nameless) {
+        name(folder, index)?;
+        end(folder, index)?;
+    }
     while folder.has(&tile::bundle_path(closed)) {
+        end(folder, closed)?;
         closed += 1;
     }
     let tiles = match Tiles::load(folder, closed, true) {
@@ -88,6 +97,26 @@ fn look(folder: &Folder, keys: Keys) -> Result<Result<Found, String>, OpenLogFau
         Err(fault) => return Ok(Err(fault.to_string())),
     };
     read_tail(folder, keys, tiles, signed.as_ref())
+}
+
+/// Takes the room from a full bundle that got its name, and did not lose its room, before a power cut.
+fn end(folder: &Folder, index: u64) -> io::Result<()> {
+    let path = tile::bundle_path(index);
+    let bytes = folder.read(&path, tile::BUNDLE)?.unwrap_or_default();
+    let written = tile::written(&bytes);
+    if written < bytes.len() {
+        let file = OpenOptions::new().write(true).open(folder.at(&path))?;
+        file.set_len(written as u64)?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Gives the growing bundle its name where another follows it: it is full, and lost its name to a power cut.
+fn name(folder: &Folder, index: u64) -> io::Result<()> {
+    let path = tile::bundle_path(index);
+    fs::rename(folder.at(&tile::tail_path(index)), folder.at(&path))?;
+    folder.settle(&path)
 }
 
 fn read_tail(
@@ -109,6 +138,12 @@ fn read_tail(
         tiles.push(record.hash);
         newest.push(record);
         length = range.end as u64;
+    }
+    let next = tiles.closed + 1;
+    if tiles.is_full() && [tile::tail_path(next), tile::bundle_path(next)].iter().any(|it| folder.has(it)) {
+        tail.cut(length)?;
+        name(folder, tiles.closed)?;
+        return look(folder, keys);
     }
     if tiles.size() < size {
         return Ok(Err(format!("{size} entries are signed, and {} are there and read", tiles.size())));
@@ -132,6 +167,9 @@ fn read_tail(
         days: Vec::new(),
         signed: size,
         own,
+        ahead: None,
+        ended: Vec::new(),
+        partials: Vec::new(),
     };
     Ok(Ok(Found { log, cut, newest }))
 }

@@ -74,7 +74,11 @@ impl Serials {
 fn ended(event: &Event) -> Option<TurnId> {
     let is_end = matches!(
         event.action,
-        Action::TurnEnded | Action::MessageBlocked | Action::MessageRecalled | Action::MessageQuarantined
+        Action::TurnEnded
+            | Action::MessageBlocked
+            | Action::MessageRecalled
+            | Action::MessageQuarantined
+            | Action::MessageTakenIn
     );
     event.turn.filter(|_| is_end)
 }

@@ -2,23 +2,30 @@
 
 use crate::check::Check;
 use crate::digest;
+use crate::intake::{Append, Intake};
 use crate::log::Log;
 use crate::open::{self, Opened};
-use crate::writer::{Message, Writer};
+use crate::standing::Standing;
+use crate::writer::{Given, Message, Writer};
 use ipc_proto::audit::{
     Audit, AuditError, Consistency, Event, FRAME_BOUND, Filter, NOTE, Page, Proof, Receipt, Record, Report,
     Rotation, Serial, Stats, TAIL,
 };
 use ipc_proto::config;
 use ipc_proto::{List, Name, Text};
-use kit::{Actor, Edge, Host, OpenFault, Place};
+use kit::{Actor, Edge, Flusher, Host, OpenFault, Place};
 use manifest::Process;
+use manifest::command::RecordState;
 use ractor::{ActorRef, RpcReplyPort};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tarpc::context::Context;
-use tokio::sync::watch;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{oneshot, watch};
 
 /// The longest that a tail waits, ms.
 const WAIT: u32 = 20_000;
@@ -26,30 +33,55 @@ const WAIT: u32 = 20_000;
 /// The process.
 pub(crate) struct Auditor {
     writer: ActorRef<Message>,
+    intake: Arc<Intake>,
     entries: watch::Receiver<u64>,
     folder: PathBuf,
+    standing: Standing,
+}
+
+/// Flushes beside appends, and the descriptor that tells of those that are over.
+pub(crate) type Flushing = (Flusher, OwnedFd);
+
+/// Free bytes of a disk on which room is set aside: on one that has less at the start, an append is refused as soon as there
+/// is none, and what is kept for entries to come is not missing elsewhere.
+const ROOMY: u64 = 256 << 20;
+
+/// Whether room may be set aside on the disk of this folder.
+pub(crate) fn is_roomy(folder: &Path) -> bool {
+    let about = nix::sys::statvfs::statvfs(folder);
+    about.is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) >= ROOMY)
+}
+
+/// What flushes beside appends; where the kernel has it not, each is waited for.
+pub(crate) fn flushing() -> Option<Flushing> {
+    let made = Flusher::new();
+    made.inspect_err(|error| tracing::info!(%error, "no flush goes on beside appends here")).ok()
 }
 
 impl Actor for Auditor {
     const PROCESS: Process = Process::Audit;
     type Config = config::Audit;
-    type Opened = (Opened, PathBuf, config::Audit);
+    type Opened = (Opened, PathBuf, config::Audit, Option<Flushing>, bool);
 
     fn open(config: config::Audit, place: &Place) -> Result<Self::Opened, OpenFault> {
         let folder = place.own();
         let opened =
             open::open(&folder).map_err(|fault| OpenFault::new("the record in the audit folder", fault))?;
-        Ok((opened, folder, config))
+        let roomy = is_roomy(&folder);
+        Ok((opened, folder, config, flushing(), roomy))
     }
 
-    async fn start((opened, folder, config): Self::Opened, _: Host) -> Self {
-        Self::begin(opened, folder, config).await
+    async fn start((opened, folder, config, flushing, roomy): Self::Opened, host: Host) -> Self {
+        let auditor = Self::begin(opened, folder, config, flushing, roomy).await;
+        tokio::task::spawn_local(auditor.standing.clone().tell(host.supervisor()));
+        auditor
     }
 
     async fn serve(&self, edge: Edge) {
         let way = Way {
             witness: Name::clip(edge.caller().name()),
             writer: self.writer.clone(),
+            intake: Arc::clone(&self.intake),
             entries: self.entries.clone(),
             folder: self.folder.clone(),
         };
@@ -58,14 +90,59 @@ impl Actor for Auditor {
 }
 
 impl Auditor {
-    pub(crate) async fn begin(opened: Opened, folder: PathBuf, config: config::Audit) -> Self {
+    pub(crate) async fn begin(
+        opened: Opened,
+        folder: PathBuf,
+        config: config::Audit,
+        flushing: Option<Flushing>,
+        roomy: bool,
+    ) -> Self {
         let (sender, entries) = watch::channel(0);
-        match ractor::Actor::spawn(None, Writer, (opened, config, sender)).await {
-            Ok((writer, _)) => Self { writer, entries, folder },
+        let (flusher, told) = flushing.unzip();
+        let intake = Arc::<Intake>::default();
+        let standing = Standing::new(match opened {
+            Opened::Whole(_) => RecordState::Whole,
+            Opened::Broken(_) => RecordState::Broken,
+        });
+        let (intake_too, standing_too) = (Arc::clone(&intake), standing.clone());
+        let given = Given {
+            opened,
+            config,
+            intake: intake_too,
+            entries: sender,
+            flusher,
+            roomy,
+            standing: standing_too,
+        };
+        let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, given).await else {
             // Its start only moves values: there is nothing that could fail but memory.
-            Err(_) => std::process::abort(),
+            std::process::abort()
+        };
+        if let Some(told) = told {
+            tokio::task::spawn_local(tell(told, writer.clone()));
+        }
+        Self { writer, intake, entries, folder, standing }
+    }
+}
+
+/// Tells the writer of flushes that are over.
+async fn tell(told: OwnedFd, writer: ActorRef<Message>) {
+    let told = match watch_over(told) {
+        Ok(told) => told,
+        Err(error) => return tracing::error!(%error, "flushes that are over are not heard of"),
+    };
+    while let Ok(mut ready) = told.readable().await {
+        let _ = nix::unistd::read(told.get_ref(), &mut [0; 8]);
+        ready.clear_ready();
+        if writer.cast(Message::Flushed).is_err() {
+            return;
         }
     }
+}
+
+#[expect(deprecated, reason = "the successor is unsafe; the type given here upholds what that asks for")]
+fn watch_over(told: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(told, Interest::READABLE)
 }
 
 /// The serving end of one edge: cloned for each call.
@@ -76,6 +153,7 @@ struct Server(Rc<Way>);
 struct Way {
     witness: Name,
     writer: ActorRef<Message>,
+    intake: Arc<Intake>,
     entries: watch::Receiver<u64>,
     folder: PathBuf,
 }
@@ -106,8 +184,12 @@ impl Server {
 
 impl Audit for Server {
     async fn append(self, _: Context, serial: Serial, event: Event) -> Result<Receipt, AuditError> {
-        let witness = self.0.witness.clone();
-        self.ask(|reply| Message::Append(witness, serial, Box::new(event), reply)).await
+        let (reply, answer) = oneshot::channel();
+        let append = Append { witness: self.0.witness.clone(), serial, event, reply };
+        if self.0.intake.put(append) {
+            self.0.writer.cast(Message::Appends).map_err(|_| AuditError::NotDurable)?;
+        }
+        answer.await.map_err(|_| AuditError::NotDurable)?
     }
 
     async fn tail(
@@ -192,13 +274,14 @@ mod tests {
     use super::*;
     use ipc_proto::audit::{Action, AuditClient, Result3, method};
     use kit::Link;
-    use std::path::Path;
     use tokio::net::UnixStream;
 
     /// A link to audit over the log of this folder, as control's: it may call every method.
     async fn linked(folder: &Path) -> Link<AuditClient> {
         let opened = open::open(folder).unwrap();
-        let auditor = Rc::new(Auditor::begin(opened, folder.to_owned(), config::Audit::DEFAULT).await);
+        let auditor = Rc::new(
+            Auditor::begin(opened, folder.to_owned(), config::Audit::DEFAULT, flushing(), true).await,
+        );
         let (near, far) = UnixStream::pair().unwrap();
         tokio::task::spawn_local(async move {
             auditor.serve(kit::bench::edge(near, Process::Audit, Process::Control)).await;

@@ -60,11 +60,29 @@ pub(crate) fn decode(bytes: &[u8], width: usize) -> Option<Vec<Hash>> {
     (rest.is_empty() && hashes.len() == width && width <= 256).then(|| hashes.to_vec())
 }
 
-/// Adds an entry to a bundle. An entry is at most [`ENTRY`] bytes, so its length fits.
-pub(crate) fn push(bundle: &mut Vec<u8>, entry: &[u8]) {
+/// Adds an entry to a bundle; `put` puts it, and if that fails nothing was added. An entry is at most [`ENTRY`] bytes, so
+/// its length fits. Gives where the entry is.
+pub(crate) fn push<E>(
+    bundle: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<Range<usize>, E> {
+    let start = bundle.len();
+    bundle.extend_from_slice(&[0; PREFIX]);
+    if let Err(error) = put(bundle) {
+        bundle.truncate(start);
+        return Err(error);
+    }
+    let entry = start + PREFIX..bundle.len();
     let length = u16::try_from(entry.len()).unwrap_or(u16::MAX);
-    bundle.extend_from_slice(&length.to_be_bytes());
-    bundle.extend_from_slice(entry);
+    if let Some(prefix) = bundle.get_mut(start..entry.start) {
+        prefix.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(entry)
+}
+
+/// How many bytes of a growing bundle are not the room that was set aside for it: zeros at its end. No entry ends in one.
+pub(crate) fn written(bundle: &[u8]) -> usize {
+    bundle.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }
 
 /// The whole entries that a bundle begins with, as ranges of its bytes; the last range ends where they end.
@@ -101,7 +119,9 @@ mod tests {
         #[test]
         fn a_bundle_reads_back(texts in prop::collection::vec("[a-z]{1,40}", 0..256)) {
             let mut bundle = Vec::new();
-            texts.iter().for_each(|text| push(&mut bundle, text.as_bytes()));
+            for text in &texts {
+                push(&mut bundle, |to| { to.extend_from_slice(text.as_bytes()); Ok::<(), ()>(()) }).unwrap();
+            }
             let back: Vec<&[u8]> = entries(&bundle).map(|range| &bundle[range]).collect();
             prop_assert_eq!(back, texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
         }

@@ -1,37 +1,49 @@
 //! The one writer. Appends that wait together are made durable together: one flush serves them all, and those that
-//! come while it is under way share the next.
+//! come while it is under way are taken in, and share the next.
 
+mod upkeep;
+
+use crate::ahead::{Background, Work};
 use crate::alerts::Alerts;
-use crate::log::{Batch, Log};
+use crate::batch::Batch;
+use crate::intake::{Append, Intake, Reply};
+use crate::log::Log;
 use crate::open::Opened;
 use crate::retention::Retention;
-use ipc_proto::Name;
-use ipc_proto::audit::{AuditError, Event, Receipt, Record, Serial};
+use crate::standing::Standing;
+use ipc_proto::audit::{AuditError, Event, Receipt};
 use ipc_proto::config::{self, Checkpoint};
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use kit::Flusher;
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long until a checkpoint that could not be written is tried again.
 const SIGN_AGAIN: Duration = Duration::from_secs(2);
-/// Entries that are not waited beyond to be more.
+/// Entries that are not waited beyond to be more: where others are taken in while a flush is under way, and where they are
+/// not. With all in one flush, nothing would be left to be taken in meanwhile.
+const ENOUGH: usize = 32;
 const FULL: usize = 512;
+/// Who waits for one flush, at least, for it to be made beside others' appends: one alone is served sooner without.
+const TOGETHER: usize = 4;
 /// When retention begins after a start, how often it goes on, and when it begins again.
 const RETAIN: (Duration, Duration, Duration) =
     (Duration::from_secs(30), Duration::from_secs(1), Duration::from_secs(86_400));
-
-/// Who waits for an append.
-type Reply = RpcReplyPort<Result<Receipt, AuditError>>;
 
 /// Something to do with the log; it is `None` where the record does not hold.
 type Ask = Box<dyn FnOnce(Option<&mut Log>) + Send>;
 
 /// What the writer is asked.
 pub(crate) enum Message {
-    Append(Name, Serial, Box<Event>, Reply),
+    /// There are appends in the intake.
+    Appends,
     /// Sent by the writer to itself behind the appends that are already waiting: so many were in the batch when it
     /// last looked.
     Commit(usize),
+    /// A flush is over.
+    Flushed,
     /// Anything else that needs the log.
     With(Ask),
     /// Time for a checkpoint.
@@ -43,44 +55,57 @@ pub(crate) enum Message {
 /// The writer.
 pub(crate) struct Writer;
 
-pub(crate) struct State {
-    log: Option<Box<Log>>,
+/// What it is given.
+pub(crate) struct Given {
+    pub(crate) opened: Opened,
+    pub(crate) config: config::Audit,
+    pub(crate) intake: Arc<Intake>,
+    pub(crate) entries: watch::Sender<u64>,
+    pub(crate) flusher: Option<Flusher>,
+    /// Room may be set aside for entries to come.
+    pub(crate) roomy: bool,
+    pub(crate) standing: Standing,
+}
+
+/// Entries that were written, and are being flushed.
+struct Flight {
     batch: Batch,
     waiting: Vec<(u64, Reply)>,
+}
+
+pub(crate) struct State {
+    log: Option<Box<Log>>,
+    intake: Arc<Intake>,
+    background: Option<Background>,
+    flight: Option<Flight>,
+    /// Entries that come after those.
+    batch: Batch,
+    waiting: Vec<(u64, Reply)>,
+    /// The writer has told itself to commit.
+    committing: bool,
+    /// Alerts that are not on the record yet.
+    raised: Vec<Event>,
     entries: watch::Sender<u64>,
     alerts: Alerts,
     retention: Retention,
     checkpoint: Checkpoint,
-    /// A checkpoint is on its way.
+    /// A checkpoint is on its way, or the next try to write.
     signing: bool,
+    standing: Standing,
 }
 
 impl Actor for Writer {
     type Msg = Message;
     type State = State;
-    type Arguments = (Opened, config::Audit, watch::Sender<u64>);
+    type Arguments = Given;
 
     async fn pre_start(
         &self,
         myself: ActorRef<Message>,
-        (opened, config, entries): Self::Arguments,
+        given: Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
-        let log = match opened {
-            Opened::Whole(log) => Some(log),
-            Opened::Broken(_) => None,
-        };
-        entries.send_replace(log.as_ref().map_or(0, |log| log.entries()));
         drop(myself.send_after(RETAIN.0, || Message::Retain));
-        Ok(State {
-            log,
-            batch: Batch::default(),
-            waiting: Vec::new(),
-            entries,
-            alerts: Alerts::new(&config.alerts),
-            retention: Retention::new(config.retention_days),
-            checkpoint: config.checkpoint,
-            signing: false,
-        })
+        Ok(State::new(given))
     }
 
     async fn handle(
@@ -90,27 +115,37 @@ impl Actor for Writer {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::Append(witness, serial, event, reply) => {
-                if state.append(witness, serial, *event, reply) {
+            Message::Appends => {
+                state.take_in();
+                if state.flight.is_none() && !state.waiting.is_empty() && !state.committing {
+                    state.committing = true;
                     myself.cast(Message::Commit(0))?;
                 }
             }
-            Message::Commit(then) if state.waiting.len() > then && then < FULL => {
+            Message::Commit(then) if state.waiting.len() > then && state.waits_for_more() => {
                 // Lets the event loop look at the sockets: appends that lie in them share the flush.
                 tokio::task::yield_now().await;
                 myself.cast(Message::Commit(state.waiting.len()))?;
             }
             Message::Commit(_) => {
-                state.commit();
+                state.committing = false;
+                state.launch(true);
+                state.settle(&myself);
+            }
+            Message::Flushed => {
+                state.land(false);
+                state.take_in();
+                state.launch(true);
                 state.settle(&myself);
             }
             Message::With(ask) => {
-                state.commit();
+                state.drain();
                 ask(state.log.as_deref_mut());
                 state.settle(&myself);
             }
             Message::Sign => {
                 state.signing = false;
+                state.try_again();
                 state.sign(&myself);
             }
             Message::Retain => state.retain(&myself),
@@ -120,92 +155,195 @@ impl Actor for Writer {
 }
 
 impl State {
-    /// Adds to the batch; whether it is the batch's first entry.
-    fn append(&mut self, witness: Name, serial: Serial, event: Event, reply: Reply) -> bool {
+    fn new(given: Given) -> Self {
+        let Given { opened, config, intake, entries, flusher, roomy, standing } = given;
+        let mut log = match opened {
+            Opened::Whole(log) => Some(log),
+            Opened::Broken(_) => None,
+        };
+        entries.send_replace(log.as_ref().map_or(0, |log| log.entries()));
+        if let (Some(log), true) = (&mut log, roomy)
+            && let Err(error) = log.tail.make_room()
+        {
+            tracing::debug!(%error, "no room could be set aside");
+        }
+        Self {
+            log,
+            intake,
+            background: flusher.map(|flusher| Background::new(flusher, roomy)),
+            flight: None,
+            batch: Batch::default(),
+            waiting: Vec::new(),
+            committing: false,
+            raised: Vec::new(),
+            entries,
+            alerts: Alerts::new(&config.alerts),
+            retention: Retention::new(config.retention_days),
+            checkpoint: config.checkpoint,
+            signing: false,
+            standing,
+        }
+    }
+
+    /// Whether a flush is put off for as long as others come to share it.
+    fn waits_for_more(&self) -> bool {
+        let enough = if self.background.is_some() { ENOUGH } else { FULL };
+        self.flight.is_none() && self.waiting.len() < enough
+    }
+
+    /// Adds what has come to the batch.
+    fn take_in(&mut self) {
+        for append in self.intake.take() {
+            self.append(append);
+        }
+    }
+
+    fn append(&mut self, append: Append) {
+        let Append { witness, serial, event, reply } = append;
         let Some(log) = &self.log else {
             let _ = reply.send(Err(AuditError::Broken));
-            return false;
+            return;
         };
-        let first = self.waiting.is_empty();
-        let known = log.known(&witness, serial, &event, &self.batch);
-        let add = || log.add(&mut self.batch, kit::now_ms(), witness, serial, event);
-        match known.map_or_else(add, Ok) {
-            Ok(index) => self.waiting.push((index, reply)),
-            Err(_) => drop(reply.send(Err(AuditError::NotDurable))),
-        }
-        first && !self.waiting.is_empty()
-    }
-
-    /// Makes the batch durable, and tells those who wait. Before anything else is done with the log: entries of a
-    /// batch have their indices, and what audit itself appends meanwhile would take the same.
-    fn commit(&mut self) {
-        if self.waiting.is_empty() {
+        if let Some(index) = log.known(&witness, serial, &event) {
+            let _ = reply.send(Ok(Receipt { index }));
             return;
         }
-        let Some(log) = &mut self.log else { return };
-        let (records, written) = log.commit(std::mem::take(&mut self.batch));
-        kit::fault_point!("audit.committed");
-        if let Err(error) = &written {
-            tracing::error!(%error, "the record cannot be written");
+        let flight = self.flight.as_mut();
+        if let Some((flight, index)) =
+            flight.and_then(|it| it.batch.index(&witness, serial).map(|at| (it, at)))
+        {
+            return flight.waiting.push((index, reply));
         }
-        let durable = log.entries();
-        for (index, reply) in self.waiting.drain(..) {
-            let receipt = if index < durable { Ok(Receipt { index }) } else { Err(AuditError::NotDurable) };
-            let _ = reply.send(receipt);
-        }
-        self.raise(&records);
-    }
-
-    /// Puts the alerts that these records raise on the record.
-    fn raise(&mut self, records: &[Record]) {
-        let Some(log) = &mut self.log else { return };
-        for event in records.iter().filter_map(|record| self.alerts.see(record)) {
-            tracing::warn!(alert = ?event.subject, reason = ?event.reason, "alert");
-            if let Err(error) = log.append_own(event) {
-                tracing::error!(%error, "an alert is not on the record");
+        let ahead = self.flight.as_ref().map_or(0, |flight| flight.batch.len() as u64);
+        let index = match self.batch.index(&witness, serial) {
+            Some(index) => Ok(index),
+            None => self.batch.add(log.entries() + ahead, kit::now_ms(), witness, serial, event),
+        };
+        match index {
+            Ok(index) => self.waiting.push((index, reply)),
+            Err(_) => {
+                let _ = reply.send(Err(AuditError::NotDurable));
             }
         }
     }
 
-    /// Tells who waits for entries, and sees to the checkpoint.
-    fn settle(&mut self, myself: &ActorRef<Message>) {
-        let Some(log) = &self.log else { return };
-        self.entries.send_replace(log.entries());
-        let unsigned = log.entries() - log.signed;
-        if unsigned >= u64::from(self.checkpoint.entries) {
-            self.sign(myself);
-        } else if unsigned > 0 {
-            self.sign_in(Duration::from_millis(self.checkpoint.ms.into()), myself);
+    /// Has the batch made durable, unless something is on its way already: beside others' appends if `beside` and it is
+    /// worth it. Then what can be done ahead is begun.
+    fn launch(&mut self, beside: bool) {
+        while self.flight.is_none() && !self.batch.is_empty() {
+            let Some(log) = &mut self.log else { return };
+            let room = match log.room() {
+                Ok(room) => room,
+                Err(error) => return self.fail(&error, Vec::new()),
+            };
+            let batch = self.batch.split(room);
+            let end = log.entries() + batch.len() as u64;
+            let later = if self.batch.is_empty() {
+                Vec::new()
+            } else {
+                self.waiting.extract_if(.., |(index, _)| *index >= end).collect()
+            };
+            let waiting = std::mem::replace(&mut self.waiting, later);
+            let flight = Flight { batch, waiting };
+            let begun = self.begin(&flight, beside);
+            match begun {
+                Ok(true) => self.flight = Some(flight),
+                Ok(false) => self.landed(flight, Ok(())),
+                Err(error) => self.landed(flight, Err(error)),
+            }
+        }
+        if let (Some(log), Some(background), true) = (&mut self.log, &mut self.background, beside) {
+            log.look_ahead(background);
         }
     }
 
-    fn sign(&mut self, myself: &ActorRef<Message>) {
+    /// Writes entries and flushes them, or begins to: then it is true.
+    fn begin(&mut self, flight: &Flight, beside: bool) -> io::Result<bool> {
+        let Some(log) = &mut self.log else { return Err(io::ErrorKind::NotFound.into()) };
+        log.tail.write(flight.batch.bytes())?;
+        kit::fault_point!("audit.written");
+        if beside
+            && flight.waiting.len() >= TOGETHER
+            && let Some(background) = &mut self.background
+            && background.begin(log.tail.file(), Work::Entries).is_ok()
+        {
+            return Ok(true);
+        }
+        log.tail.flush().map(|()| false)
+    }
+
+    /// Takes up the flushes that are over; with `wait` until the entries on their way are.
+    fn land(&mut self, wait: bool) {
+        while let Some(background) = &mut self.background {
+            let over = match background.next(wait && self.flight.is_some()) {
+                Ok(Some(over)) => over,
+                Ok(None) => return,
+                // It cannot be known whether they are durable, nor of any that would be begun so.
+                Err(error) => {
+                    self.background = None;
+                    (Work::Entries, Err(error))
+                }
+            };
+            match (over, &mut self.log) {
+                ((Work::Entries, result), _) => match self.flight.take() {
+                    Some(flight) => self.landed(flight, result),
+                    None => return,
+                },
+                ((work, result), Some(log)) => log.flushed(work, &result),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Entries are durable, or cannot be: tells those who wait.
+    fn landed(&mut self, flight: Flight, result: io::Result<()>) {
         let Some(log) = &mut self.log else { return };
-        if let Err(error) = log.sign() {
-            tracing::error!(%error, "no checkpoint could be written");
-            self.sign_in(SIGN_AGAIN, myself);
+        log.tail.settle(flight.batch.bytes().len(), result.is_ok());
+        if let Err(error) = result {
+            return self.fail(&error, flight.waiting);
+        }
+        log.keep(&flight.batch);
+        self.standing.whole();
+        kit::fault_point!("audit.committed");
+        for (index, reply) in flight.waiting {
+            let _ = reply.send(Ok(Receipt { index }));
+        }
+        self.raised.extend(flight.batch.records().iter().filter_map(|record| self.alerts.see(record)));
+    }
+
+    /// The record cannot be written: nobody who waits has anything on it. Those that came after bear indices that follow on
+    /// what is not there.
+    fn fail(&mut self, error: &io::Error, waiting: Vec<(u64, Reply)>) {
+        tracing::error!(%error, "the record cannot be written");
+        self.standing.unwritable();
+        self.batch = Batch::default();
+        for (_, reply) in waiting.into_iter().chain(std::mem::take(&mut self.waiting)) {
+            let _ = reply.send(Err(AuditError::NotDurable));
         }
     }
 
-    fn sign_in(&mut self, time: Duration, myself: &ActorRef<Message>) {
-        if !self.signing {
-            self.signing = true;
-            drop(myself.send_after(time, || Message::Sign));
-        }
+    /// Makes everything durable that has come. Before anything else is done with the log: entries on their way have their
+    /// indices, and what audit itself appends meanwhile would take the same.
+    fn drain(&mut self) {
+        self.take_in();
+        self.land(true);
+        self.launch(false);
     }
 
-    /// Looks at a part of the record, and then at the next, until nothing more is past its retention.
-    fn retain(&mut self, myself: &ActorRef<Message>) {
-        self.commit();
-        let Some(log) = &mut self.log else { return };
-        let more = self.retention.step(log, kit::now_ms()).unwrap_or_else(|error| {
-            tracing::error!(%error, "entries past their retention could not be removed");
-            false
-        });
-        if !more {
-            self.retention.rewind();
+    /// Puts the alerts that were raised on the record.
+    fn raise(&mut self) {
+        while !self.raised.is_empty() {
+            self.drain();
+            let Some(log) = &mut self.log else { return };
+            for event in std::mem::take(&mut self.raised) {
+                tracing::warn!(alert = ?event.subject, reason = ?event.reason, "alert");
+                if let Err(error) = log.append_own(event) {
+                    tracing::error!(%error, "an alert is not on the record");
+                }
+            }
         }
-        drop(myself.send_after(if more { RETAIN.1 } else { RETAIN.2 }, || Message::Retain));
-        self.settle(myself);
     }
 }
+
+#[cfg(test)]
+mod tests;

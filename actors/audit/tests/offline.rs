@@ -63,6 +63,38 @@ fn a_proof_is_accepted_by_a_program_that_shares_no_code_and_an_edited_one_is_not
 }
 
 #[test]
+fn nothing_is_proved_by_the_checkpoint_of_another_log_or_of_a_fork() {
+    let (log, other) = (Log::new(), Log::new());
+    log.append(300);
+    other.append(300);
+    let fork = log.copy();
+    log.append(10);
+    fork.append(5);
+    let prove =
+        |kept: &str| run(&["prove", "7", "--dir", log.folder().to_str().unwrap(), "--checkpoint", kept]);
+    for kept in [&other, &fork] {
+        assert_eq!(prove(kept.path("checkpoint").to_str().unwrap()), (1, String::new()));
+    }
+    let kept = log.keep("checkpoint");
+    assert_eq!(prove(kept.to_str().unwrap()).0, 0);
+    log::flip(&kept, 40);
+    assert_eq!(prove(kept.to_str().unwrap()), (1, String::new()));
+}
+
+#[test]
+fn a_folder_that_is_no_log_has_no_entries_to_show_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (none, gone) = (folder.path(), folder.path().join("gone"));
+    for dir in [none, gone.as_path()] {
+        for command in ["query", "stats", "export", "prove"] {
+            let words = [command, "--dir", dir.to_str().unwrap()];
+            let index = if command == "prove" { &["0"][..] } else { &[] };
+            assert_eq!(run(&[&words[..], index].concat()), (1, String::new()), "{command} {}", dir.display());
+        }
+    }
+}
+
+#[test]
 fn what_is_past_its_retention_is_removed_on_the_record_and_the_log_still_holds() {
     let log = Log::new();
     log.append_on(100, 600);
@@ -122,6 +154,13 @@ fn a_witness_keeps_checkpoints_and_refuses_a_log_that_was_set_back() {
     let (code, out) = witness(&before);
     assert_eq!((code, json(&out)["error"]["type"].as_str()), (1, Some("truncated")));
     assert_eq!(fs::read_to_string(&file).unwrap().matches('\u{2014}').count(), 3);
+    // The file of all of them is a checkpoint that was kept: its last.
+    let words = ["--checkpoint", file.to_str().unwrap()];
+    assert_eq!(log.verify(&words).0, 0);
+    assert_eq!(before.verify(&words).1["error"]["type"], "truncated");
+    let (_, proof) = run(&[&["prove", "7", "--dir", log.folder().to_str().unwrap()][..], &words].concat());
+    let (holds, said) = independent(&proof, &words);
+    assert!(holds, "{said}");
 }
 
 #[test]

@@ -75,6 +75,14 @@ fn an_edited_tile_is_told_from_an_edited_entry() {
 }
 
 #[test]
+fn what_was_put_behind_the_copy_of_a_bundle_in_part_is_found() {
+    let log = whole();
+    let copy = log.path("tile/entries/002.p/88");
+    fs::write(&copy, [fs::read(&copy).unwrap().as_slice(), &[0; 40]].concat()).unwrap();
+    log.refuses("tile", Some(512));
+}
+
+#[test]
 fn an_edited_entry_with_its_tile_made_to_fit_is_found_by_what_was_signed() {
     let log = whole();
     let bundle = log.path("tile/entries/000");
@@ -134,6 +142,7 @@ fn a_tail_that_was_cut_off_is_found_and_placed() {
     for length in [cut, cut + 1, cut + 30] {
         fs::write(&path, &bytes[..length]).unwrap();
         log.refuses("truncated", Some(592));
+        assert_eq!(log.verify(&[]).1["trustworthy"], "entries 0 to 591, as they were signed");
     }
     fs::remove_file(&path).unwrap();
     log.refuses("truncated", Some(512));
@@ -180,7 +189,7 @@ fn two_copies_that_went_apart_are_found_and_placed() {
 
 #[test]
 fn a_torn_last_write_is_found_and_placed_and_the_next_start_repairs_it() {
-    for rest in [&[0_u8][..], &[0, 200], b"\x00\xc8{\"index\":600,\"time"] {
+    for rest in [&[1_u8][..], &[0, 200], b"\x00\xc8{\"index\":600,\"time", b"\0\0\0\0\xc8{\0\0\0"] {
         let log = whole();
         let path = log.path("tile/entries/002.tail");
         let bytes = [fs::read(&path).unwrap(), rest.to_vec()].concat();
@@ -193,11 +202,30 @@ fn a_torn_last_write_is_found_and_placed_and_the_next_start_repairs_it() {
 }
 
 #[test]
+fn room_that_was_set_aside_for_the_growing_bundle_is_no_write_and_nothing_is_repaired() {
+    let log = whole();
+    let (grows, next) = (log.path("tile/entries/002.tail"), log.path("tile/entries/003.tail"));
+    let bytes = [fs::read(&grows).unwrap(), vec![0; 5000]].concat();
+    fs::write(&grows, bytes).unwrap();
+    fs::write(&next, [0; 5000]).unwrap();
+    let (code, found) = log.verify(&[]);
+    assert_eq!((code, found["entries"].as_u64()), (0, Some(ENTRIES)), "{found}");
+    log.append(300);
+    assert!(!log.path("tile/entries/004.tail").exists());
+    let (code, found) = log.verify(&[]);
+    assert_eq!((code, found["entries"].as_u64()), (0, Some(ENTRIES + 300)), "{found}");
+    fs::write(log.path("tile/entries/004.tail"), [0; 5000]).unwrap();
+    fs::remove_file(&next).unwrap();
+    log.refuses("truncated", Some(768));
+}
+
+#[test]
 fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
     let (log, other) = (whole(), whole());
     for words in [
         ["--key", other.path("key.pub").to_str().unwrap()],
         ["--checkpoint", other.path("checkpoint").to_str().unwrap()],
+        ["--against", other.folder().to_str().unwrap()],
     ] {
         let (code, found) = log.verify(&words);
         assert_eq!((code, found["error"]["type"].as_str()), (1, Some("other_log")), "{found}");

@@ -8,10 +8,12 @@ mod meter;
 mod shares;
 
 use crate::desk::Desk;
+use manifest::Process;
 use shares::Shares;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
+use wire::hello::{Hello, Purpose};
 
 /// Connections of one uid.
 const SEATS_EACH: usize = 16;
@@ -62,6 +64,9 @@ impl Door {
         };
         let uid = peer.uid();
         let Some(seat) = self.seats.lease(uid, 1) else {
+            let word = Hello::new(Process::Control, Purpose::NoSeat).encode();
+            // Best effort: it fits the socket of anybody who reads at all.
+            let _ = stream.try_write(&word);
             return self.turn_away(Some(uid), "too many connections");
         };
         let door = Rc::clone(self);

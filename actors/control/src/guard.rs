@@ -95,7 +95,7 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Follow Cancel TypeIn Sessions
+    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow Cancel TypeIn Sessions
     Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
     Models Workspaces RemoveWorkspace Memory Curator AuditTail
     AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_guest_reaches_what_talking_needs_and_nothing_else() {
-        let guests = ["whoami", "submit", "follow", "cancel", "recall", "stop"];
+        let guests = ["whoami", "submit", "steer", "follow", "cancel", "recall", "stop"];
         assert_eq!(reached(UserRole::Guest), guests);
     }
 

@@ -32,7 +32,7 @@ use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    SessionInfo, SessionName, SessionView, Stopped, Typed, UserInfo, WorkspaceInfo,
+    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
@@ -93,6 +93,10 @@ impl Control for Caller {
 
     async fn submit(self, _: Context, ask: Ask) -> Answer<Accepted> {
         self.send(ask).await
+    }
+
+    async fn steer(self, _: Context, steer: Steer) -> Answer<Steering> {
+        self.say_into(steer).await
     }
 
     async fn follow(self, _: Context, turn: TurnId, from: u64, credit: u16) -> Answer<Followed> {

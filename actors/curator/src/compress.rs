@@ -99,7 +99,7 @@ async fn by_model(desk: &Desk, job: &Job, row: &Row, raw: &str) -> Result<Compre
     let entities = desk.config.extract_entities;
     let system = format!("{SYSTEM}{}", if entities { ENTITIES } else { "" });
     let input = quoted(&[("tool", tool), ("output", raw)]);
-    let asking = Asking { job, label: &row.entry.label, system: &system, input };
+    let asking = Asking { by: desk.asker(job), label: &row.entry.label, system: &system, input };
     let mut made: Compressed = desk.ask_json(&asking).await?;
     if made.title.trim().is_empty() || made.narrative.trim().is_empty() {
         return Err(Failure::Unusable("LLM_INVALID_JSON: the observation says nothing".to_owned()));

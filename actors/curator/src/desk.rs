@@ -240,7 +240,7 @@ impl Desk {
         Ok(())
     }
 
-    fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         // A queue that cannot be read begins nothing.
         self.store.paused().unwrap_or(true)
     }
@@ -312,6 +312,16 @@ impl Desk {
             JobKind::Embed => self.config.embedder.as_deref(),
             _ => self.config.model.as_deref(),
         }
+    }
+
+    /// Why nothing is to be had of a model now, as far as is known here; none if nothing is known against it.
+    pub(crate) fn withheld(&self, model: &str, now_ms: u64) -> Option<String> {
+        if self.tokens_are_spent(now_ms).unwrap_or(true) {
+            return Some("as many tokens were used today as [curator] tokens_per_day allows".to_owned());
+        }
+        let quotas = self.quotas.borrow();
+        let held = quotas.get(&resource_of(Some(model))).filter(|quota| now_ms < quota.until_ms);
+        held.map(|quota| quota.reason.clone())
     }
 
     fn tokens_are_spent(&self, now_ms: u64) -> Result<bool, StoreFault> {

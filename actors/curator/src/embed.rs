@@ -37,7 +37,7 @@ pub(crate) async fn embed(
         async move { gate.background_embed(context, owner, label, request).await }
     });
     let embedded = embedded.await??;
-    if let Err(error) = desk.store.spend(kit::now_ms(), embedded.input.into()) {
+    if let Err(error) = desk.store.spend(kit::now_ms(), embedded.usage.input.into()) {
         tracing::error!(%error, "tokens could not be counted");
     }
     let Some(values) = embedded.vectors.first() else {

@@ -15,6 +15,8 @@ const LONGEST_MS: u64 = 30_000;
 pub(crate) const AWAY_MS: u64 = 3000;
 /// How long a quota is held that says of no time, ms.
 pub(crate) const HOUR_MS: u64 = 3_600_000;
+/// How long the model of this machine is held that cannot be used, ms: it tries itself again.
+const MINUTE_MS: u64 = 60_000;
 /// HTTP statuses that say "later": of the request nothing was wrong.
 const LATER: [u16; 2] = [408, 429];
 
@@ -77,6 +79,7 @@ impl From<RelayError> for Failure {
             RelayError::Busy { retry_s } => Self::Later { after_ms: ms(retry_s), reason },
             RelayError::Down(_) => Self::Away(reason),
             RelayError::Memory(error) => Self::from(error),
+            RelayError::Embedder(error) => Self::from(error),
         }
     }
 }
@@ -127,9 +130,9 @@ impl From<EmbedderError> for Failure {
     fn from(error: EmbedderError) -> Self {
         let reason = error.to_string();
         match error {
-            // No text of any row is at fault, and after the restart that mends it all of them are to be done.
+            // No text of any row is at fault, and once the model can be used again all of them are to be done.
             EmbedderError::OtherModel | EmbedderError::Changed | EmbedderError::Unusable(_) => {
-                Self::Quota { after_ms: HOUR_MS, reason }
+                Self::Quota { after_ms: MINUTE_MS, reason }
             }
             // It is this text alone that is at fault: no other waits for it.
             EmbedderError::Nothing => Self::Unusable(reason),
@@ -144,7 +147,9 @@ impl From<Fault> for Failure {
             // The question arrived, so it may be what the other did not live through, and what it cost is spent: such
             // a try counts.
             Fault::PeerRestarted | Fault::Deadline => Self::Passing(reason),
-            Fault::Unreachable | Fault::NotAllowed | Fault::WrongVersion => Self::Away(reason),
+            Fault::Unreachable | Fault::NoSeat | Fault::NotAllowed | Fault::WrongVersion => {
+                Self::Away(reason)
+            }
         }
     }
 }

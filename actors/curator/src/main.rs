@@ -12,6 +12,7 @@ mod order;
 mod plain;
 mod prompt;
 mod reading;
+mod rerank;
 mod resolve;
 mod server;
 mod steering;

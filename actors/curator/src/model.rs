@@ -3,9 +3,10 @@
 
 use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::reading;
+use crate::reading::{self, Wrong};
 use crate::store::Job;
 use ipc_proto::gate::method;
+use ipc_proto::ids::UserId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{Choice, Finish, Message, ModelName, Payer, Piece, Request, Role, StreamId, Usage};
 use ipc_proto::{List, Text};
@@ -16,10 +17,17 @@ const CREDIT: u16 = 64;
 /// Bytes of an answer; longer ones break off.
 const LONGEST: usize = ipc_proto::curator::ANSWER_BOUND;
 
+/// For whom a model is asked, and which; none if it is to be done without.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) owner: UserId,
+    pub(crate) model: Option<ModelName>,
+}
+
 /// A question to a model.
 pub(crate) struct Asking<'a> {
-    /// For whom, and which model unless it is the configured one.
-    pub(crate) job: &'a Job,
+    /// For whom, and which model.
+    pub(crate) by: Asker,
     /// What is known of all that is in it.
     pub(crate) label: &'a Label,
     /// What the model is to do; the host's own words.
@@ -47,15 +55,36 @@ impl Desk {
         job.view.info.model.clone().or_else(|| self.model(job).map(ModelName::clip))
     }
 
+    /// For whom a job asks, and which model.
+    pub(crate) fn asker(&self, job: &Job) -> Asker {
+        Asker { owner: job.view.info.owner, model: self.model_of(job) }
+    }
+
     /// A JSON value of this shape; a model that answers with none is told so once.
     ///
     /// # Errors
     /// [`Failure::Unusable`] with the code of what was wrong with its second answer.
     pub(crate) async fn ask_json<T: DeserializeOwned>(&self, asking: &Asking<'_>) -> Result<T, Failure> {
+        self.ask_for(asking, |_| true).await
+    }
+
+    /// The same of a value that has to fit besides.
+    ///
+    /// # Errors
+    /// [`Failure::Unusable`] with the code of what was wrong with its second answer.
+    pub(crate) async fn ask_for<T: DeserializeOwned>(
+        &self,
+        asking: &Asking<'_>,
+        fits: impl Fn(&T) -> bool,
+    ) -> Result<T, Failure> {
+        let read = |answer: &Answer| {
+            reading::json(answer)
+                .and_then(|value| if fits(&value) { Ok(value) } else { Err(Wrong::InvalidJson) })
+        };
         let mut messages =
             vec![Message::text(Role::System, asking.system), Message::text(Role::User, &asking.input)];
         let first = self.ask(asking, messages.clone()).await?;
-        let wrong = match reading::json(&first) {
+        let wrong = match read(&first) {
             Ok(value) => return Ok(value),
             Err(wrong) => wrong,
         };
@@ -63,15 +92,15 @@ impl Desk {
         let again = format!("{wrong}. Answer once more, with the JSON value alone, whole and shorter.");
         messages.push(Message::text(Role::User, &again));
         let second = self.ask(asking, messages).await?;
-        reading::json(&second).map_err(|wrong| Failure::Unusable(wrong.to_string()))
+        read(&second).map_err(|wrong| Failure::Unusable(wrong.to_string()))
     }
 
     /// What a model says to this.
     pub(crate) async fn ask(&self, asking: &Asking<'_>, messages: Vec<Message>) -> Result<Answer, Failure> {
-        let Some(model) = self.model_of(asking.job) else {
+        let Some(model) = asking.by.model.clone() else {
             return Err(Failure::Permanent("no model is configured".to_owned()));
         };
-        let owner = asking.job.view.info.owner;
+        let owner = asking.by.owner;
         let request = Request {
             max_output: self.config.max_tokens_per_compression,
             choice: Choice::Never,

@@ -19,7 +19,7 @@ pub(crate) async fn answer(desk: &Desk, job: &Job) -> Result<String, Failure> {
     let wants = job.view.wants;
     let system = if wants == AnswerType::Json { SYSTEM_JSON } else { SYSTEM };
     let input = job.view.prompt.to_string();
-    let asking = Asking { job, label: &label, system, input };
+    let asking = Asking { by: desk.asker(job), label: &label, system, input };
     if wants == AnswerType::Json {
         return desk.ask_json::<Value>(&asking).await.map(|value| value.to_string());
     }

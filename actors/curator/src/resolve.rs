@@ -65,7 +65,7 @@ async fn judge(desk: &Desk, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<J
     let mut parts = vec![("new".to_owned(), told(row))];
     parts.extend((1..).zip(doubtful).map(|(number, row): (usize, _)| (number.to_string(), told(row))));
     let parts: Vec<(&str, &str)> = parts.iter().map(|(name, told)| (name.as_str(), told.as_str())).collect();
-    let asking = Asking { job, label: &label, system: SYSTEM, input: quoted(&parts) };
+    let asking = Asking { by: desk.asker(job), label: &label, system: SYSTEM, input: quoted(&parts) };
     desk.ask_json(&asking).await
 }
 

@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use crate::driving;
+use crate::rerank;
 use crate::store::{FILE, Store};
 use ipc_proto::Name;
 use ipc_proto::config;
@@ -29,6 +30,7 @@ impl kit::Actor for Process {
     async fn start((config, store): Self::Opened, host: Host) -> Self {
         let desk = Rc::new(Desk::new(config, store, &host));
         drop(tokio::task::spawn_local(driving::drive(Rc::clone(&desk))));
+        drop(tokio::task::spawn_local(rerank::serve(Rc::clone(&desk))));
         Self { desk }
     }
 

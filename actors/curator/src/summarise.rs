@@ -105,7 +105,7 @@ async fn by_model(
 ) -> Result<Summed, Failure> {
     let told: Vec<String> = seen.iter().map(|(row, seen)| told(row, seen)).collect();
     let parts: Vec<(&str, &str)> = told.iter().map(|told| ("observation", told.as_str())).collect();
-    let asking = Asking { job, label, system: SYSTEM, input: quoted(&parts) };
+    let asking = Asking { by: desk.asker(job), label, system: SYSTEM, input: quoted(&parts) };
     let summed: Summed = desk.ask_json(&asking).await?;
     if summed.summary.trim().is_empty() {
         return Err(Failure::Unusable("LLM_INVALID_JSON: the summary says nothing".to_owned()));

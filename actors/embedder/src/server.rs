@@ -1,6 +1,6 @@
 //! The process: the model's files, opened before the seal, and the one method. The model is loaded when the first text comes
-//! and let go of when none has come for a while; one that cannot be used is said to be so, and why, until the process is
-//! started anew.
+//! and let go of when none has come for a while. One that cannot be used is said to be so, and why, and is tried again by
+//! itself, ever more seldom.
 
 use crate::machine;
 use crate::model::{Fault, Model};
@@ -19,6 +19,10 @@ use weights::Folder;
 /// How often it is looked whether the model is still in use.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a model is left alone that could not be loaded: at first, and at most.
+const FIRST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// The process.
 pub(crate) struct Process {
     desk: Rc<Desk>,
@@ -30,8 +34,22 @@ enum Held {
     Nothing,
     /// Loaded.
     Model(Box<Model>),
-    /// Of no use.
-    Unusable(EmbedderError),
+    /// Of no use when it was tried last.
+    Unusable(Broken),
+}
+
+/// A model that could not be loaded.
+struct Broken {
+    error: EmbedderError,
+    /// How often it was tried.
+    tries: u32,
+    /// When it is tried again.
+    again: Instant,
+}
+
+/// How long a model is left alone that could not be loaded so often.
+fn pause(tries: u32) -> Duration {
+    FIRST.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(LONGEST)
 }
 
 /// The model and its files.
@@ -58,7 +76,7 @@ impl kit::Actor for Process {
     async fn start((config, folder): Self::Opened, _: Host) -> Self {
         let (held, used) = (RefCell::new(Held::Nothing), Cell::new(Instant::now()));
         let desk = Rc::new(Desk { config, folder, held, used });
-        drop(tokio::task::spawn_local(let_go(Rc::clone(&desk))));
+        drop(tokio::task::spawn_local(look_after(Rc::clone(&desk))));
         Self { desk }
     }
 
@@ -67,8 +85,8 @@ impl kit::Actor for Process {
     }
 }
 
-/// Lets go of the model whenever it has not been used for so long.
-async fn let_go(desk: Rc<Desk>) {
+/// Lets go of the model whenever it has not been used for so long, and tries one again that could not be loaded.
+async fn look_after(desk: Rc<Desk>) {
     let idle = Duration::from_secs(desk.config.idle_seconds.into());
     loop {
         tokio::time::sleep(LOOK).await;
@@ -77,6 +95,8 @@ async fn let_go(desk: Rc<Desk>) {
             *held = Held::Nothing;
             tracing::info!("the model is let go of");
         }
+        drop(held);
+        desk.try_again();
     }
 }
 
@@ -90,6 +110,13 @@ impl Embedder for Serving {
         tokio::task::yield_now().await;
         vector
     }
+
+    async fn sound(self, _: Context) -> Result<(), EmbedderError> {
+        match &*self.0.held.borrow() {
+            Held::Unusable(broken) => Err(broken.error.clone()),
+            Held::Nothing | Held::Model(_) => Ok(()),
+        }
+    }
 }
 
 impl Desk {
@@ -99,11 +126,11 @@ impl Desk {
         }
         let mut held = self.held.borrow_mut();
         if matches!(*held, Held::Nothing) {
-            *held = self.load();
+            *held = self.load(0);
         }
         let values = match &*held {
             Held::Model(model) => model.vector(text).map_err(|fault| refusal(&fault)),
-            Held::Unusable(error) => Err(error.clone()),
+            Held::Unusable(broken) => Err(broken.error.clone()),
             Held::Nothing => Err(EmbedderError::Nothing),
         };
         // Loading takes a while as well, and counts as use.
@@ -112,7 +139,20 @@ impl Desk {
         Ok(Vector { by, values: Blob::new(bytes).map_err(|_| EmbedderError::Nothing)? })
     }
 
-    fn load(&self) -> Held {
+    /// Loads a model anew that could not be, where it is time to.
+    fn try_again(&self) {
+        let mut held = self.held.borrow_mut();
+        if let Held::Unusable(broken) = &*held
+            && Instant::now() >= broken.again
+        {
+            let tries = broken.tries;
+            *held = self.load(tries);
+            self.used.set(Instant::now());
+        }
+    }
+
+    /// After so many times that it failed.
+    fn load(&self, tries: u32) -> Held {
         let began = Instant::now();
         let loaded = Model::load(&self.folder).map_err(|fault| refusal(&fault)).and_then(|model| {
             let same = self.config.name.strip_prefix(LOCAL) == Some(&model.hash);
@@ -125,8 +165,10 @@ impl Desk {
                 Held::Model(Box::new(model))
             }
             Err(error) => {
-                tracing::error!(%error, "no vectors are made");
-                Held::Unusable(error)
+                let tries = tries.saturating_add(1);
+                let pause = pause(tries);
+                tracing::error!(%error, again_s = pause.as_secs(), "no vectors are made");
+                Held::Unusable(Broken { error, tries, again: Instant::now() + pause })
             }
         }
     }
@@ -136,5 +178,17 @@ fn refusal(fault: &Fault) -> EmbedderError {
     match fault {
         Fault::Nothing => EmbedderError::Nothing,
         fault => EmbedderError::Unusable(Text::clip(&fault.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_cannot_be_loaded_is_tried_ever_more_seldom_and_never_given_up() {
+        let pauses: Vec<u64> = (1..=8).map(|tries| pause(tries).as_secs()).collect();
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
+        assert_eq!(pause(u32::MAX), LONGEST);
     }
 }

@@ -150,24 +150,26 @@ async fn record(
     decide::alert(shared, context, &released.call.tool, outcome).await
 }
 
-/// Whether a step that claims an approval was kept.
+/// Whether a step that claims an approval, or words, was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     /// It is durable.
-    Kept,
+    Durable,
     /// Its approval cannot be claimed.
     NotApproved,
+    /// The words that it takes in are not there any more.
+    Gone,
 }
 
 /// Makes a step and the labels it raised durable, before anybody sees it.
 pub(crate) async fn keep(shared: &Shared, context: &mut TurnContext, step: Step) -> Result<(), GateError> {
     match claim(shared, context, step).await? {
-        Kept::Kept => Ok(()),
-        Kept::NotApproved => Err(GateError::Over),
+        Kept::Durable => Ok(()),
+        Kept::NotApproved | Kept::Gone => Err(GateError::Over),
     }
 }
 
-/// The same for a step that claims an approval: router does both in one commit, or neither.
+/// The same for a step that claims an approval, or words: router does both in one commit, or neither.
 pub(crate) async fn claim(shared: &Shared, context: &mut TurnContext, step: Step) -> Result<Kept, GateError> {
     let number = context.next_step;
     let kept = shared.router.call(&router::method::step, |router, rpc| {
@@ -178,10 +180,11 @@ pub(crate) async fn claim(shared: &Shared, context: &mut TurnContext, step: Step
     match kept.await.map_err(|_| down("router"))? {
         Ok(()) => {}
         Err(RouterError::NotApproved) => return Ok(Kept::NotApproved),
+        Err(RouterError::NoMessage) => return Ok(Kept::Gone),
         Err(error) => return Err(refused(&error)),
     }
     context.next_step += 1;
-    Ok(Kept::Kept)
+    Ok(Kept::Durable)
 }
 
 /// The whole text of a reply, before it is kept and goes to the outbox: what must not leave is cut out, or all of it

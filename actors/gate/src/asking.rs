@@ -244,7 +244,7 @@ async fn approved(
     }
     let (call, verdict) = (question.call, CallVerdict::Run);
     let step = Step::Decided { call, verdict: verdict.clone(), record };
-    if let Kept::NotApproved = answer::claim(shared, context, step).await? {
+    if answer::claim(shared, context, step).await? != Kept::Durable {
         let note = "the approval ended before it could be used";
         return refuse(shared, active, settling, question, State::Expired, note).await;
     }

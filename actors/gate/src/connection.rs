@@ -9,14 +9,14 @@ use crate::host::{Replaced, Shared, down, is_replaced};
 use crate::running::Asker;
 use crate::stages::{self, Stage};
 use crate::tell::Teller;
-use crate::{answer, asking, effects, recalling, replay, taking};
+use crate::{answer, asking, effects, recalling, replay, taking, words};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::{Message as ModelMessage, Usage};
-use ipc_proto::router::{End, Released, Task, TurnEvent};
+use ipc_proto::model::{Message as ModelMessage, Role, Usage};
+use ipc_proto::router::{End, Released, Task, TurnEvent, WORDS, WORDS_BOUND};
 use ipc_proto::runner_gate::{Ending, GateError, Heard, Work};
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, Text};
+use ipc_proto::{Blob, List, Text};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ type Port<T> = RpcReplyPort<Result<T, GateError>>;
 /// What a runner asks.
 pub(crate) enum Message {
     Work(Port<Work>),
-    Think(String, Vec<ModelMessage>, Port<()>),
+    Think(String, Vec<ModelMessage>, Port<List<ModelMessage, WORDS>>),
     Hear(Port<Heard>),
     Effect(CallId, Port<ToolResult>),
     Result(ToolResult, Port<ToolResult>),
@@ -35,6 +35,8 @@ pub(crate) enum Message {
     Asker(Port<Asker>),
     /// What an engine does.
     Engine(Vec<EngineEvent>, Port<()>),
+    /// What was said into its turn.
+    Words(Port<List<Text<WORDS_BOUND>, WORDS>>),
     /// What it needs to go on with the session.
     Keep(Token, Blob<STATE>, Port<()>),
     /// The end, and what a program's own model calls came to.
@@ -96,6 +98,7 @@ impl Actor for Connection {
             Message::Output(error, bytes, reply) => drop(reply.send(state.output(error, bytes).await)),
             Message::Asker(reply) => drop(reply.send(state.asker())),
             Message::Engine(events, reply) => drop(reply.send(state.engine(events).await)),
+            Message::Words(reply) => drop(reply.send(state.words().await)),
             Message::Keep(token, kept, reply) => drop(reply.send(state.keep(token, kept).await)),
             Message::Finish(ending, usage, reply) => drop(reply.send(state.finish(ending, usage).await)),
         }
@@ -136,6 +139,13 @@ impl State {
         let replaced = self.replaced.clone();
         let telling = Telling::after(context.turn.steps.iter());
         let (stage, has_thought, over) = (None, false, false);
+        if context.turn.unthought > 0 {
+            let notice = format!(
+                "what the model thought before {} of its replies is not handed back to it: that is kept up to 1 MiB a turn",
+                context.turn.unthought
+            );
+            teller.tell(&shared, [TurnEvent::Notice(Text::clip(&notice))]).await?;
+        }
         let mut active =
             Active { context, teller, replaced, stage, has_thought, telling, over, _heart: heart };
         if replayed.answered {
@@ -162,31 +172,32 @@ impl State {
         Ok(work)
     }
 
-    async fn think(&mut self, system: &str, messages: Vec<ModelMessage>) -> Result<(), GateError> {
+    async fn think(
+        &mut self,
+        system: &str,
+        messages: Vec<ModelMessage>,
+    ) -> Result<List<ModelMessage, WORDS>, GateError> {
         let (shared, active) = self.active()?;
         if matches!(active.stage, Some(Stage::Settling(_))) && !active.has_thought {
             // What an earlier attempt's model asked for waits for a person: that reply comes first.
             active.has_thought = true;
-            return Ok(());
+            return Ok(List::default());
         }
         if active.stage.is_some() || active.context.turn.task != Task::Chat {
             return Err(GateError::OutOfTurn);
         }
-        match stages::think(shared, active, system, messages).await {
-            Ok(stage) => active.stage = Some(stage),
-            Err(error) => {
-                fail(shared, active, &error).await;
-                return Err(error);
-            }
+        let begun = begin(shared, active, system, messages).await;
+        if let Err(error) = &begun {
+            fail(shared, active, error).await;
         }
-        Ok(())
+        begun
     }
 
     async fn hear(&mut self) -> Result<Heard, GateError> {
         let (shared, active) = self.active()?;
         let Some(stage) = active.stage.take() else { return Err(GateError::OutOfTurn) };
         let heard = match stage {
-            Stage::Planning(planning, asked) => stages::planned(shared, active, planning, asked).await,
+            Stage::Planning(planning, asked) => stages::planned(shared, active, *planning, asked).await,
             Stage::Thinking(thinking) => stages::thought(shared, active, thinking).await,
             Stage::Settling(settling) => stages::settled(shared, active, settling).await,
         };
@@ -250,6 +261,11 @@ impl State {
         engine::tell(shared, active, events).await
     }
 
+    async fn words(&mut self) -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError> {
+        let (shared, active) = self.active()?;
+        engine::words(shared, active).await
+    }
+
     async fn keep(&mut self, token: Token, state: Blob<STATE>) -> Result<(), GateError> {
         let (shared, active) = self.active()?;
         engine::keep(shared, active, token, state).await
@@ -262,6 +278,22 @@ impl State {
         active.over = true;
         Ok(())
     }
+}
+
+/// Begins what the model is asked, with what was said into the turn since behind it; gives that back.
+async fn begin(
+    shared: &Shared,
+    active: &mut Active,
+    system: &str,
+    mut messages: Vec<ModelMessage>,
+) -> Result<List<ModelMessage, WORDS>, GateError> {
+    let mut said = Vec::new();
+    for text in words::take_in(shared, active).await? {
+        said.push(ModelMessage::text(Role::User, &text));
+    }
+    messages.extend_from_slice(&said);
+    active.stage = Some(stages::think(shared, active, system, messages).await?);
+    Ok(List::clip(said))
 }
 
 /// Takes the result of a call in, and shows that it has ended.

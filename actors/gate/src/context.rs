@@ -6,7 +6,7 @@ use ipc_proto::approval::Grant;
 use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{Message, Role, THOUGHTS, Thought, Usage};
+use ipc_proto::model::{HANDED_BACK, Message, Role, THOUGHTS, Thought, Usage};
 use ipc_proto::router::{CallVerdict, Released, Task, Turn};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
@@ -18,9 +18,6 @@ use std::hash::{BuildHasher, RandomState};
 
 /// Tools that change the workspace: what ran with this session's knowledge may have put it there.
 const CHANGES: &[&str] = &["write", "edit", "bash"];
-
-/// Bytes of reasoning that is kept of one turn to be handed back; the oldest goes first.
-const THOUGHT: usize = 1 << 20;
 
 /// One turn.
 pub(crate) struct TurnContext {
@@ -127,6 +124,26 @@ impl TurnContext {
         self.session.grants = grants.map(|grant| grant.scope).collect();
     }
 
+    /// The session comes to know something of this label, and an engine's workspace with it.
+    pub(crate) fn reach(&mut self, label: &Label) {
+        self.session.label = self.session.label.join(label);
+        if self.is_engine_s() {
+            self.workspace_label = self.workspace_label.join(&self.session.label);
+        }
+    }
+
+    /// What the person said into the turn: theirs as their message is.
+    pub(crate) fn told(&mut self, label: &Label, text: &str) {
+        self.reach(label);
+        hear(&mut self.session, true, label, text);
+        self.known.add(text);
+    }
+
+    /// Whether an engine answers: its tools are its own, and each may write what it has seen.
+    fn is_engine_s(&self) -> bool {
+        self.agent.engine.is_some() && self.turn.task == Task::Chat
+    }
+
     /// What the model said: it knows what the session knows, so it is labelled as that is.
     pub(crate) fn said(&mut self, text: &str) {
         let label = self.session.label.clone();
@@ -140,7 +157,7 @@ impl TurnContext {
             self.thoughts.push_back((call, thoughts));
         }
         let bytes = |all: &List<Thought, THOUGHTS>| all.iter().map(Thought::bytes).sum::<usize>();
-        while self.thoughts.iter().map(|(_, all)| bytes(all)).sum::<usize>() > THOUGHT {
+        while self.thoughts.iter().map(|(_, all)| bytes(all)).sum::<usize>() > HANDED_BACK {
             self.thoughts.pop_front();
         }
     }
@@ -195,9 +212,7 @@ impl TurnContext {
     pub(crate) fn raise(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        // An engine's tools are its own, and each may write what it has seen.
-        let engine = self.agent.engine.is_some() && self.turn.task == Task::Chat;
-        if engine || CHANGES.contains(&tool) {
+        if self.is_engine_s() || CHANGES.contains(&tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -241,6 +256,8 @@ pub(crate) const fn sum_of(one: Usage, other: Usage) -> Usage {
         cache_read: one.cache_read.saturating_add(other.cache_read),
         cache_write: one.cache_write.saturating_add(other.cache_write),
         estimated: one.estimated || other.estimated,
+        // Each stands on the record by itself.
+        claimed: None,
     }
 }
 
@@ -268,7 +285,7 @@ fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
 mod tests {
     use super::*;
     use crate::replay::tests::{context, shared_catalogue};
-    use ipc_proto::engine::{Engine, Format};
+    use ipc_proto::engine::{Engine, Format, Input};
     use ipc_proto::router::Profile;
     use ipc_proto::{Name, Text};
 
@@ -310,6 +327,7 @@ mod tests {
             command: List::default(),
             resume: List::default(),
             format: Format::Codex,
+            input: Input::Text,
             profile: Profile::Codex,
             keeps: List::default(),
             idle_seconds: 60,

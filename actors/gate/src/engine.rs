@@ -7,11 +7,11 @@ use crate::connection::{Active, take_result};
 use crate::decide;
 use crate::host::{Shared, down, refused};
 use crate::speech::{Speech, text_events};
-use crate::{replay, showing};
+use crate::{replay, showing, words};
 use ipc_proto::audit::{Action, Result3};
-use ipc_proto::engine::{EngineEvent, STATE, Token};
+use ipc_proto::engine::{EngineEvent, Input, STATE, Token};
 use ipc_proto::ids::CallId;
-use ipc_proto::router::{self, CallVerdict, Released, Step, Task, TurnEvent, Why};
+use ipc_proto::router::{self, CallVerdict, Released, Step, Task, TurnEvent, WORDS, WORDS_BOUND, Why};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{Outcome, ToolCall, ToolResult};
 use ipc_proto::{Blob, List, Name, Text};
@@ -211,6 +211,21 @@ async fn complete(shared: &Shared, active: &mut Active, whole: &str) -> Result<(
     kit::fault_point!("gate.engine.answered");
     active.telling.answered = true;
     Ok(())
+}
+
+/// What was said into its turn, for an engine that takes it in on its way; nothing once it has answered.
+pub(crate) async fn words(
+    shared: &Shared,
+    active: &mut Active,
+) -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError> {
+    let engine = active.context.agent.engine.as_ref();
+    if engine.is_none_or(|it| it.input != Input::StreamJson) || active.context.turn.task != Task::Chat {
+        return Err(GateError::OutOfTurn);
+    }
+    if active.telling.answered || active.context.next_step >= STEPS {
+        return Ok(List::default());
+    }
+    words::take_in(shared, active).await
 }
 
 /// Keeps what it needs to go on with the session, once its answer is kept: what it knows is never ahead of what is told.

@@ -2,11 +2,12 @@
 
 use crate::policies::Policies;
 use crate::quota::Quotas;
-use crate::relay::Rates;
+use crate::relay::{Orders, Rates};
 use ipc_proto::Name;
 use ipc_proto::audit::{Event, Receipt};
 use ipc_proto::config::{self, Agent};
 use ipc_proto::credproxy::CredproxyClient;
+use ipc_proto::embedder::EmbedderClient;
 use ipc_proto::ids::TurnId;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::model::{self, ModelClient, ModelInfo};
@@ -21,11 +22,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::watch;
 
-/// `[web]`, `[policy]` and `[service.NAME]`.
+/// `[web]`, `[policy]`, `[service.NAME]`, and how memory is searched.
 pub(crate) struct Settings {
     pub(crate) web: config::WebReach,
     pub(crate) policy: config::Policy,
     pub(crate) services: BTreeMap<String, config::Service>,
+    pub(crate) finding: config::Finding,
 }
 
 /// Turns true once another runner has taken the turn up, or the turn is over. A dead runner's socket does not say so
@@ -44,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) model: Link<ModelClient>,
     pub(crate) scanner: Link<ScannerClient>,
     pub(crate) memory: Link<MemoryClient>,
+    pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) web: Link<WebClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
     pub(crate) recorder: Recorder,
@@ -58,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) quotas: Arc<Mutex<Quotas>>,
     /// What clients of the API have asked for.
     pub(crate) rates: Rates,
+    /// Rows that wait for a model to put them into order.
+    pub(crate) orders: Orders,
     /// The room on the disk, as agentd told it last.
     disk: Arc<RwLock<Room>>,
     /// The runner of each turn: who takes a turn up replaces the one before.
@@ -71,6 +76,7 @@ impl Shared {
             model: host.link(),
             scanner: host.link(),
             memory: host.link(),
+            embedder: host.link(),
             web: host.link(),
             credproxy: host.link(),
             recorder: host.recorder(),
@@ -79,12 +85,14 @@ impl Shared {
                 web: opened.config.web,
                 policy: opened.config.policy,
                 services: opened.config.services,
+                finding: opened.config.finding,
             }),
             catalogue: Arc::new(opened.catalogue),
             engine: Arc::new(RwLock::new(opened.policies.engine())),
             policies: Arc::new(tokio::sync::Mutex::new(opened.policies)),
             quotas: Arc::default(),
             rates: Rates::new(opened.config.relay),
+            orders: Orders::default(),
             disk: Arc::default(),
             runners: Arc::default(),
         }

@@ -34,6 +34,7 @@ mod stages;
 mod taking;
 mod tell;
 mod thinking;
+mod words;
 
 use std::process::ExitCode;
 

@@ -4,13 +4,15 @@
 
 use crate::host::Shared;
 use crate::policies::Change;
-use crate::relay::{self, Background, Relays};
+use crate::relay::{self, Background, Client, Relays};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::gate::{Begun, Gate, POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
+use ipc_proto::gate::{
+    Begun, Gate, POLICY_BOUND, PolicyError, PolicySet, RelayError, TO_ORDER, ToOrder, Tried,
+};
 use ipc_proto::ids::UserId;
-use ipc_proto::label::Label;
-use ipc_proto::memory::{Ask, Said};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::memory::{Answered, Area, Ask, Question, Said, Scope};
 use ipc_proto::model::{
     self, BudgetInfo, Embedded, Embedding, GroupBy, ModelInfo, ModelName, Piece, Request, StreamId, UsageRow,
 };
@@ -127,6 +129,26 @@ impl Gate for Operators {
 
     async fn memory(self, _: Context, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
         relay::memory(&self.shared, caller, ask).await
+    }
+
+    async fn find(
+        self,
+        _: Context,
+        owner: UserId,
+        area: Area,
+        question: Question,
+    ) -> Result<Box<Answered>, RelayError> {
+        let label = Label::of(Trust::User, Class::Internal, self.by.name());
+        let client = Client::background(Background { owner, label, by: self.by });
+        relay::find(&self.shared, &client, Scope { owner, area }, question).await
+    }
+
+    async fn to_order(self, _: Context, wait_ms: u32) -> Option<ToOrder> {
+        self.shared.orders.next(wait_ms).await
+    }
+
+    async fn ordered(self, _: Context, id: u64, order: Result<List<u8, TO_ORDER>, Text<200>>) {
+        self.shared.orders.tell(id, order);
     }
 
     async fn try_model(self, _: Context, model: ModelName, by: Name) -> Result<Tried, RelayError> {

@@ -138,6 +138,9 @@ impl Planning {
         let mut event = event.in_turn(context.turn.session, context.turn.id);
         event.tokens = (self.assembly.usage.input, self.assembly.usage.output);
         event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        if let Some(untrue) = source::untrue(&event, self.assembly.usage) {
+            shared.record(untrue).await?;
+        }
         shared.record(event).await.map(drop)
     }
 

@@ -6,21 +6,26 @@ mod admit;
 mod answer;
 mod around;
 mod clean;
+mod finding;
 mod memory;
+mod orders;
 mod rates;
 #[cfg(test)]
 mod testing;
 mod trying;
 
-pub(crate) use admit::Background;
+pub(crate) use admit::{Background, Client};
 pub(crate) use around::relayed;
+pub(crate) use finding::find;
 pub(crate) use memory::memory;
+pub(crate) use orders::Orders;
 pub(crate) use rates::Rates;
 use rates::Seat;
 pub(crate) use trying::try_model;
 
 use crate::host::{Shared, down};
 use crate::running::Asker;
+use crate::source;
 use answer::Answer;
 use answer::Decided;
 use ipc_proto::Fault;
@@ -28,7 +33,7 @@ use ipc_proto::List;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::{Begun, RelayError};
-use ipc_proto::model::{self, Embedded, Embedding, ModelError, Piece, Request, StreamId};
+use ipc_proto::model::{self, Embedded, Embedding, ModelError, Piece, Request, StreamId, Usage};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -259,8 +264,12 @@ async fn embedded(shared: &Shared, request: Embedding) -> Result<Embedded, Relay
     };
     let result = if embedded.is_ok() { Result3::Success } else { Result3::Error };
     let mut event = Event::new(Action::ModelEnded, result).about(&request.model).because("embedding");
-    event.tokens = (embedded.as_ref().map_or(0, |embedded| embedded.input), 0);
+    let usage = embedded.as_ref().map_or_else(|_| Usage::default(), |embedded| embedded.usage);
+    event.tokens = (usage.input, 0);
     event.duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    if let Some(untrue) = source::untrue(&event, usage) {
+        around::Around::note(shared, untrue);
+    }
     around::Around::note(shared, event);
     embedded
 }

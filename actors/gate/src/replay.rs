@@ -53,6 +53,11 @@ pub(crate) fn replay(catalogue: &Catalogue, context: &mut TurnContext) -> Replay
             Step::Recalled { text, label } => {
                 context.remember(catalogue, recalling::AS, &label, &text);
             }
+            Step::Steered { text, label, .. } => {
+                context.told(&label, &text);
+                replayed.messages.push(Message::text(Role::User, &text));
+                replayed.answered = false;
+            }
             Step::Plan { tools } => context.session.plan(tools.iter().map(|tool| tool.to_string())),
             Step::Decided { .. } | Step::Result { .. } => {}
         }
@@ -103,14 +108,22 @@ fn reply(
 fn result_of(step: &Step) -> Option<(CallId, (ToolResult, Label))> {
     match step {
         Step::Result { result, label } => Some((result.call, (result.clone(), label.clone()))),
-        Step::Reply { .. } | Step::Plan { .. } | Step::Decided { .. } | Step::Recalled { .. } => None,
+        Step::Reply { .. }
+        | Step::Plan { .. }
+        | Step::Decided { .. }
+        | Step::Recalled { .. }
+        | Step::Steered { .. } => None,
     }
 }
 
 fn decision_of(step: &Step) -> Option<(CallId, (CallVerdict, u64))> {
     match step {
         Step::Decided { call, verdict, record } => Some((*call, (verdict.clone(), *record))),
-        Step::Reply { .. } | Step::Plan { .. } | Step::Result { .. } | Step::Recalled { .. } => None,
+        Step::Reply { .. }
+        | Step::Plan { .. }
+        | Step::Result { .. }
+        | Step::Recalled { .. }
+        | Step::Steered { .. } => None,
     }
 }
 
@@ -179,6 +192,7 @@ pub(crate) mod tests {
             label: Label::bottom(),
             history: List::default(),
             steps: List::clip(steps),
+            unthought: 0,
             session_label: Label::bottom(),
             workspace_label: Label::bottom(),
             grants: List::default(),

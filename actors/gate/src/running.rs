@@ -121,15 +121,15 @@ impl Program {
     }
 
     /// The same, with what its session and its workspace hold by now: it runs for hours, and another session may write
-    /// to the same folder.
+    /// to the same folder. Their labels alone are asked for: a turn has up to 256 steps.
     async fn asker_now(&self) -> Result<Asker, RelayError> {
         let (mut asker, turn) = (self.asker()?, self.turn);
-        let taken = self
+        let labels = self
             .shared
             .router
-            .call(&router::method::take, |router, rpc| async move { router.take(rpc, turn, 0).await });
-        let Ok(Ok(now)) = taken.await else { return Err(relay::relayed(down("router"))) };
-        asker.label = asker.label.join(&now.session_label).join(&now.workspace_label);
+            .call(&router::method::labels, |router, rpc| async move { router.labels(rpc, turn).await });
+        let Ok(Ok((session, workspace))) = labels.await else { return Err(relay::relayed(down("router"))) };
+        asker.label = asker.label.join(&session).join(&workspace);
         Ok(asker)
     }
 

@@ -11,7 +11,7 @@ use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::{self, Gate as _, RelayError};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{Input, Task};
+use ipc_proto::router::{Input, Task, WORDS, WORDS_BOUND};
 use ipc_proto::runner_gate::{self, Ending, GateError, Heard, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -126,7 +126,7 @@ impl RunnerGate for Runner {
         _: Context,
         system: Text<131_072>,
         messages: List<ModelMessage, 1024>,
-    ) -> Result<(), GateError> {
+    ) -> Result<List<ModelMessage, WORDS>, GateError> {
         self.ask(|reply| Message::Think(system.into_string(), messages.into_vec(), reply)).await
     }
 
@@ -181,6 +181,10 @@ impl RunnerGate for Runner {
 
     async fn engine(self, _: Context, events: List<EngineEvent, 64>) -> Result<(), GateError> {
         self.ask(|reply| Message::Engine(events.into_vec(), reply)).await
+    }
+
+    async fn words(self, _: Context) -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError> {
+        self.ask(Message::Words).await
     }
 
     async fn keep(self, _: Context, token: Token, state: Blob<STATE>) -> Result<(), GateError> {

@@ -3,7 +3,8 @@
 
 use crate::host::{Shared, down};
 use ipc_proto::Fault;
-use ipc_proto::model::{self, ModelError, Piece, Request, StreamId};
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::model::{self, ModelError, Piece, Request, StreamId, Usage};
 use ipc_proto::runner_gate::GateError;
 
 /// Pieces pulled at once.
@@ -57,6 +58,19 @@ pub(crate) async fn cancel(shared: &Shared, stream: StreamId) {
         .model
         .call(&model::method::cancel, |model, rpc| async move { model.cancel(rpc, stream).await });
     let _ = cancelled.await;
+}
+
+/// What stands on the record beside the end of an answer whose provider's count was not believed.
+pub(crate) fn untrue(ended: &Event, usage: Usage) -> Option<Event> {
+    let claim = usage.claimed?;
+    Some(Event {
+        action: Action::UsageDisbelieved,
+        result: Result3::Blocked,
+        tokens: (claim.input, claim.output),
+        duration_ms: 0,
+        reason: None,
+        ..ended.clone()
+    })
 }
 
 /// An error's fixed word, as users know it.

@@ -18,7 +18,7 @@ use ipc_proto::{List, Text};
 /// What a runner that has asked the model to go on waits for.
 pub(crate) enum Stage {
     /// The plan; the request that follows it is ready.
-    Planning(Planning, thinking::Asked),
+    Planning(Box<Planning>, thinking::Asked),
     /// The model's answer.
     Thinking(Box<Thinking>),
     /// People's answers.
@@ -40,7 +40,7 @@ pub(crate) async fn think(
     if plan::is_needed(shared, context) {
         thinking::take_quota(shared, context)?;
         let asked = thinking::Asked { system: system.to_owned(), messages };
-        return Ok(Stage::Planning(Planning::begin(shared, context).await?, asked));
+        return Ok(Stage::Planning(Box::new(Planning::begin(shared, context).await?), asked));
     }
     let asked = thinking::Asked { system: system.to_owned(), messages };
     Ok(Stage::Thinking(Box::new(thinking::begin(shared, context, asked).await?)))
@@ -62,7 +62,7 @@ pub(crate) async fn planned(
         }
     };
     match plan {
-        None => active.stage = Some(Stage::Planning(planning, asked)),
+        None => active.stage = Some(Stage::Planning(Box::new(planning), asked)),
         Some(tools) => {
             plan::lock(shared, &mut active.context, tools).await?;
             let thinking = thinking::begin(shared, &active.context, asked).await?;

@@ -108,7 +108,8 @@ pub(crate) async fn engine_of(
     });
     let kept = kept.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))?;
     let history = u32::try_from(context.turn.history.len()).unwrap_or(u32::MAX);
-    Ok(Some(Box::new(engine::Work { engine: engine.clone(), kept, history })))
+    let recalled = context.recalled.is_some();
+    Ok(Some(Box::new(engine::Work { engine: engine.clone(), kept, history, recalled })))
 }
 
 /// The tools that this agent has.

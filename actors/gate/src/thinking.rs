@@ -11,7 +11,9 @@ use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::label::{Class, Label};
-use ipc_proto::model::{Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId, Thought};
+use ipc_proto::model::{
+    Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId, Thought, Usage,
+};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
@@ -215,8 +217,7 @@ impl Thinking {
     ) -> Result<Reply, GateError> {
         let assembly = std::mem::take(&mut self.assembly);
         context.add(assembly.usage);
-        self.ended(shared, context, Result3::Success, (assembly.usage.input, assembly.usage.output), None)
-            .await?;
+        self.ended(shared, context, Result3::Success, assembly.usage, None).await?;
         // What follows a leak is the attacker's as well.
         let (calls, thoughts) =
             if self.speech.has_leaked() { Default::default() } else { assembly.into_parts() };
@@ -229,7 +230,7 @@ impl Thinking {
         context: &TurnContext,
         error: ModelError,
     ) -> Result<GateError, GateError> {
-        self.ended(shared, context, Result3::Error, (0, 0), Some(&error.to_string())).await?;
+        self.ended(shared, context, Result3::Error, self.assembly.usage, Some(&error.to_string())).await?;
         Ok(GateError::Model(error))
     }
 
@@ -238,21 +239,25 @@ impl Thinking {
         shared: &Shared,
         context: &TurnContext,
         result: Result3,
-        tokens: (u32, u32),
+        usage: Usage,
         reason: Option<&str>,
     ) -> Result<(), GateError> {
         let event = Event::new(Action::ModelEnded, result).about(self.model());
         let mut event = event.in_turn(context.turn.session, context.turn.id);
-        event.tokens = tokens;
+        event.tokens = (usage.input, usage.output);
         event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
         event.reason = reason.map(Name::clip);
+        if let Some(untrue) = source::untrue(&event, usage) {
+            shared.record(untrue).await?;
+        }
         shared.record(event).await.map(drop)
     }
 
     /// Gives up an answer that nobody waits for any more, and says so on the record.
     pub(crate) async fn give_up(self, shared: &Shared, context: &TurnContext) -> Result<(), GateError> {
         source::cancel(shared, self.stream).await;
-        self.ended(shared, context, Result3::Error, (0, 0), Some("given up: its turn is over")).await
+        let why = Some("given up: its turn is over");
+        self.ended(shared, context, Result3::Error, self.assembly.usage, why).await
     }
 
     /// Lets the model's stream go.

@@ -32,8 +32,23 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Bytes of a client's key that are kept as they are: what router and this process put before them fits as well.
 const KEY: usize = 128;
 
-/// What the reason of a turn begins with that ended because a budget is used up: the word that all users know it by.
-const SPENT: &str = "LLM_BUDGET_EXCEEDED:";
+/// What the reason of a turn begins with that ended by a failure of its model, which is the word that all users know it by,
+/// and what clients are told: the same as where they ask the model itself.
+const FAILURES: [(&str, Kind); 13] = [
+    ("LLM_BUDGET_EXCEEDED", Kind::Spent),
+    ("LLM_RATE_LIMITED", Kind::Often),
+    ("LLM_TIMEOUT", Kind::Late),
+    ("LLM_CONTEXT_TOO_LONG", Kind::Bad),
+    ("LLM_UNAVAILABLE", Kind::Busy),
+    ("QUEUE_BUSY", Kind::Busy),
+    ("LLM_SERVER_ERROR", Kind::Upstream),
+    ("LLM_AUTH_ERROR", Kind::Upstream),
+    ("LLM_INVALID_JSON", Kind::Upstream),
+    ("LLM_TRUNCATED", Kind::Upstream),
+    ("LLM_REQUEST_ERROR", Kind::Upstream),
+    ("LLM_UNPRICED", Kind::Upstream),
+    ("LLM_ERROR", Kind::Upstream),
+];
 
 /// A turn that is followed.
 pub(crate) struct Turn {
@@ -100,7 +115,7 @@ pub(crate) fn conversation(headers: &HeaderMap, wish: &Wish) -> Result<Option<St
 
 /// The same key of one client is one message, however often it is sent. Router joins it with the id of who presents a key;
 /// users who present none are told apart here.
-fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
+pub(crate) fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
     let own = match key {
         None => ids::fresh(""),
         Some(key) if key.len() <= KEY => key.to_owned(),
@@ -231,12 +246,23 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
         End::TimedOut => Fault::new(Kind::Late, "The agent's turn ran out of time."),
         End::Cancelled => Fault::new(Kind::Conflict, "The agent's turn was cancelled.").coded("cancelled"),
         End::Recalled => Fault::new(Kind::Conflict, "The message was taken back.").coded("cancelled"),
-        End::Failed(reason) if reason.starts_with(SPENT) => Fault::new(Kind::Spent, reason.into_string()),
-        End::Failed(reason) | End::Quarantined(reason) => Fault::new(Kind::Failed, reason.into_string()),
+        End::Failed(reason) => failed(reason.into_string()),
+        End::Quarantined(reason) => Fault::new(Kind::Failed, reason.into_string()),
+        End::TakenIn(turn) => {
+            Fault::new(Kind::Conflict, format!("Turn {turn} took the message in.")).coded("taken_in")
+        }
         End::OverLimit(limit) => Fault::new(Kind::Failed, limit.sentence()),
         End::Exited { status } => Fault::new(Kind::Failed, format!("It ended with status {status}.")),
     };
     said.push(Said::Failed(fault));
+}
+
+/// A turn that failed.
+fn failed(reason: String) -> Fault {
+    let word = reason.split(':').next().unwrap_or_default();
+    let kind = FAILURES.iter().find(|(known, _)| *known == word).map_or(Kind::Failed, |(_, kind)| *kind);
+    let fault = Fault::new(kind, reason);
+    if kind == Kind::Bad { fault.about("messages").coded("context_length_exceeded") } else { fault }
 }
 
 #[cfg(test)]
@@ -315,6 +341,8 @@ mod tests {
                 End::Failed(Text::clip(&ModelError::Budget { per: Per::Key, again_s: 9 }.to_string())),
                 Kind::Spent,
             ),
+            (End::Failed(Text::clip(&ModelError::Timeout.to_string())), Kind::Late),
+            (End::Failed(Text::clip(&ModelError::Auth.to_string())), Kind::Upstream),
         ] {
             let said = end(how);
             let [Said::Failed(fault)] = &said[..] else { panic!("{said:?}") };

@@ -20,6 +20,7 @@ mod relay;
 mod routes;
 mod scope;
 mod seats;
+mod steer;
 
 use std::process::ExitCode;
 use vendors::{body, fault, ids, wish};

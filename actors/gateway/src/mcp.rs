@@ -41,6 +41,7 @@ pub(crate) async fn serve(
     let place = Place { project: project(parts.uri.query().unwrap_or_default())? };
     let bound = desk.max_body();
     let bytes: Bytes = body::read(bound, &parts.headers, body).await?;
+    let _seat = desk.seats.memory().await?;
     // Host, origin and size were looked at, by the rules of every other route.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

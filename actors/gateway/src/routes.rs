@@ -8,7 +8,7 @@ use crate::fault::{Dialect, Fault, Kind};
 use crate::guard::{self, Via, Who};
 use crate::pace::Standing;
 use crate::seats::Seat;
-use crate::{events, ids, listing, mcp, openai};
+use crate::{events, ids, listing, mcp, openai, steer};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -23,11 +23,12 @@ use std::time::Instant;
 
 /// Those that answer anybody: they say nothing of the host but whether it serves.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
-/// Headers that a page may send, and those that it may read.
+/// Headers that a page may send, and those that it may read: any, since official clients in a browser send and read many of
+/// their own. The star does not stand for `Authorization`, nor do older browsers know it.
 const SENT: &str = "authorization, x-api-key, content-type, idempotency-key, x-session-id, anthropic-version, \
                     anthropic-beta, last-event-id, openai-organization, openai-project, mcp-protocol-version, \
-                    mcp-method, mcp-name";
-const READ: &str = "x-request-id, request-id, retry-after, x-should-retry";
+                    mcp-method, mcp-name, *";
+const READ: &str = "x-request-id, request-id, retry-after, x-should-retry, *";
 /// Seconds for which a browser need not ask again.
 const AGE: &str = "600";
 
@@ -42,6 +43,7 @@ pub(crate) fn all(desk: &Arc<Desk>) -> Router {
         .route("/v1/embeddings", paced(post(openai::embeddings::embed)))
         .route("/v1/messages", paced(post(anthropic::messages)))
         .route("/v1/messages/count_tokens", post(anthropic::count).fallback(other_method))
+        .route("/v1/steer", paced(post(steer::steer)))
         .route("/mcp", paced(post(mcp::serve)))
         .route("/v1/models", get(listing::models).fallback(other_method))
         .route("/v1/models/{*id}", get(listing::model).fallback(other_method))
@@ -182,12 +184,13 @@ fn dialect(parts: &Parts) -> Dialect {
 
 /// The route in the words of the counters, which a client cannot make more of.
 fn route(path: &str) -> &'static str {
-    const ROUTES: [&str; 11] = [
+    const ROUTES: [&str; 12] = [
         "/v1/chat/completions",
         "/v1/responses",
         "/v1/embeddings",
         "/v1/messages",
         "/v1/messages/count_tokens",
+        "/v1/steer",
         "/mcp",
         "/v1/models",
         "/v1/events",

@@ -1,10 +1,13 @@
-//! How many answers of agents, how many watchers and how much of bodies there may be at once. The first two wait in calls
-//! over the one edge to router, which serves 256 at once: what goes beyond would keep everybody's keys from being looked up.
-//! Bodies take memory, of which this process has so much and no more.
+//! How many answers of agents, how many watchers, how many answers of memory and how much of bodies there may be at once.
+//! Turns and watchers wait in calls over the one edge to router, which serves 256 at once: what goes beyond would keep
+//! everybody's keys from being looked up. Answers of memory and bodies take memory, of which this process has so much and no
+//! more.
 
 use crate::fault::{Fault, Kind};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 /// Turns that are followed.
 const TURNS: usize = 160;
@@ -13,6 +16,11 @@ const WATCHERS: usize = 32;
 /// KiB of large bodies that are read or answered: what is understood of one, and what is handed on of it, takes about as
 /// much each, and all of that a part of the 256 MiB that the process may have.
 const BODIES: usize = 48 << 10;
+/// Requests to memory that are answered: each may hold the largest answer of memory, 10 MiB of texts, in the forms in which it
+/// comes and goes.
+const MEMORIES: usize = 6;
+/// How long one more waits for its turn: most are answered in milliseconds.
+const TURN: Duration = Duration::from_secs(10);
 /// Bytes of a body that needs no room: one on every connection is little.
 const SMALL: usize = 64 << 10;
 /// Seconds after which to try again.
@@ -22,6 +30,7 @@ const AGAIN: u32 = 5;
 pub(crate) struct Seats {
     turns: Arc<Semaphore>,
     watchers: Arc<Semaphore>,
+    memories: Arc<Semaphore>,
     bodies: Arc<Semaphore>,
 }
 
@@ -31,7 +40,12 @@ pub(crate) type Seat = OwnedSemaphorePermit;
 impl Default for Seats {
     fn default() -> Self {
         let places = |number| Arc::new(Semaphore::new(number));
-        Self { turns: places(TURNS), watchers: places(WATCHERS), bodies: places(BODIES) }
+        Self {
+            turns: places(TURNS),
+            watchers: places(WATCHERS),
+            memories: places(MEMORIES),
+            bodies: places(BODIES),
+        }
     }
 }
 
@@ -52,6 +66,17 @@ impl Seats {
         take(&self.watchers, "watchers")
     }
 
+    /// A place for a request to memory, as soon as there is one.
+    ///
+    /// # Errors
+    /// There was none for a while.
+    pub(crate) async fn memory(&self) -> Result<Seat, Fault> {
+        match timeout(TURN, Arc::clone(&self.memories).acquire_owned()).await {
+            Ok(Ok(seat)) => Ok(seat),
+            Ok(Err(_)) | Err(_) => Err(full("questions to memory")),
+        }
+    }
+
     /// Room for a body of so many bytes; a small one needs none.
     ///
     /// # Errors
@@ -67,8 +92,11 @@ impl Seats {
 }
 
 fn take(seats: &Arc<Semaphore>, what: &str) -> Result<Seat, Fault> {
-    let full = |_| Fault::new(Kind::Often, format!("Too many {what} at once.")).after(AGAIN);
-    Arc::clone(seats).try_acquire_owned().map_err(full)
+    Arc::clone(seats).try_acquire_owned().map_err(|_| full(what))
+}
+
+fn full(what: &str) -> Fault {
+    Fault::new(Kind::Often, format!("Too many {what} at once.")).after(AGAIN)
 }
 
 #[cfg(test)]
@@ -85,6 +113,18 @@ mod tests {
         turns.pop();
         drop(watchers);
         assert!(seats.turn().is_ok() && seats.watcher().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_to_memory_waits_for_its_turn_and_is_told_to_come_again_if_none_comes() {
+        let seats = Seats::default();
+        let mut held = Vec::new();
+        for _ in 0..MEMORIES {
+            held.push(seats.memory().await.unwrap());
+        }
+        assert_eq!(seats.memory().await.unwrap_err().kind(), Kind::Often);
+        let (next, ()) = tokio::join!(seats.memory(), async { drop(held.pop()) });
+        assert!(next.is_ok());
     }
 
     #[test]

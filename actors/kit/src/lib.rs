@@ -27,6 +27,7 @@ pub use actor::{Actor, Host, OpenFault, Place};
 pub use clock::now_ms;
 pub use confine::compute_alone;
 pub use confine::secret::Mapped as KeyPage;
+pub use confine::{Flush, Flushed, Flusher};
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;
 pub use lines::answer_lines;

@@ -1,6 +1,7 @@
 //! What is put before a model: chosen here out of one scope, laid out in [`layout`]. It reads the open database and
 //! changes nothing. The same question to the same rows is the same block.
 
+mod candidate;
 mod layout;
 mod quote;
 mod room;
@@ -8,12 +9,14 @@ mod room;
 mod tests;
 mod told;
 
-use crate::store::{Store, StoreError};
+use crate::filter::Narrow;
+use crate::scope::{self, Number};
+use crate::store::{Store, StoreError, placed};
+use candidate::Candidate;
 use ipc_proto::label::Class;
-use ipc_proto::memory::{Block, BlockAsk, Filter, HITS, KindName, Question, Row, Scope, SessionRow};
+use ipc_proto::memory::{Area, Block, BlockAsk, Filter, HITS, Question, Row, Scope, SessionRow};
 use ipc_proto::{List, Text};
 use layout::Wanted;
-use std::collections::HashSet;
 
 pub(crate) use layout::MARK;
 
@@ -28,8 +31,6 @@ const FULL: u16 = 20;
 const SESSIONS: u16 = 5;
 /// The same for a conversation that is made smaller: fewer rows, more of each, half the tokens.
 const LESS: (u16, u16, u16) = (20, 5, 3);
-/// What a point of importance is worth beside age: a week.
-const POINT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 impl Store {
     /// What is to be put before a model; empty where there is nothing to tell or what asks is muted.
@@ -44,7 +45,11 @@ impl Store {
         } else {
             (ask.rows.min(INDEX), ask.full.min(FULL), SESSIONS)
         };
-        let rows = self.candidates(scope, ask, now_ms)?;
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(nothing()) };
+        let candidates = self.candidates(number, ask, now_ms)?;
+        // Decisions are told apart there, and may be any of them.
+        let most = if ask.compacting { usize::MAX } else { index.max(full).into() };
+        let rows = self.whole(number, &scope.area, &candidates, most)?;
         let sessions = self.met(scope, project, sessions)?;
         let wanted = Wanted {
             rows: &rows,
@@ -65,24 +70,44 @@ impl Store {
         }))
     }
 
-    /// Rows to choose among, those that are preferred first.
-    fn candidates(&self, scope: &Scope, ask: &BlockAsk, now_ms: u64) -> Result<Vec<Row>, StoreError> {
+    /// The places of the rows to choose among, those that are preferred first. No row is read whole for it.
+    fn candidates(&self, number: Number, ask: &BlockAsk, now_ms: u64) -> Result<Vec<Candidate>, StoreError> {
         let mut found = Vec::new();
         if !ask.words.trim().is_empty() {
             let question = Question::new(ask.words.clone(), FOUND);
-            found.extend(self.find(scope, &question, now_ms)?.into_iter().map(|found| found.hit.row));
+            for n in self.answering(number, &question, now_ms)? {
+                found.extend(candidate::at(&self.db, number, n, self.now_ms)?);
+            }
         }
-        let lasting = List::clip([KindName::Semantic, KindName::Note]);
-        let filters = [
-            Filter { project: ask.project.clone(), ..Filter::default() },
-            Filter { kinds: lasting, ..Filter::default() },
-            Filter::default(),
-        ];
-        let mut newest = Vec::new();
-        for filter in filters {
-            newest.extend(self.list(scope, &filter, LOOKED_AT, 0)?);
+        let mut newest = candidate::lasting(&self.db, number, self.now_ms, LOOKED_AT)?;
+        let of_project = Filter { project: ask.project.clone(), ..Filter::default() };
+        for filter in [of_project, Filter::default()] {
+            newest.extend(candidate::newest(&self.db, Narrow::of(number, &filter, self.now_ms), LOOKED_AT)?);
         }
-        Ok(preferred(found, newest, ask.project.as_ref().map(Text::as_str)))
+        Ok(candidate::preferred(found, newest, ask.project.as_ref().map(Text::as_str)))
+    }
+
+    /// The first of them that can be read, at most so many.
+    fn whole(
+        &self,
+        number: Number,
+        area: &Area,
+        candidates: &[Candidate],
+        most: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        for candidate in candidates {
+            if rows.len() >= most {
+                break;
+            }
+            match placed(&self.db, number, area, candidate.n) {
+                Ok(row) => rows.extend(row),
+                // One row that cannot be read hides no other; its own id says that it cannot be.
+                Err(error @ StoreError::Column(_)) => tracing::error!(%error, "a row was left out"),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(rows)
     }
 
     /// The newest sessions of which there is something to tell, each with its summary.
@@ -92,14 +117,25 @@ impl Store {
         project: Option<&str>,
         most: u16,
     ) -> Result<Vec<(SessionRow, Option<Row>)>, StoreError> {
-        let mut sessions = self.sessions(scope, project, u16::try_from(HITS).unwrap_or(u16::MAX), 0)?;
-        sessions.retain(|session| !session.muted && (session.observations > 0 || session.summary.is_some()));
-        sessions.truncate(most.into());
         let mut met = Vec::new();
-        for session in sessions {
-            let summary = session.summary.map(|id| self.read(scope, id)).transpose()?.flatten();
-            met.push((session, summary.filter(|row| row.entry.label.class < Class::Secret)));
+        let among = u16::try_from(HITS).unwrap_or(u16::MAX);
+        let mut looked_at = 0;
+        while met.len() < most.into() && looked_at < among {
+            let at_once = most.min(among - looked_at);
+            let sessions = self.sessions(scope, project, at_once, looked_at.into())?;
+            if sessions.is_empty() {
+                break;
+            }
+            looked_at += at_once;
+            for session in sessions {
+                if session.muted || (session.observations == 0 && session.summary.is_none()) {
+                    continue;
+                }
+                let summary = session.summary.map(|id| self.read(scope, id)).transpose()?.flatten();
+                met.push((session, summary.filter(|row| row.entry.label.class < Class::Secret)));
+            }
         }
+        met.truncate(most.into());
         Ok(met)
     }
 }
@@ -113,24 +149,4 @@ fn nothing() -> Block {
         rows: List::default(),
         muted: false,
     }
-}
-
-/// Rows in the order in which they are preferred: those of the project first, then those that were found by the words,
-/// best first, then by age and importance. Rows of other projects and secrets are left out.
-fn preferred(found: Vec<Row>, newest: Vec<Row>, project: Option<&str>) -> Vec<Row> {
-    let led = found.len();
-    let mut seen = HashSet::new();
-    let mut rows: Vec<(usize, Row)> = found.into_iter().chain(newest).enumerate().collect();
-    rows.retain(|(_, row)| {
-        let theirs = row.entry.detail.project.as_ref();
-        let elsewhere = project.is_some_and(|own| theirs.is_some_and(|theirs| theirs.as_str() != own));
-        !elsewhere && row.entry.label.class < Class::Secret && seen.insert(row.entry.id)
-    });
-    rows.sort_by_key(|(place, row)| {
-        let detail = &row.entry.detail;
-        let own = project.is_some() && detail.project.as_ref().map(|project| project.as_str()) == project;
-        let weight = row.created_ms.saturating_add(POINT_MS * u64::from(detail.importance.get()));
-        (!own, (*place).min(led), std::cmp::Reverse((weight, row.entry.id)))
-    });
-    rows.into_iter().map(|(_, row)| row).collect()
 }

@@ -6,10 +6,10 @@ use crate::filter::ms;
 use crate::row::{COLUMNS, decoded, searched};
 use crate::scope::{self, Number};
 use crate::store::{Store, StoreError};
-use crate::work::task_code;
+use crate::work::{Offer, task_code};
 use finding::{Index, Limits, Ranked, Signs};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Scope, Stats, Task, TaskName, Vector, Work};
+use ipc_proto::memory::{Row, Scope, Stats, Task, TaskName, Vector, Work};
 use ipc_proto::{Name, Text};
 use rusqlite::{OptionalExtension, params};
 
@@ -70,8 +70,8 @@ impl Store {
     }
 
     /// Rows without a vector of the embedder whose are kept, those first that have none at all.
-    pub(crate) fn to_embed(&self, most: usize, now_ms: u64) -> Result<Vec<(i64, Work)>, StoreError> {
-        let Some(embedder) = &self.embedder else { return Ok(Vec::new()) };
+    pub(crate) fn to_embed(&self, most: usize, now_ms: u64) -> Result<Offer, StoreError> {
+        let Some(embedder) = &self.embedder else { return Ok(Offer::default()) };
         let sql = format!(
             "SELECT {COLUMNS}, e.scope FROM kept AS e WHERE e.state = 0 AND e.embedder < ?1 AND NOT EXISTS
              (SELECT 1 FROM lease WHERE lease.task = ?2 AND lease.n = e.n AND lease.until_ms > ?3)
@@ -84,17 +84,19 @@ impl Store {
             ms(now_ms),
             i64::try_from(most).unwrap_or(i64::MAX)
         ])?;
-        let mut work = Vec::new();
+        let mut offer = Offer::default();
         while let Some(columns) = rows.next()? {
             let scope = scope::whose(&self.db, Number::stored(columns.get("scope")?))?;
-            let entry = decoded(columns, &scope.area)?.entry;
+            let n = columns.get("n")?;
+            let Ok(Row { entry, .. }) = decoded(columns, &scope.area) else {
+                offer.unreadable.push(n);
+                continue;
+            };
             let text = Text::clip(&searched(&entry));
-            work.push((
-                columns.get("n")?,
-                Work { scope, task: Task::Embed { id: entry.id, text, label: entry.label } },
-            ));
+            let task = Task::Embed { id: entry.id, text, label: entry.label };
+            offer.work.push((n, Work { scope, task }));
         }
-        Ok(work)
+        Ok(offer)
     }
 
     /// Keeps a vector of a row. Of a row that does not hold any more none is kept.

@@ -8,7 +8,7 @@ use crate::scope::{self, Number};
 use crate::store::{Store, StoreError, is_gone, one, placed};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Filter, Found, HITS, Hit, Question, Row, Scope, StateName, Why};
+use ipc_proto::memory::{Area, Filter, Found, HITS, Hit, Question, Raw, Row, Scope, StateName, Why};
 use rusqlite::{OptionalExtension, params};
 use std::collections::HashSet;
 
@@ -52,11 +52,12 @@ impl Store {
     }
 
     /// What a row was made from; nothing if it was made from nothing.
-    pub(crate) fn raw(&self, scope: &Scope, id: MemoryId) -> Result<String, StoreError> {
+    pub(crate) fn raw(&self, scope: &Scope, id: MemoryId) -> Result<Raw, StoreError> {
         let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
-        let (n, _) = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?;
-        let raw = self.db.query_row("SELECT text FROM raw WHERE n = ?1", [n], |row| row.get(0)).optional()?;
-        Ok(raw.unwrap_or_default())
+        let (n, row) = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?;
+        let text: Option<String> =
+            self.db.query_row("SELECT text FROM raw WHERE n = ?1", [n], |row| row.get(0)).optional()?;
+        Ok(Raw { text: Text::clip(&text.unwrap_or_default()), label: row.entry.label })
     }
 
     /// Rows, newest first.
@@ -91,11 +92,42 @@ impl Store {
         if placed.is_empty()
             && let Some(beginning) = words.beginning()
         {
-            let placed = self.by_index(number, &beginning, question)?;
+            let placed = self.by_index_weighed(number, &beginning, question, now_ms)?;
             return self.found(number, &scope.area, placed, |n, row| self.begun(number, &beginning, n, row));
         }
         let asked = finding::Question::of(&question.words, now_ms, self.library.borrow().lexicon());
         self.found(number, &scope.area, placed, |_, row| Ok(self.shown(&asked, row)))
+    }
+
+    /// The places of the rows that answer a question with words to rows that hold, as [`Store::find`] orders them. No row
+    /// is read for it.
+    pub(crate) fn answering(
+        &self,
+        number: Number,
+        question: &Question,
+        now_ms: u64,
+    ) -> Result<Vec<i64>, StoreError> {
+        let words = Query::of(&question.words);
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (placed, _) = self.answered(number, question, &words, now_ms)?;
+        Ok(placed.into_iter().map(|(n, _, _)| n).collect())
+    }
+
+    /// The best by the words; if there are none, those with a word that begins as was asked, and the expression for them.
+    fn answered(
+        &self,
+        number: Number,
+        question: &Question,
+        words: &Query,
+        now_ms: u64,
+    ) -> Result<(Vec<Placed>, Option<String>), StoreError> {
+        let placed = self.ranked(number, question, now_ms)?;
+        match words.beginning().filter(|_| placed.is_empty()) {
+            Some(beginning) => Ok((self.by_index(number, &beginning, question)?, Some(beginning))),
+            None => Ok((placed, None)),
+        }
     }
 
     fn without_words(
@@ -168,25 +200,30 @@ impl Store {
         expression: &str,
         question: &Question,
     ) -> Result<Vec<Placed>, StoreError> {
+        let scored = self.scored_by_index(number, expression, question)?;
+        Ok((1..).zip(scored).map(|(rank, (n, score))| placed_by_index(rank, n, score)).collect())
+    }
+
+    /// The same with what each is worth in thousandths, not rounded: where few rows are, all of it is a fraction of one.
+    pub(crate) fn scored_by_index(
+        &self,
+        number: Number,
+        expression: &str,
+        question: &Question,
+    ) -> Result<Vec<(i64, f64)>, StoreError> {
         let words = number.words();
         let mut narrow = Narrow::of(number, &question.filter, self.now_ms);
         let (expression, limit) =
             (narrow.parameter(expression.to_owned()), narrow.parameter(most(question.limit)));
         // A lower rank of bm25 is a better one. Tags were chosen to find by: a word there counts twice.
         let mut best = self.db.prepare(&format!(
-            "SELECT e.n, CAST(round(-1000 * bm25({words}, 1.0, 2.0)) AS INTEGER)
+            "SELECT e.n, -1000.0 * bm25({words}, 1.0, 2.0)
              FROM {words} CROSS JOIN kept AS e ON e.n = {words}.rowid
              WHERE {words} MATCH {expression} AND {} ORDER BY bm25({words}, 1.0, 2.0), e.n DESC LIMIT {limit}",
             narrow.sql()
         ))?;
-        let places = best.query_map(narrow.values(), |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
-        let placed = |(rank, place): (u32, rusqlite::Result<(i64, i64)>)| {
-            place.map(|(n, score)| {
-                let score = i32::try_from(score).unwrap_or(i32::MAX);
-                (n, score, Why { by_words: Some(rank), own: score, ..Why::default() })
-            })
-        };
-        Ok((1..).zip(places).map(placed).collect::<Result<_, _>>()?)
+        let places = best.query_map(narrow.values(), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(places.collect::<Result<_, _>>()?)
     }
 
     /// The rows at these places. Rows and snippets are read for these alone.
@@ -232,6 +269,19 @@ impl Store {
         let around = self.db.query_row(&shown, params![expression, n], |columns| columns.get::<_, String>(0));
         Ok(Text::clip(around.optional()?.as_deref().unwrap_or(&row.entry.content)))
     }
+}
+
+/// A row that the full-text index found, by its rank there and what it is worth in thousandths.
+pub(crate) fn placed_by_index(rank: u32, n: i64, score: f64) -> Placed {
+    let score = whole(score);
+    (n, score, Why { by_words: Some(rank), own: score, ..Why::default() })
+}
+
+/// A score in thousandths, as it is given.
+pub(crate) fn whole(score: f64) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and NaN is 0")]
+    let whole = score.round() as i32;
+    whole
 }
 
 /// A row that stands where it does by its age alone.

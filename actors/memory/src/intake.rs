@@ -5,6 +5,7 @@ mod forgetting;
 mod holding;
 mod restoring;
 mod settling;
+mod taking;
 
 use crate::capture::{self, Ignored};
 use crate::patterns::Patterns;

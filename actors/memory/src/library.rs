@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 /// It is enough for a million rows of fifty words.
 const MOST_WEIGHT: usize = 180_000_000;
 /// How long a question waits for an index that is being built; until it is whole, questions are answered without it.
-/// Half of the time that a question has.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Half of the time that a client's hook has.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Rows that are read between two looks at the clock.
 const AT_ONCE: usize = 512;
 

@@ -72,7 +72,7 @@ impl Limits {
         self.room_for_one(db, scope, KindName::Semantic)
     }
 
-    /// The same for a row that is there and comes to hold.
+    /// The same for a row that is there and comes to hold: of the owner's rows it is one already.
     pub(crate) fn room_to_hold(
         &self,
         db: &Connection,
@@ -80,13 +80,14 @@ impl Limits {
         entry: &Entry,
         old: Option<&Row>,
     ) -> Result<Admission, StoreError> {
-        let most = match entry.detail.kind.name() {
-            KindName::Semantic if old.is_none() => self.semantic,
-            KindName::Episodic => self.episodic,
-            _ => return Ok(Admission::New),
-        };
-        let held = count(db, scope, entry.detail.kind.name(), 0)?;
-        Ok(if held < i64::from(most) { Admission::New } else { Admission::Full })
+        let kind = entry.detail.kind.name();
+        if kind == KindName::Semantic
+            && old.is_none()
+            && count(db, scope, kind, 0)? >= i64::from(self.semantic)
+        {
+            return Ok(Admission::Full);
+        }
+        self.room_for_bytes(db, scope)
     }
 
     fn room_for_one(&self, db: &Connection, scope: &Scope, kind: KindName) -> Result<Admission, StoreError> {
@@ -95,6 +96,10 @@ impl Limits {
         if !makes_room && scope::held_by_owner(db, scope)? >= i64::from(self.rows) {
             return Ok(Admission::Full);
         }
+        self.room_for_bytes(db, scope)
+    }
+
+    fn room_for_bytes(&self, db: &Connection, scope: &Scope) -> Result<Admission, StoreError> {
         if scope::bytes_of_owner(db, scope)? >= self.owner_bytes {
             return Ok(Admission::ShareFull);
         }

@@ -30,6 +30,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod uses;
+mod weigh;
 mod work;
 mod writer;
 

@@ -131,6 +131,7 @@ impl Store {
         Self {
             db,
             library: RefCell::new(Library::new()),
+            uses: RefCell::default(),
             limits: Limits::none(),
             damage,
             embedder: None,

@@ -2,40 +2,40 @@
 //! mistake. Nothing here makes a person's word of a model's but [`Store::accept`], which no agent and no client may ask for.
 
 use crate::change::{self, Told};
+use crate::limits::{self, Limits};
 use crate::scope;
 use crate::screen::Scanned;
-use crate::store::{Admission, Store, StoreError, is_taken, one, same_key, tip};
+use crate::store::{Admission, Store, StoreError, inserted, is_taken, one, same_key, tip};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Label, Trust};
 use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
+use rusqlite::Transaction;
+use std::sync::Arc;
 
 /// Whose word an accepted fact is.
 const PERSON: &str = "control";
 
 impl Store {
-    /// Keeps a fact that a person is to accept or reject. What holds already, or was proposed or rejected before, is not
-    /// proposed again.
-    pub(crate) fn propose(
+    /// Puts an observation in the place of what was captured, and beside it what was taken from it, in one transaction: of
+    /// a row that holds nothing is left to be taken. Gives what became of the observation, and of each of the others.
+    pub(crate) fn observe(
         &mut self,
         scope: &Scope,
-        scanned: &Scanned,
+        seen: &Scanned,
+        taken: &[Arc<Scanned>],
         now_ms: u64,
-    ) -> Result<Admission, StoreError> {
-        self.changed(|change, limits, _| {
-            let (entry, number) = (scanned.entry(), scope::find_or_make(change, scope)?);
-            if is_taken(change, scope, entry.id)? {
-                return Ok(Admission::Already);
+    ) -> Result<(Admission, Vec<Admission>), StoreError> {
+        self.changed(|change, limits, told| {
+            let admission = inserted(change, limits, scope, seen, now_ms, told)?;
+            if admission != Admission::New {
+                return Ok((admission, Vec::new()));
             }
-            let known = same_key(change, number, &scope.area, entry)?;
-            if known.is_some_and(|(_, row)| row.entry.content == entry.content) {
-                return Ok(Admission::Already);
-            }
-            let room = limits.room_to_propose(change, scope)?;
-            if room == Admission::New {
-                let n = change::put(change, number, entry, None, now_ms)?;
-                change::proposed(change, number, n, now_ms)?;
-            }
-            Ok(room)
+            kit::fault_point!("memory.observe.row");
+            let taken = taken.iter().map(|scanned| match scanned.entry().detail.kind.name() {
+                KindName::Semantic => proposed(change, limits, scope, scanned, now_ms),
+                _ => inserted(change, limits, scope, scanned, now_ms, told),
+            });
+            Ok((admission, taken.collect::<Result<_, _>>()?))
         })
     }
 
@@ -81,6 +81,7 @@ impl Store {
             if room != Admission::New {
                 return Err(StoreError::NotAdmitted(room));
             }
+            limits::oldest_go(change, limits, scope, &row.entry, told)?;
             if let Some((m, rival)) = rival {
                 change::superseded(change, number, m, id, "accepted", now_ms)?;
                 told.push(Told::gone(number, m, rival, false));
@@ -93,6 +94,31 @@ impl Store {
         held.into_iter().for_each(|number| self.library.borrow_mut().forget(number));
         Ok(())
     }
+}
+
+/// Writes a fact that a person is to accept or reject. What holds already, or was proposed or rejected before, is not proposed
+/// again.
+pub(crate) fn proposed(
+    change: &Transaction<'_>,
+    limits: &Limits,
+    scope: &Scope,
+    scanned: &Scanned,
+    now_ms: u64,
+) -> Result<Admission, StoreError> {
+    let (entry, number) = (scanned.entry(), scope::find_or_make(change, scope)?);
+    if is_taken(change, scope, entry.id)? {
+        return Ok(Admission::Already);
+    }
+    let known = same_key(change, number, &scope.area, entry)?;
+    if known.is_some_and(|(_, row)| row.entry.content == entry.content) {
+        return Ok(Admission::Already);
+    }
+    let room = limits.room_to_propose(change, scope)?;
+    if room == Admission::New {
+        let n = change::put(change, number, entry, None, now_ms)?;
+        change::proposed(change, number, n, now_ms)?;
+    }
+    Ok(room)
 }
 
 /// The label of a row that comes to hold. A person's word lowers how little it is trusted, and never how confidential it is.

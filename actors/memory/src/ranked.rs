@@ -2,10 +2,11 @@
 //! none, by meaning, or by both. It reads rows for their likeness alone and changes nothing.
 
 use crate::filter;
-use crate::find::Placed;
+use crate::find::{Placed, placed_by_index, whole};
 use crate::query::Query;
 use crate::scope::Number;
 use crate::store::{Store, StoreError};
+use crate::weigh::weighed;
 use finding::{Index, Limits, Ranked, Scored, Vector};
 use ipc_proto::memory::{HITS, KindName, Manner, Question, Why};
 use rusqlite::{OptionalExtension, params};
@@ -30,21 +31,67 @@ impl Store {
         now_ms: u64,
     ) -> Result<Vec<Placed>, StoreError> {
         let mut library = self.library.borrow_mut();
-        let index = match question.manner {
+        let manner = manner(question);
+        let index = match manner {
             Manner::Plain => None,
             // Entities are in no index in memory.
             _ if question.filter.kinds.contains(&KindName::Entity) => None,
             _ => library.of(&self.db, number)?,
         };
         let Some(index) = index else {
-            return self.by_index(number, &Query::of(&question.words).any(), question);
+            return self.by_index_weighed(number, &Query::of(&question.words).any(), question, now_ms);
         };
         let only = match filter::only_times(&question.filter) {
             true => None,
             false => Some(self.places(number, &question.filter)?),
         };
-        let search = Search { store: self, number, index, question, only, now_ms };
+        let search = Search { store: self, number, index, question, manner, only, now_ms };
         search.placed()
+    }
+
+    /// The best by the full-text index alone, with what signals were asked for.
+    pub(crate) fn by_index_weighed(
+        &self,
+        number: Number,
+        expression: &str,
+        question: &Question,
+        now_ms: u64,
+    ) -> Result<Vec<Placed>, StoreError> {
+        if question.weigh.is_empty() {
+            return self.by_index(number, expression, question);
+        }
+        let several = u16::try_from(several(usize::from(question.limit))).unwrap_or(u16::MAX);
+        let asked = Question { limit: several, ..question.clone() };
+        let scored = self.scored_by_index(number, expression, &asked)?;
+        let weights = self.weights(number, &question.weigh, scored.iter().map(|(n, _)| *n), now_ms)?;
+        let mut placed: Vec<(f64, Placed)> = Vec::new();
+        for (rank, (n, score)) in (1..).zip(scored) {
+            let mut found = placed_by_index(rank, n, score);
+            let mut score = score;
+            if let Some(weight) = weights.get(&n) {
+                score *= weight.factor();
+                found.1 = whole(score);
+                found.2.weighed = weight.told.clone();
+            }
+            placed.push((score, found));
+        }
+        placed.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.0.cmp(&one.1.0)));
+        placed.truncate(usize::from(question.limit));
+        Ok(placed.into_iter().map(|(_, found)| found).collect())
+    }
+}
+
+/// Rows of a ranking that is to be put into another order, for so many that are wanted.
+fn several(wanted: usize) -> usize {
+    (wanted * FUSED).max(FUSED_LEAST)
+}
+
+/// What the usual manner is for this question.
+fn manner(question: &Question) -> Manner {
+    match (question.manner, &question.vector) {
+        (Manner::Usual, Some(_)) => Manner::Fused,
+        (Manner::Usual, None) => Manner::Words,
+        (manner, _) => manner,
     }
 }
 
@@ -54,6 +101,7 @@ struct Search<'a> {
     number: Number,
     index: &'a Index,
     question: &'a Question,
+    manner: Manner,
     only: Option<HashSet<i64>>,
     now_ms: u64,
 }
@@ -61,28 +109,35 @@ struct Search<'a> {
 impl Search<'_> {
     fn placed(&self) -> Result<Vec<Placed>, StoreError> {
         let wanted = usize::from(self.question.limit).min(HITS);
-        let several = (wanted * FUSED).max(FUSED_LEAST);
-        let words = match self.question.manner {
+        let several = several(wanted);
+        let reorders = self.question.varied || !self.question.weigh.is_empty();
+        let words = match self.manner {
             Manner::Meaning => Vec::new(),
-            Manner::Words if !self.question.varied => self.by_words(wanted),
+            Manner::Usual | Manner::Words if !reorders => self.by_words(wanted),
             _ => self.by_words(several),
         };
-        let meaning = match self.question.manner {
-            Manner::Words | Manner::Plain => Vec::new(),
+        let meaning = match self.manner {
+            Manner::Usual | Manner::Words | Manner::Plain => Vec::new(),
             _ => self.by_meaning(several)?,
         };
         let of_words: Vec<Ranked> = words.iter().map(|scored| (scored.n, scored.score)).collect();
-        let ranked = match self.question.manner {
-            Manner::Words | Manner::Plain => of_words,
+        let ranked = match self.manner {
+            Manner::Usual | Manner::Words | Manner::Plain => of_words,
             Manner::Meaning => meaning.clone(),
             Manner::Fused => finding::fused(&[&of_words, &meaning]),
             Manner::Weighted => finding::weighted(&meaning, &of_words),
         };
+        let places = ranked.iter().map(|(n, _)| *n);
+        let weights = self.store.weights(self.number, &self.question.weigh, places, self.now_ms)?;
+        let ranked = weighed(ranked, &weights);
         let ranked = match self.question.varied {
             true => finding::varied(ranked, wanted, |one, other| self.index.alike(one, other)),
             false => ranked,
         };
-        let why = reasons(&words, &meaning);
+        let mut why = reasons(&words, &meaning);
+        for (n, weight) in weights {
+            why.entry(n).or_default().weighed = weight.told;
+        }
         let placed = ranked.into_iter().take(wanted);
         Ok(placed
             .map(|(n, score)| (n, thousandths(score), why.get(&n).cloned().unwrap_or_default()))
@@ -152,7 +207,7 @@ fn reasons(words: &[Scored], meaning: &[Ranked]) -> HashMap<i64, Why> {
 }
 
 /// A score as it is given. Scores are far below what this can hold; one that is not would be cut.
-fn thousandths(score: f32) -> i32 {
+pub(crate) fn thousandths(score: f32) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and NaN is 0")]
     let whole = (score * 1000.0).round() as i32;
     whole

@@ -15,7 +15,7 @@ pub(crate) const COLUMNS: &str = "e.id, e.body, e.tags, e.trust, e.class, e.sour
 pub(crate) fn decoded(columns: &rusqlite::Row<'_>, area: &Area) -> Result<Row, StoreError> {
     let content: String = columns.get(1)?;
     let label = Label {
-        trust: trust(columns.get(3)?).ok_or(StoreError::Column("trust"))?,
+        trust: trust_of(columns.get(3)?).ok_or(StoreError::Column("trust"))?,
         class: class(columns.get(4)?).ok_or(StoreError::Column("class"))?,
         sources: names(&columns.get::<_, String>(5)?).ok_or(StoreError::Column("sources"))?,
     };
@@ -137,7 +137,7 @@ pub(crate) const fn trust_code(trust: Trust) -> i64 {
     }
 }
 
-fn trust(code: i64) -> Option<Trust> {
+pub(crate) fn trust_of(code: i64) -> Option<Trust> {
     [Trust::System, Trust::User, Trust::Verified, Trust::Untrusted]
         .into_iter()
         .find(|trust| trust_code(*trust) == code)

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Transaction, params};
 const MOST_AREAS: i64 = 256;
 
 /// A scope that has been written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Number(i64);
 
 impl Number {

@@ -8,7 +8,7 @@ use crate::patterns::Patterns;
 use crate::store::{Store, StoreError};
 use crate::writer::{Job, Writer, ask, change};
 use ipc_proto::memory::{
-    Ask, FRAME_BOUND, Memory as Service, MemoryError, Said, Scope, Settled, TaskName, Work,
+    Answered, Ask, FRAME_BOUND, Memory as Service, MemoryError, Said, Scope, Settled, TaskName, Work,
 };
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::{List, Text, config};
@@ -118,12 +118,16 @@ impl Service for Server {
     async fn ask(self, _: Context, scope: Scope, asked: Ask) -> Result<Said, MemoryError> {
         match asked {
             Ask::Read(ids) => {
-                let rows = self.read(move |store, _| store.read_all(&scope, &ids)).await?;
-                Ok(Said::Rows(List::clip(rows)))
+                let read = move |store: &Store, _| {
+                    let rows = store.read_all(&scope, &ids)?;
+                    store.were_read(&scope, &rows)?;
+                    Ok(rows)
+                };
+                Ok(Said::Rows(List::clip(self.read(read).await?)))
             }
             Ask::Raw(id) => {
                 let raw = self.read(move |store, _| store.raw(&scope, id)).await?;
-                Ok(Said::Raw(Text::clip(&raw)))
+                Ok(Said::Raw(raw))
             }
             Ask::List { filter, limit, offset } => {
                 let rows = self.read(move |store, _| store.list(&scope, &filter, limit, offset)).await?;
@@ -131,7 +135,7 @@ impl Service for Server {
             }
             Ask::Find(question) => {
                 let found = self.read(move |store, now_ms| store.find(&scope, &question, now_ms)).await?;
-                Ok(Said::Found(List::clip(found)))
+                Ok(Said::Found(Box::new(Answered::of(found))))
             }
             Ask::Timeline { anchor, filter, before, after } => {
                 let rows = move |store: &Store, _| store.timeline(&scope, anchor, &filter, (before, after));

@@ -18,6 +18,16 @@ const WORTH_SUMMING_UP: i64 = 2;
 const KNOWN: i64 = 5000;
 const MUTES: i64 = 1000;
 
+/// Sessions of a scope, the newest first.
+pub(crate) const NEWEST: &str =
+    "SELECT s.id, s.client, s.name, s.project, s.started_ms, s.ended_ms, s.status,
+         (SELECT count(*) FROM entry AS e WHERE e.session = s.id AND e.scope = s.scope AND e.kind = 3),
+         (SELECT e.id FROM entry AS e WHERE e.session = s.id AND e.scope = s.scope AND e.kind = 4),
+         EXISTS (SELECT 1 FROM muted AS m WHERE m.scope = s.scope
+             AND (m.client = '' AND m.name = s.project OR m.client = s.client AND m.name = s.name))
+     FROM session AS s WHERE s.scope = ?1 AND (?2 IS NULL OR s.project = ?2)
+     ORDER BY s.n DESC LIMIT ?3 OFFSET ?4";
+
 /// The id of a client's session in a scope: what is derived is the same each time, and another owner's is another.
 pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
     SessionId::from_bytes(derived(scope, &["session", &capture.client, &capture.project, &capture.session]))
@@ -157,15 +167,7 @@ impl Store {
         offset: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
-        let mut sessions = self.db.prepare(
-            "SELECT s.id, s.client, s.name, s.project, s.started_ms, s.ended_ms, s.status,
-                 (SELECT count(*) FROM entry AS e WHERE e.session = s.id AND e.scope = s.scope AND e.kind = 3),
-                 (SELECT e.id FROM entry AS e WHERE e.session = s.id AND e.scope = s.scope AND e.kind = 4),
-                 EXISTS (SELECT 1 FROM muted AS m WHERE m.scope = s.scope
-                     AND (m.client = '' AND m.name = s.project OR m.client = s.client AND m.name = s.name))
-             FROM session AS s WHERE s.scope = ?1 AND (?2 IS NULL OR s.project = ?2)
-             ORDER BY s.n DESC LIMIT ?3 OFFSET ?4",
-        )?;
+        let mut sessions = self.db.prepare_cached(NEWEST)?;
         let limit = most(limit);
         let sessions = sessions.query_map(params![number.get(), project, limit, offset], session)?;
         Ok(sessions.collect::<Result<_, _>>()?)

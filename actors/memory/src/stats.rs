@@ -4,9 +4,16 @@
 use crate::row::{KINDS, TYPES};
 use crate::scope::{self, Number};
 use crate::store::{Store, StoreError};
+use crate::work::ASIDE;
 use ipc_proto::List;
 use ipc_proto::memory::{Scope, Stats};
 use rusqlite::params;
+
+/// Rows of a scope whose background work is set aside; the leases of task 1 are of sessions.
+const SET_ASIDE: &str = "SELECT count(DISTINCT l.n) FROM lease AS l JOIN kept AS e ON e.n = l.n
+     WHERE e.scope = ?1 AND l.task <> 1 AND l.until_ms = ?2";
+const TRIED_AGAIN: &str = "DELETE FROM lease WHERE task <> 1 AND until_ms = ?2
+     AND n IN (SELECT n FROM kept WHERE scope = ?1)";
 
 impl Store {
     /// How much there is.
@@ -39,6 +46,8 @@ impl Store {
         stats.sessions = self.counted("SELECT count(*) FROM session WHERE scope = ?1", number)?;
         stats.muted = List::clip(self.muted_projects(number)?);
         self.say_embedded(number, &mut stats)?;
+        let aside = params![number.get(), ASIDE];
+        stats.set_aside = self.db.query_row(SET_ASIDE, aside, |row| row.get(0))?;
         Ok(stats)
     }
 
@@ -46,13 +55,14 @@ impl Store {
         Ok(self.db.query_row(sql, params![number.get()], |row| row.get(0))?)
     }
 
-    /// Builds the indexes of a scope anew, and has its vectors be made again.
+    /// Builds the indexes of a scope anew, has its vectors be made again, and what was set aside be tried again.
     pub(crate) fn reindex(&mut self, scope: &Scope) -> Result<(), StoreError> {
         self.writable()?;
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
         let words = number.words();
         self.db.execute(&format!("INSERT INTO {words} ({words}) VALUES ('rebuild')"), [])?;
         self.library.borrow_mut().forget(number);
+        self.db.execute(TRIED_AGAIN, params![number.get(), ASIDE])?;
         self.embed_again(number)
     }
 }

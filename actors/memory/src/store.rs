@@ -9,6 +9,7 @@ use crate::row::{COLUMNS, decoded, key, kind_code};
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
 use crate::sessions;
+use crate::uses::Uses;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
 use ipc_proto::memory::{Area, Capture, Entry, KindName, MemoryError, Row, Scope, State};
@@ -21,6 +22,8 @@ pub(crate) struct Store {
     pub(crate) db: Connection,
     /// Borrowed by one search or one change at a time: the store has one thread.
     pub(crate) library: RefCell<Library>,
+    /// What was read since the last change.
+    pub(crate) uses: RefCell<Uses>,
     pub(crate) limits: Limits,
     /// Why it is only read.
     pub(crate) damage: Option<String>,
@@ -157,10 +160,12 @@ impl Store {
     ) -> Result<T, StoreError> {
         self.writable()?;
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.uses.borrow().put(&change)?;
         let mut told = Vec::new();
         let done = of(&change, &self.limits, &mut told)?;
         kit::fault_point!("memory.change.open");
         change.commit()?;
+        self.uses.borrow_mut().clear();
         let purges = told.iter().any(|told| told.purges);
         self.library.borrow_mut().told(told);
         if purges {

@@ -12,6 +12,7 @@ mod proposing;
 mod ranking;
 mod revising;
 mod storing;
+mod weighing;
 mod working;
 
 use crate::screen::{Proposal, Scanned};

@@ -34,6 +34,19 @@ pub(crate) const fn task_code(task: TaskName) -> i64 {
     }
 }
 
+/// Work of one kind, each with its place, and the places of rows that cannot be read: nobody can work on those.
+#[derive(Debug, Default)]
+pub(crate) struct Offer {
+    pub(crate) work: Vec<(i64, Work)>,
+    pub(crate) unreadable: Vec<i64>,
+}
+
+/// Until when work on a row that cannot be read is held back: for good, or until somebody asks for it again.
+pub(crate) const ASIDE: i64 = i64::MAX;
+
+/// Rows with their places and scopes, and the places of those that cannot be read.
+type Unleased = (Vec<(i64, Scope, Row)>, Vec<i64>);
+
 impl Store {
     /// Work of these kinds, of each the oldest first and of all of them in turn, each leased until `until_ms`: much of one kind
     /// keeps no other back.
@@ -45,7 +58,7 @@ impl Store {
         until_ms: u64,
     ) -> Result<Vec<Work>, StoreError> {
         self.writable()?;
-        let mut offers = Vec::new();
+        let (mut offers, mut aside) = (Vec::new(), Vec::new());
         for task in tasks {
             let more = match task {
                 TaskName::Compress => self.to_compress(limit, now_ms)?,
@@ -55,7 +68,8 @@ impl Store {
                 TaskName::Resolve => self.next_to_compare(limit, now_ms)?,
                 TaskName::Embed => self.to_embed(limit, now_ms)?,
             };
-            offers.push((task_code(*task), more.into_iter()));
+            aside.extend(more.unreadable.into_iter().map(|n| (*task, n)));
+            offers.push((task_code(*task), more.work.into_iter()));
         }
         let mut found = Vec::new();
         let mut left = true;
@@ -68,7 +82,7 @@ impl Store {
                 }
             }
         }
-        if found.is_empty() {
+        if found.is_empty() && aside.is_empty() {
             return Ok(Vec::new());
         }
         self.changed(|change, _, _| {
@@ -77,13 +91,23 @@ impl Store {
             for (task, n, _) in &found {
                 lease.execute(params![task, n, ms(until_ms)])?;
             }
+            for (task, n) in &aside {
+                lease.execute(params![task_code(*task), n, ASIDE])?;
+            }
             Ok(())
         })?;
+        for (task, n) in aside {
+            tracing::error!(
+                n,
+                ?task,
+                "a row cannot be read; its background work is set aside, the rest goes on"
+            );
+        }
         Ok(found.into_iter().map(|(_, _, work)| work).collect())
     }
 
-    fn to_compress(&self, most: usize, now_ms: u64) -> Result<Vec<(i64, Work)>, StoreError> {
-        let rows = self.unleased("e.plain = 1", TaskName::Compress, most, now_ms)?;
+    fn to_compress(&self, most: usize, now_ms: u64) -> Result<Offer, StoreError> {
+        let (rows, unreadable) = self.unleased("e.plain = 1", TaskName::Compress, most, now_ms)?;
         let mut raw = self.db.prepare_cached("SELECT text FROM raw WHERE n = ?1")?;
         let mut work = Vec::new();
         for (n, scope, row) in rows {
@@ -91,17 +115,17 @@ impl Store {
             let raw = Text::clip(&text.unwrap_or_default());
             work.push((n, Work { scope, task: Task::Compress { row: Box::new(row), raw } }));
         }
-        Ok(work)
+        Ok(Offer { work, unreadable })
     }
 
-    /// Rows of a kind of work that nobody has in hand.
+    /// Rows of a kind of work that nobody has in hand, and the places of those that cannot be read.
     fn unleased(
         &self,
         which: &str,
         task: TaskName,
         most: usize,
         now_ms: u64,
-    ) -> Result<Vec<(i64, Scope, Row)>, StoreError> {
+    ) -> Result<Unleased, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, e.scope FROM kept AS e WHERE e.kind = 3 AND e.state = 0 AND {which} AND NOT EXISTS
              (SELECT 1 FROM lease WHERE lease.task = ?1 AND lease.n = e.n AND lease.until_ms > ?2)
@@ -109,22 +133,20 @@ impl Store {
         );
         let mut rows = self.db.prepare_cached(&sql)?;
         let mut rows = rows.query(params![task_code(task), ms(now_ms), few(most)])?;
-        let mut found = Vec::new();
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         while let Some(columns) = rows.next()? {
+            let n = columns.get("n")?;
             let scope = scope::whose(&self.db, Number::stored(columns.get("scope")?))?;
-            let row = decoded(columns, &scope.area)?;
-            found.push((columns.get("n")?, scope, row));
+            match decoded(columns, &scope.area) {
+                Ok(row) => found.push((n, scope, row)),
+                Err(_) => unreadable.push(n),
+            }
         }
-        Ok(found)
+        Ok((found, unreadable))
     }
 
     /// Sessions that ended. While their observations are still being compressed they wait for that.
-    fn to_summarise(
-        &self,
-        most: usize,
-        now_ms: u64,
-        compressing: bool,
-    ) -> Result<Vec<(i64, Work)>, StoreError> {
+    fn to_summarise(&self, most: usize, now_ms: u64, compressing: bool) -> Result<Offer, StoreError> {
         let mut sessions = self.db.prepare_cached(
             "SELECT s.n, s.scope, s.id FROM session AS s WHERE s.summary = 1 AND NOT EXISTS
                  (SELECT 1 FROM lease WHERE lease.task = 1 AND lease.n = s.n AND lease.until_ms > ?1)
@@ -142,10 +164,10 @@ impl Store {
             let rows = List::clip(self.of_session(number, &scope, session)?);
             work.push((n, Work { scope, task: Task::Summarise { session, rows } }));
         }
-        Ok(work)
+        Ok(Offer { work, ..Offer::default() })
     }
 
-    /// The newest observations of a session, oldest first.
+    /// The newest observations of a session that can be read, oldest first.
     fn of_session(&self, number: Number, scope: &Scope, session: SessionId) -> Result<Vec<Row>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM entry AS e WHERE e.scope = ?1 AND e.session = ?2 AND e.kind = 3
@@ -155,15 +177,15 @@ impl Store {
         let mut rows = rows.query(params![number.get(), session.bytes()])?;
         let mut found = Vec::new();
         while let Some(columns) = rows.next()? {
-            found.push(decoded(columns, &scope.area)?);
+            found.extend(decoded(columns, &scope.area).ok());
         }
         found.reverse();
         Ok(found)
     }
 
     /// Observations with others that are like them. One that is like no other is done with at once.
-    fn next_to_compare(&mut self, most: usize, now_ms: u64) -> Result<Vec<(i64, Work)>, StoreError> {
-        let rows = self.unleased(
+    fn next_to_compare(&mut self, most: usize, now_ms: u64) -> Result<Offer, StoreError> {
+        let (rows, unreadable) = self.unleased(
             "e.compared = 0 AND e.plain <> 1",
             TaskName::Resolve,
             if most == 0 { 0 } else { LOOKED_AT },
@@ -191,7 +213,7 @@ impl Store {
                 Ok(())
             })?;
         }
-        Ok(work)
+        Ok(Offer { work, unreadable })
     }
 
     /// Older observations of the same type and project that are like one, the likest first.
@@ -208,7 +230,7 @@ impl Store {
         let mut rows = rows.query(params![n, COMPARED])?;
         let mut like = Vec::new();
         while let Some(columns) = rows.next()? {
-            let other = decoded(columns, &scope.area)?;
+            let Ok(other) = decoded(columns, &scope.area) else { continue };
             let thousandths = (vector(&other).likeness(&own) * 1000.0).clamp(0.0, 1000.0).round();
             #[expect(
                 clippy::cast_possible_truncation,

@@ -70,7 +70,9 @@ impl Upstream for Credproxy {
 /// What a lost call to credproxy means for the answer. A restart of it took the reply with it: the gate asks again.
 const fn lost(fault: Fault) -> ModelError {
     match fault {
-        Fault::PeerRestarted | Fault::Unreachable => ModelError::Credentials(CredError::NoReply),
+        Fault::PeerRestarted | Fault::Unreachable | Fault::NoSeat => {
+            ModelError::Credentials(CredError::NoReply)
+        }
         Fault::Deadline => ModelError::Timeout,
         Fault::NotAllowed | Fault::WrongVersion => ModelError::Credentials(CredError::Upstream),
     }

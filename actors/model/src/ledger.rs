@@ -22,7 +22,7 @@ use scope::Account;
 use std::path::Path;
 use std::rc::Rc;
 pub(crate) use store::LedgerFault;
-use store::{FILE, Reserved, Store};
+use store::{Cost, FILE, Reserved, Store};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
@@ -143,12 +143,18 @@ impl Ledger {
 }
 
 impl Reservation {
+    /// Whether the answer costs anything.
+    pub(crate) const fn costs(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Counts what was used. It is on the disk a moment later.
     pub(crate) fn settle(mut self, usage: Usage) {
         let id = self.held.as_mut().and_then(Held::take);
         let micros = price::cost(self.tariff, usage);
+        let claimed = usage.claimed.map_or(micros, |claim| price::claimed(self.tariff, claim));
         let asked = std::mem::take(&mut self.asked);
-        drop(self.orders.send(Order::Settle { id, asked, usage, micros }));
+        drop(self.orders.send(Order::Settle { id, asked, usage, cost: Cost { micros, claimed } }));
     }
 }
 

@@ -4,6 +4,7 @@
 //! It must never replace a model that was named, nor hide a failure once something of an answer was given out.
 
 mod attempt;
+mod belief;
 mod class;
 mod course;
 mod embedding;
@@ -15,7 +16,7 @@ mod tests;
 use crate::breaker::Breaker;
 use crate::ledger::{Bill, Ledger, Refused, Tariff};
 use crate::streams::{Outlet, Stop};
-use attempt::{Attempt, Ended, Patience};
+use attempt::{Attempt, Ended, Heard, Patience};
 pub(crate) use class::{is_the_providers, said_wait};
 use course::{Bounds, Course, Next, cooling_down};
 use ipc_proto::List;
@@ -35,6 +36,8 @@ pub(crate) struct Worth {
     pub(crate) tariff: Option<Tariff>,
     /// Tokens that are likely read.
     pub(crate) input: u32,
+    /// Tokens that are read at least, whoever counts.
+    pub(crate) least: u32,
     /// Tokens that are written at most.
     pub(crate) output: u32,
 }
@@ -188,7 +191,7 @@ impl<A: Answers> Begun<A> {
 
     /// Makes an attempt; whether the request is at its end.
     async fn attempt(&mut self, attempt: Attempt<A::Plan>, outlet: &Outlet, stop: &mut Stop) -> bool {
-        let Attempt { number, plan, here, reservation, input } = attempt;
+        let Attempt { number, plan, here, reservation, worth } = attempt;
         let told = tokio::select! {
             biased;
             _ = &mut *stop => false,
@@ -205,8 +208,9 @@ impl<A: Answers> Begun<A> {
         let between = self.desk.patience();
         let patience = if here { Patience::at_home() } else { Patience { first, between } };
         kit::fault_point!("model.answer.begun");
-        let (ended, heard) = attempt::make(&self.desk.answers, plan, patience, outlet, stop).await;
-        heard.settle(reservation, input, ended);
+        let mut heard = Heard::of(worth, reservation.costs());
+        let ended = attempt::make(&self.desk.answers, plan, patience, (outlet, &mut heard), stop).await;
+        heard.settle(reservation, ended);
         let mut breaker = self.desk.breaker.borrow_mut();
         match ended {
             Ended::Done => breaker.succeeded(&model),
@@ -257,17 +261,18 @@ impl<A: Answers> Begun<A> {
         let model = self.course.model(number).cloned();
         self.request.model = model.ok_or(Refused::Blocked(ModelError::UnknownModel))?;
         let plan = self.desk.answers.plan(&self.request).map_err(Refused::Blocked)?;
-        let Worth { tariff, input, output } = self.desk.answers.worth(&self.request);
+        let worth = self.desk.answers.worth(&self.request);
+        let (input, output) = belief::most(worth);
         let bill = Bill {
             payer: self.request.payer.clone(),
             model: self.request.model.clone(),
-            tariff,
+            tariff: worth.tariff,
             input,
             output,
             exempt: self.course.exempt,
         };
         let reservation = self.desk.ledger.reserve(&bill).await?;
-        Ok(Attempt { number, here: A::is_here(&plan), plan, reservation, input })
+        Ok(Attempt { number, here: A::is_here(&plan), plan, reservation, worth })
     }
 }
 

@@ -95,9 +95,11 @@ impl Answers for Answering {
     fn worth(&self, request: &Request) -> Worth {
         let known = self.catalogue.known(&request.model);
         let most = known.map_or(0, |known| known.output);
+        let (input, least) = dialect::count::measure(request);
         Worth {
             tariff: known.as_ref().and_then(Tariff::of),
-            input: dialect::count::request(request),
+            input,
+            least,
             output: if request.max_output == 0 { most } else { request.max_output.min(most) },
         }
     }
@@ -111,7 +113,8 @@ impl Answers for Answering {
 
     fn worth_of_texts(&self, request: &Embedding) -> Worth {
         let tariff = self.catalogue.known(&request.model).as_ref().and_then(Tariff::of);
-        Worth { tariff, input: dialect::embedding::tokens(request), output: 0 }
+        let (input, least) = (dialect::embedding::tokens(request), dialect::embedding::least(request));
+        Worth { tariff, input, least, output: 0 }
     }
 
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {

@@ -51,7 +51,7 @@ impl Desk {
             workspace: None,
             workspace_label: None,
         };
-        self.submit_with(&submission, holder.key)
+        self.submit_with(&submission, holder.key, None)
     }
 
     /// Events of a turn of this client.
@@ -115,14 +115,14 @@ fn prefix(holder: &Holder) -> String {
 }
 
 /// A session of the client's own, whatever it calls it.
-fn own_session(holder: &Holder, name: &SessionName) -> Result<SessionName, RouterError> {
+pub(crate) fn own_session(holder: &Holder, name: &SessionName) -> Result<SessionName, RouterError> {
     let prefix = prefix(holder);
     let whole = if name.starts_with(&prefix) { name.to_string() } else { format!("{prefix}{name}") };
     Text::new(whole).map_err(|_| RouterError::BadMessage)
 }
 
 /// The client's own word for this message: the same word of another key is another message.
-fn own_key(holder: &Holder, key: &str) -> Result<Text<256>, RouterError> {
+pub(crate) fn own_key(holder: &Holder, key: &str) -> Result<Text<256>, RouterError> {
     let whose = holder.key.map_or_else(String::new, |id| id.to_string());
     Text::new(format!("{whose}:{key}")).map_err(|_| RouterError::BadMessage)
 }

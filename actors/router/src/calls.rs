@@ -40,7 +40,7 @@ pub(crate) fn listed(
                     it.4 = Some(result.outcome);
                 }
             }
-            Step::Plan { .. } | Step::Recalled { .. } => {}
+            Step::Plan { .. } | Step::Recalled { .. } | Step::Steered { .. } => {}
         }
     }
     let info = |(id, tool, verdict, record, outcome)| {

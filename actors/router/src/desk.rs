@@ -54,6 +54,8 @@ pub(crate) struct Live {
     pub(crate) due: Option<Instant>,
     /// What its runner had left when its turn began to wait for a person; that time does not count.
     pub(crate) left: Option<Duration>,
+    /// Whether its runner may have begun its work: the gate has asked for it, or nobody knows.
+    pub(crate) taken: bool,
 }
 
 /// How far the record of a message's acceptance is.
@@ -112,6 +114,8 @@ pub(crate) struct Desk {
     pub(crate) looked: Instant,
     /// What is to be done outside, in order.
     pub(crate) errands: Vec<Errand>,
+    /// A message was taken in, and what can begin is to be begun once its sender has been told.
+    pub(crate) is_behind: bool,
     live: BTreeMap<i64, Live>,
     turns: HashMap<TurnId, i64>,
     depth: Arc<AtomicU64>,
@@ -143,6 +147,7 @@ impl Desk {
             found_ending: Vec::new(),
             looked: now.at,
             errands: Vec::new(),
+            is_behind: false,
             live: BTreeMap::new(),
             turns: HashMap::new(),
             depth: Arc::default(),
@@ -178,7 +183,7 @@ impl Desk {
         let due = matches!(phase, Phase::Running(_)).then(|| self.overdue_at(&head));
         // Whatever has gone on from there was put on the record first.
         let noted = if matches!(phase, Phase::Accepted) { Noted::No } else { Noted::Yes };
-        self.enter(Live { head, phase, noted, due, left: None });
+        self.enter(Live { head, phase, noted, due, left: None, taken: true });
         self.clock(seq);
     }
 
@@ -249,6 +254,7 @@ impl Desk {
 
     /// Begins what can begin.
     pub(crate) fn drive(&mut self) {
+        self.is_behind = false;
         self.admit_next();
         self.start_next();
         let waiting = u64::try_from(self.lanes.waiting()).unwrap_or(u64::MAX);

@@ -6,8 +6,8 @@
 
 use crate::desk::{Desk, Live, Noted, PAUSE, Phase};
 use crate::queue::Port;
-use crate::state;
 use crate::store::{Decided, Pass, StoreFault};
+use crate::{state, steering};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::TurnId;
@@ -254,6 +254,7 @@ fn note_of(end: &End) -> String {
         End::Recalled => "by its sender".into(),
         End::Failed(why) | End::Quarantined(why) => why.to_string(),
         End::OverLimit(limit) => limit.sentence(),
+        End::TakenIn(into) => steering::note_of(*into),
     }
 }
 
@@ -263,6 +264,7 @@ fn record_of(finished: &Finished, note: &str) -> Event {
         End::Blocked => (Action::MessageBlocked, Result3::Blocked),
         End::Recalled => (Action::MessageRecalled, Result3::Success),
         End::Quarantined(_) => (Action::MessageQuarantined, Result3::Error),
+        End::TakenIn(_) => (Action::MessageTakenIn, Result3::Success),
         End::Cancelled | End::TimedOut | End::Failed(_) | End::OverLimit(_) => {
             (Action::TurnEnded, Result3::Error)
         }

@@ -17,7 +17,7 @@ impl Desk {
         Ok(Some(Kept { token: kept.token, state: kept.state, missed }))
     }
 
-    /// Keeps what it has after a turn.
+    /// Keeps what it has after a turn; nothing lets go of what was kept.
     pub(crate) fn keep_engine_state(
         &mut self,
         turn: TurnId,
@@ -27,7 +27,12 @@ impl Desk {
     ) -> Result<(), RouterError> {
         let head = self.under_way(turn)?;
         let kept = EngineState { token, state, after: head.seq };
-        self.store.commit(|tx| tx.keep_engine_state(head.session, engine, &kept))?;
+        self.store.commit(|tx| {
+            if kept.state.is_empty() {
+                return tx.forget_engine_state(head.session);
+            }
+            tx.keep_engine_state(head.session, engine, &kept)
+        })?;
         kit::fault_point!("router.engine.kept");
         Ok(())
     }

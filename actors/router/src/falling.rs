@@ -63,7 +63,7 @@ pub(crate) fn follows(how: Option<Ended>, code: u64) -> Follows {
         Some(Ended::Unproven) => {
             let act = u16::try_from(code).ok().and_then(Act::numbered).map_or("an act", |act| act.id);
             failed(format!(
-                "this host serves no runner: its self-check failed ({act} was not refused in a jail); see agentctl status"
+                "this host serves no runner: its self-check failed (in a jail {act} was not refused, or could not be tried); see agentctl status"
             ))
         }
         Some(Ended::NoLoopback) => failed(
@@ -80,9 +80,9 @@ impl Desk {
     pub(crate) fn fall(&mut self, seq: i64, fall: Fall) {
         let Some(live) = self.live(seq) else { return };
         let (failures, losses) = counted(&live.head, &fall);
-        // What a program of a person's own has done is not known, and it has kept no steps to go on from. What cannot be
-        // read may be one.
-        if fall.began && self.runs(seq).unwrap_or(true) {
+        // What a program or a command of a person's own has done is not known, and it has kept no steps to go on from. What
+        // cannot be read may be one.
+        if fall.began && self.is_own_program(seq).unwrap_or(true) {
             let why = format!("{}; a program is not run again by itself", fall.why);
             return self.end_without_answer(seq, End::Failed(Text::clip(&why)), "", None);
         }

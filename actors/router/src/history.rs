@@ -4,7 +4,7 @@
 use crate::store::Kept;
 use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::label::Label;
-use ipc_proto::model::{Asked, Message, Role, Thought};
+use ipc_proto::model::{Asked, HANDED_BACK, Message, Role, Thought};
 use ipc_proto::router::{CallVerdict, Finished, Labelled, Released, Step};
 use ipc_proto::{List, Text};
 
@@ -51,10 +51,13 @@ pub(crate) fn compose(
     let mut turn = vec![said];
     let mut open: Vec<Released> = Vec::new();
     let mut last = Label::bottom();
+    // Words stand behind the results of the calls that they came between.
+    let mut words: Vec<Labelled> = Vec::new();
     for Kept { step, label } in steps {
         match step {
             Step::Reply { text, calls, .. } => {
                 close(&mut turn, &mut open, &last);
+                turn.append(&mut words);
                 turn.push(reply(&text, &calls, &label));
                 open = calls.into_vec();
             }
@@ -70,11 +73,18 @@ pub(crate) fn compose(
                 }
             }
             // What was to be needed is for the gate; it was said to nobody. What was remembered is given to each turn anew.
+            Step::Steered { text, label, .. } => {
+                words.push(Labelled { message: Message::text(Role::User, &text), label });
+            }
             Step::Plan { .. } | Step::Recalled { .. } => {}
+        }
+        if open.is_empty() {
+            turn.append(&mut words);
         }
         last = label;
     }
     close(&mut turn, &mut open, &last);
+    turn.append(&mut words);
     let last = ending(&mut turn, answer, closing);
     turn.extend(last);
     turn
@@ -172,8 +182,11 @@ impl Fit {
     }
 }
 
-/// Cuts a turn's own steps to `budget` bytes: the oldest tool results give way to the marker. Replies stay.
-pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) {
+/// Cuts a turn's own steps to `budget` bytes: what the model thought first, the oldest of it, beyond what is handed back to
+/// it anyway; then the oldest tool results, which give way to the marker. What was said stays. Gives the number of replies
+/// without their thoughts.
+pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) -> u32 {
+    let unthought = cut_thoughts(steps);
     let mut room = budget;
     for step in steps.iter_mut().rev() {
         match step {
@@ -191,9 +204,27 @@ pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) {
                 room = room.saturating_sub(result.output.len());
             }
             Step::Recalled { text, .. } => room = room.saturating_sub(text.len()),
+            Step::Steered { text, .. } => room = room.saturating_sub(text.len()),
             Step::Plan { .. } | Step::Decided { .. } => {}
         }
     }
+    unthought
+}
+
+/// Leaves the newest thoughts and no older ones, as many as go back to a model: a reply keeps all of its own or none.
+fn cut_thoughts(steps: &mut [Step]) -> u32 {
+    let (mut room, mut unthought) = (HANDED_BACK, 0);
+    for step in steps.iter_mut().rev() {
+        let Step::Reply { thoughts, .. } = step else { continue };
+        let bytes: usize = thoughts.iter().map(Thought::bytes).sum();
+        if bytes > room {
+            room = 0;
+            *thoughts = List::default();
+            unthought += 1;
+        }
+        room = room.saturating_sub(bytes);
+    }
+    unthought
 }
 
 /// What stands for a tool result that did not fit.
@@ -365,6 +396,29 @@ mod tests {
             })
             .collect();
         assert_eq!((steps.len(), outputs), (4, vec![marker(500).len(), 500]));
+    }
+
+    #[test]
+    fn a_turn_is_given_back_with_its_newest_thoughts_and_no_more_of_them_than_a_model_gets() {
+        let thought = |bytes: usize| Thought { text: Text::clip(&"t".repeat(bytes)), ..Thought::default() };
+        let thinking = |bytes: usize| Step::Reply {
+            text: Text::clip("hm"),
+            calls: List::default(),
+            thoughts: List::clip([thought(bytes)]),
+        };
+        // 12 MiB of them.
+        let mut steps: Vec<Step> = std::iter::repeat_with(|| thinking(240 * 1024)).take(52).collect();
+        steps.push(thinking(16));
+        assert_eq!(cut_steps(&mut steps, 1 << 20), 48);
+        let left: Vec<usize> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Reply { thoughts, .. } => Some(thoughts.iter().map(Thought::bytes).sum()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(left[..48], [0; 48], "the oldest go first");
+        assert!(left[48..].iter().all(|bytes| *bytes > 0) && left.iter().sum::<usize>() <= HANDED_BACK);
     }
 
     /// One turn: bytes of what was said, and per reply its bytes and those of each call's result.

@@ -173,9 +173,8 @@ impl Desk {
             runner,
         }));
         if let Some(live) = self.live(seq) {
-            let lease = Lease::from(now);
-            *live =
-                Live { head, phase: Phase::Running(lease), noted: Noted::Yes, due: Some(due), left: None };
+            let phase = Phase::Running(Lease::from(now));
+            *live = Live { head, phase, noted: Noted::Yes, due: Some(due), left: None, taken: false };
         }
         // An earlier attempt's question may still wait for its answer.
         self.clock(seq);
@@ -226,12 +225,14 @@ impl Desk {
     pub(crate) fn runner_ended(&mut self, turn: TurnId, how: Option<Ended>, code: u64) {
         self.runners.alive.remove(&turn);
         self.runners.ending.remove(&turn);
-        let Some(Live { head, phase: Phase::Running(lease), .. }) = self.live_turn(turn) else { return };
+        let Some(Live { head, phase: Phase::Running(lease), taken, .. }) = self.live_turn(turn) else {
+            return;
+        };
         let (seq, lapsed) = (head.seq, lease.has_lapsed());
+        let began = *taken && how != Some(Ended::NotLaunched);
         match follows(how, code) {
             Follows::Again(why) => {
                 let why = if lapsed { lease::UNHEARD.into() } else { why };
-                let began = how != Some(Ended::NotLaunched);
                 self.fall(seq, Fall { why, lost: false, began });
             }
             Follows::Over(end) => self.end_without_answer(seq, end, "", None),
@@ -272,6 +273,11 @@ impl Desk {
     /// Whether a message's turn is to run a program that asks models by itself.
     pub(crate) fn runs(&self, seq: i64) -> Result<bool, StoreFault> {
         Ok(matches!(self.store.said_without_media(seq)?.1, Task::Run(_)))
+    }
+
+    /// Whether a message's turn is to run what a person typed, of which nobody knows what it has done once its jail is gone.
+    pub(crate) fn is_own_program(&self, seq: i64) -> Result<bool, StoreFault> {
+        Ok(matches!(self.store.said_without_media(seq)?.1, Task::Run(_) | Task::Command { .. }))
     }
 
     /// What a turn of an agent's has, and of which row its runner is.

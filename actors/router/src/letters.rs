@@ -127,7 +127,6 @@ impl Desk {
         let fresh = Fresh { id: message, turn, session, submission: &submission, key, bytes, now_ms };
         let pass = Pass::of(&old, MessageState::Requeued, now_ms);
         let seq = self.store.commit(|tx| {
-            tx.use_session(old.session, now_ms)?;
             let seq = tx.accept(&fresh)?;
             tx.tie((old.seq, old.id), (seq, message))?;
             tx.pass(&pass)?;
@@ -151,12 +150,13 @@ impl Desk {
         Ok(self.accepted(&head))
     }
 
-    /// Takes in a message that was just made durable.
+    /// Takes in a message that was just made durable. What comes next is not waited for by its sender.
     pub(crate) fn take_in(&mut self, head: Head) {
         self.lanes.join(head.session, head.seq);
         self.admission.join(head.seq);
-        self.enter(Live { head, phase: Phase::Accepted, noted: Noted::No, due: None, left: None });
-        self.drive();
+        let (phase, noted) = (Phase::Accepted, Noted::No);
+        self.enter(Live { head, phase, noted, due: None, left: None, taken: false });
+        self.is_behind = true;
     }
 }
 

@@ -30,6 +30,7 @@ mod ring;
 mod scan;
 mod server;
 mod state;
+mod steering;
 mod stopping;
 mod store;
 mod submit;

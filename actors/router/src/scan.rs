@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Messages that are with audit or the scanner at once.
 const AT_ONCE: usize = 4;
 /// The channel on which a caller is known by the kernel's word.
-const CONTROL: &str = "control";
+pub(crate) const CONTROL: &str = "control";
 
 /// The messages that wait for the scanner.
 #[derive(Default)]

@@ -16,8 +16,8 @@ use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId}
 use ipc_proto::label::Label;
 use ipc_proto::router::{
     Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
-    Released, Router, RouterError, SessionInfo, SessionName, SessionView, Step, Stopped, Submission, Turn,
-    TurnEvent, Typed, UserInfo, WorkspaceInfo,
+    Released, Router, RouterError, SessionInfo, SessionName, SessionView, Steer, Steering, Step, Stopped,
+    Submission, Turn, TurnEvent, Typed, UserInfo, WORDS, Word, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use std::time::{Duration, Instant};
@@ -101,6 +101,18 @@ impl Router for RouterServer {
 
     async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Reply<Accepted> {
         self.now(move |desk| desk.api_submit(caller, submission)).await
+    }
+
+    async fn words(self, _: Context, turn: TurnId) -> Reply<List<Word, WORDS>> {
+        self.now(move |desk| desk.words(turn)).await
+    }
+
+    async fn labels(self, _: Context, turn: TurnId) -> Reply<(Label, Label)> {
+        self.now(move |desk| desk.labels(turn)).await
+    }
+
+    async fn api_steer(self, _: Context, caller: Caller, steer: Steer) -> Reply<Steering> {
+        self.now(move |desk| desk.api_steer(caller, steer)).await
     }
 
     async fn api_follow(
@@ -207,6 +219,10 @@ impl Router for RouterServer {
 
     async fn submit(self, _: Context, submission: Submission) -> Reply<Accepted> {
         self.now(move |desk| desk.submit(&submission)).await
+    }
+
+    async fn steer(self, _: Context, user: UserId, steer: Steer) -> Reply<Steering> {
+        self.now(move |desk| desk.steer(user, &steer)).await
     }
 
     async fn follow(

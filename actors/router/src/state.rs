@@ -3,7 +3,7 @@
 
 use ipc_proto::router::MessageState::{
     Accepted, Answered, Blocked, Cancelled, Delivered, Failed, Quarantined, Queued, Recalled, Requeued,
-    Running,
+    Running, TakenIn,
 };
 use ipc_proto::router::{End, MessageState};
 
@@ -45,6 +45,7 @@ pub(crate) const STEPS: &[Step] = &[
     step(Queued, Cancelled, "its person, or the end of its session, cancels it"),
     step(Queued, Failed, "it cannot be answered: its agent is gone"),
     unbegun(Queued, Recalled, "its sender takes it back before it has begun"),
+    unbegun(Queued, TakenIn, "it was said into a turn under way, which has taken it in"),
     step(Running, Queued, "its runner ended before the turn did, and it is taken up again"),
     step(Running, Answered, "its answer is in the outbox"),
     step(Running, Blocked, "the gate kept the answer back"),
@@ -58,7 +59,7 @@ pub(crate) const STEPS: &[Step] = &[
 
 /// Every state that is kept. `WaitingApproval` is none: it is how a listing shows one that runs while a person is
 /// asked.
-pub(crate) const KEPT: [MessageState; 11] = [
+pub(crate) const KEPT: [MessageState; 12] = [
     Accepted,
     Queued,
     Running,
@@ -70,6 +71,7 @@ pub(crate) const KEPT: [MessageState; 11] = [
     Recalled,
     Quarantined,
     Requeued,
+    TakenIn,
 ];
 
 /// The step from one state to the other, if a message may take it.
@@ -101,6 +103,7 @@ pub(crate) const fn of_end(end: &End) -> MessageState {
         End::TimedOut | End::Failed(_) | End::OverLimit(_) => Failed,
         End::Recalled => Recalled,
         End::Quarantined(_) => Quarantined,
+        End::TakenIn(_) => TakenIn,
     }
 }
 

@@ -3,15 +3,17 @@
 
 use crate::desk::Desk;
 use crate::events::About;
-use crate::store::{Fresh, Head, Session, Store, StoreFault, Workspace};
+use crate::store::{Fresh, Head, Said, Session, Store, StoreFault, Workspace};
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
 use ipc_proto::{Name, Text};
+use std::collections::HashSet;
 
-/// Programs that one user may have under way, those that wait included.
-const RUNS: u32 = 4;
+/// Jails with a loopback that one user may have under way: programs, those that wait included, and sessions that an engine
+/// answers.
+const RUNS: usize = 4;
 /// The agent of a session that names none.
 pub(crate) const DEFAULT_AGENT: &str = "default";
 /// A turn's length before any has ended, ms: for the hint when to try again.
@@ -38,14 +40,15 @@ enum Space {
 impl Desk {
     /// Accepts a message.
     pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
-        self.submit_with(submission, None)
+        self.submit_with(submission, None, None)
     }
 
-    /// Accepts a message that came with this key of the API, which pays for its turn.
+    /// Accepts a message that came with this key of the API, which pays for its turn, or that was said into a turn.
     pub(crate) fn submit_with(
         &mut self,
         submission: &Submission,
         key: Option<KeyId>,
+        said: Option<Said>,
     ) -> Result<Accepted, RouterError> {
         let bytes = check(submission)?;
         let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
@@ -56,9 +59,7 @@ impl Desk {
         let (session, making) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
         self.room(session)?;
-        if matches!(submission.task, Task::Run(_)) {
-            self.may_run(user)?;
-        }
+        self.may_run(user, session, &submission.task, &making)?;
         kit::fault_point!("router.submit.checked");
         let fresh = Fresh {
             id: MessageId::random(),
@@ -69,7 +70,7 @@ impl Desk {
             bytes,
             now_ms: self.now.ms,
         };
-        let seq = keep(&mut self.store, &fresh, &making, &raise)?;
+        let seq = keep(&mut self.store, &fresh, (&making, said), &raise)?;
         kit::fault_point!("router.submit.committed");
         let head = Head {
             seq,
@@ -125,7 +126,7 @@ impl Desk {
         user: UserId,
         user_name: Name,
     ) -> Result<(SessionId, Making), RouterError> {
-        let Some(session) = self.store.session_named(user, &submission.session)? else {
+        let Some(session) = self.store.session_known(user, &submission.session)? else {
             let session = self.new_session(submission, user, user_name)?;
             return Ok((session.0.id, Making::Session(Box::new(session.0), session.1)));
         };
@@ -192,13 +193,40 @@ impl Desk {
         Err(RouterError::NoAgent(Text::clip(&names.join(", "))))
     }
 
-    /// Whether a user may run one more program: each may be hours under way, in one of the places for turns.
-    fn may_run(&self, user: UserId) -> Result<(), RouterError> {
-        let mut runs = 0_u32;
-        for seq in self.live_where(|live| live.head.user == user) {
-            runs += u32::from(self.runs(seq)?);
+    /// Whether a user may run one more program, or be answered by one more engine: each may be hours under way, in one of
+    /// the places for turns. Messages of one session go one after the other, so an engine counts once for all of them.
+    fn may_run(
+        &self,
+        user: UserId,
+        session: SessionId,
+        task: &Task,
+        making: &Making,
+    ) -> Result<(), RouterError> {
+        let agents = &self.config.agents;
+        let answers = |agent: &str| agents.get(agent).is_some_and(|agent| agent.engine.is_some());
+        let engine = match (task, making) {
+            (Task::Chat, _) if agents.values().all(|agent| agent.engine.is_none()) => false,
+            (Task::Chat, Making::Session(session, _)) => answers(&session.agent),
+            (Task::Chat, Making::Nothing) => answers(&self.store.session(session)?.agent),
+            _ => false,
+        };
+        if !engine && !matches!(task, Task::Run(_)) {
+            return Ok(());
         }
-        if runs < RUNS { Ok(()) } else { Err(RouterError::TooManyRuns { most: RUNS }) }
+        let (mut runs, mut engines) = (0, HashSet::new());
+        for seq in self.live_where(|live| live.head.user == user) {
+            let here = self.store.message_at(seq)?.ok_or(StoreFault::Missing("message"))?.session;
+            match self.store.said_without_media(seq)?.1 {
+                Task::Run(_) => runs += 1,
+                Task::Chat if answers(&self.store.session(here)?.agent) => drop(engines.insert(here)),
+                _ => {}
+            }
+        }
+        let full = runs + engines.len() >= RUNS;
+        if full && !(engine && engines.contains(&session)) {
+            return Err(RouterError::TooManyRuns { most: u32::try_from(RUNS).unwrap_or(u32::MAX) });
+        }
+        Ok(())
     }
 
     /// Whether one more message may wait.
@@ -254,7 +282,7 @@ pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
 fn keep(
     store: &mut Store,
     fresh: &Fresh<'_>,
-    making: &Making,
+    (making, said): (&Making, Option<Said>),
     raise: &Option<(WorkspaceId, Label)>,
 ) -> Result<i64, StoreFault> {
     store.commit(|tx| {
@@ -269,7 +297,8 @@ fn keep(
         if let Some((workspace, label)) = raise {
             tx.raise_workspace(*workspace, label)?;
         }
-        tx.use_session(fresh.session, fresh.now_ms)?;
-        tx.accept(fresh)
+        let seq = tx.accept(fresh)?;
+        said.map_or(Ok(()), |said| tx.say_into(seq, said))?;
+        Ok(seq)
     })
 }

@@ -5,9 +5,10 @@ use crate::desk::{Desk, Live, Phase};
 use crate::history::{self, Fit};
 use crate::launch::raised;
 use crate::queue::Port;
-use crate::state;
 use crate::store::{Head, Kept, StoreFault};
+use crate::{state, steering};
 use ipc_proto::List;
+use ipc_proto::audit::Event;
 use ipc_proto::content::{Content, Media, Part, Place};
 use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
@@ -15,6 +16,7 @@ use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{
     CallVerdict, Labelled, MessageState, Released, RouterError, Run, Step, Task, Turn, method,
 };
+use std::collections::VecDeque;
 
 /// Messages of history in one turn.
 const HISTORY: usize = 1024;
@@ -46,9 +48,10 @@ impl Desk {
     /// Gives the gate a running turn, its history cut to `budget` bytes of text.
     pub(crate) fn take(&mut self, turn: TurnId, budget: u32) -> Result<Turn, RouterError> {
         self.heard_of(turn);
-        let Some(Live { head, phase: Phase::Running(_), .. }) = self.live_turn(turn) else {
+        let Some(Live { head, phase: Phase::Running(_), taken, .. }) = self.live_turn(turn) else {
             return Self::no_turn();
         };
+        *taken = true;
         let head = head.clone();
         kit::fault_point!("router.take.asked");
         Ok(self.turn(&head, budget)?)
@@ -62,7 +65,7 @@ impl Desk {
         let budget = usize::try_from(budget).unwrap_or(usize::MAX).min(room / 2);
         let history = self.past(head.session, head.seq, Which::ForModel, Fit::new(budget, HISTORY))?;
         let mut steps: Vec<Step> = self.store.steps(head.seq)?.into_iter().map(|kept| kept.step).collect();
-        history::cut_steps(&mut steps, room - budget);
+        let unthought = history::cut_steps(&mut steps, room - budget);
         Ok(Turn {
             id: head.turn,
             session: head.session,
@@ -74,6 +77,7 @@ impl Desk {
             label: label.unwrap_or_default(),
             history: List::clip(history),
             steps: List::clip(steps),
+            unthought,
             session_label: session.label,
             workspace_label: workspace.label,
             grants: List::clip(self.store.grants_in(head.session)?),
@@ -125,6 +129,10 @@ impl Desk {
 
     /// One turn as messages; `None` if it is not wanted.
     fn told(&self, head: &Head, which: Which) -> Result<Option<Vec<Labelled>>, StoreFault> {
+        // It stands in the turn that took it in.
+        if head.state == MessageState::TakenIn {
+            return Ok(None);
+        }
         let (content, task, label) = self.store.said_without_media(head.seq)?;
         let withheld = matches!(head.state, MessageState::Blocked | MessageState::Recalled);
         let unseen = task != Task::Chat || withheld || !state::over(head.state);
@@ -142,21 +150,45 @@ impl Desk {
     /// Keeps a step of a turn and the labels that it raises.
     pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Port<Result<(), RouterError>>) {
         self.heard_of(turn);
-        match self.rise(turn, &new) {
-            Ok(Some(event)) => self.record(event, move |desk, recorded| {
-                let kept = if recorded { desk.keep_step(turn, &new) } else { Err(RouterError::NotDurable) };
-                drop(port.send(kept));
-            }),
-            Ok(None) => drop(port.send(self.keep_step(turn, &new))),
+        match self.first(turn, &new) {
+            Ok(events) => self.keep_after(turn, new, events, port),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
-    /// The record that has to be durable before the step is, if it raises the session's label.
-    fn rise(&mut self, turn: TurnId, new: &NewStep) -> Result<Option<ipc_proto::audit::Event>, RouterError> {
+    /// Keeps a step once these are on the record.
+    fn keep_after(
+        &mut self,
+        turn: TurnId,
+        new: NewStep,
+        mut events: VecDeque<Event>,
+        port: Port<Result<(), RouterError>>,
+    ) {
+        let Some(event) = events.pop_front() else { return drop(port.send(self.keep_step(turn, &new))) };
+        self.record(event, move |desk, recorded| {
+            if recorded {
+                kit::fault_point!("router.step.recorded");
+                desk.keep_after(turn, new, events, port);
+            } else {
+                drop(port.send(Err(RouterError::NotDurable)));
+            }
+        });
+    }
+
+    /// What has to be on the record before the step is kept: that it raises the session's label, and that it takes words in.
+    fn first(&mut self, turn: TurnId, new: &NewStep) -> Result<VecDeque<Event>, RouterError> {
         let head = self.under_way(turn)?;
         let before = self.store.session(head.session)?.label;
-        Ok(raised(head.session, turn, &before, &before.join(&new.session)))
+        let rise = raised(head.session, turn, &before, &before.join(&new.session));
+        Ok(rise.into_iter().chain(self.taking_in(&head, new)?).collect())
+    }
+
+    /// The labels of a turn's session and of its workspace, as they are by now.
+    pub(crate) fn labels(&mut self, turn: TurnId) -> Result<(Label, Label), RouterError> {
+        let head = self.under_way(turn)?;
+        let session = self.store.session(head.session)?;
+        let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
+        Ok((session.label, workspace.label))
     }
 
     fn keep_step(&mut self, turn: TurnId, new: &NewStep) -> Result<(), RouterError> {
@@ -170,6 +202,7 @@ impl Desk {
             return Err(RouterError::BadStep);
         }
         let settles = self.settles(head.seq, &new.step)?;
+        let word = self.word(&head, &new.step)?.map(|word| (self.ending_of(&word, turn), word));
         let session = self.store.session(head.session)?;
         let kept = Kept { step: new.step.clone(), label: session.label.join(&new.session) };
         let now_ms = self.now.ms;
@@ -182,6 +215,10 @@ impl Desk {
             tx.raise_session(session.id, &new.session)?;
             tx.raise_workspace(session.workspace, &new.workspace)?;
             tx.keep_step(head.seq, new.number, head.attempts, &kept)?;
+            if let Some((finished, word)) = &word {
+                tx.put_out(word.seq, finished, now_ms)?;
+                tx.pass(&steering::pass_of(word, &steering::note_of(turn), now_ms))?;
+            }
             Ok(true)
         })?;
         kit::fault_point!("router.step.committed");
@@ -189,6 +226,9 @@ impl Desk {
             self.look_ahead();
             self.wake_asker(id);
             self.clock(head.seq);
+        }
+        if let Some((finished, word)) = word {
+            self.taken_in(&word, finished);
         }
         if used { Ok(()) } else { Err(RouterError::NotApproved) }
     }
@@ -198,7 +238,7 @@ impl Desk {
     fn settles(&self, seq: i64, step: &Step) -> Result<Option<(ApprovalId, CallId, bool)>, RouterError> {
         let before = || self.store.steps(seq).map(|kept| kept.into_iter().map(|kept| kept.step));
         match step {
-            Step::Reply { .. } | Step::Result { .. } => Ok(None),
+            Step::Reply { .. } | Step::Result { .. } | Step::Steered { .. } => Ok(None),
             Step::Plan { .. } | Step::Recalled { .. } => {
                 let kind = std::mem::discriminant(step);
                 let twice = before()?.any(|it| std::mem::discriminant(&it) == kind);

@@ -18,6 +18,19 @@ pub(super) fn tree(note: &str) -> Option<(u64, Vec<u8>)> {
     Some((lines.next()?.parse().ok()?, STANDARD.decode(lines.next()?).ok()?))
 }
 
+/// Of a witness's file of several notes, the last: each is text and signatures, and blank lines divide all of them.
+fn last(notes: &str) -> &str {
+    let ends: Vec<usize> = notes.trim_end().rmatch_indices("\n\n").map(|(at, _)| at).take(2).collect();
+    ends.get(1).and_then(|at| notes.get(at + 2..)).unwrap_or(notes)
+}
+
+/// Nothing is proved of one log by what was signed of another.
+fn same_log(kept: &str, own: &str) -> Result<(), Failure> {
+    let name = |note: &str| text::begin(note.lines().next().unwrap_or_default(), 64);
+    let (kept, own) = (name(kept), name(own));
+    if kept == own { Ok(()) } else { Err(Failure::OtherLog { kept, own }) }
+}
+
 /// Prints the proof: JSON always, since it is for programs.
 pub(crate) async fn prove(app: &App, index: u64, kept: Option<PathBuf>, dir: Option<PathBuf>) -> Outcome {
     if let Some(dir) = dir {
@@ -31,8 +44,10 @@ pub(crate) async fn prove(app: &App, index: u64, kept: Option<PathBuf>, dir: Opt
         None => current(app).await?,
     };
     let bad = || Failure::Usage("the checkpoint is not one".to_owned());
-    let (from, root) = tree(&kept).ok_or_else(bad)?;
+    let kept = last(&kept);
+    let (from, root) = tree(kept).ok_or_else(bad)?;
     let proof = app.link.ask(&method::audit_prove, async |c, cx| c.audit_prove(cx, index).await).await?;
+    same_log(kept, &proof.checkpoint)?;
     let grown =
         app.link.ask(&method::audit_consistency, async |c, cx| c.audit_consistency(cx, from).await).await?;
     let hexes = |hashes: &[[u8; 32]]| hashes.iter().map(|hash| text::hex(hash)).collect::<Vec<_>>();

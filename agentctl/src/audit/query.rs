@@ -49,7 +49,7 @@ pub(crate) struct Query {
     /// Written before this time, unix ms
     #[arg(long, value_name = "MS")]
     until: Option<u64>,
-    /// Of the record in this folder, without a host
+    /// Of the record in this folder, without a host: always one JSON object a line, as the record has them
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -36,6 +36,9 @@ fn control(scene: &Scene) -> Row {
             of(Status::Fail, format!("{path} has mode {found:04o} instead of {mode:04o}; restart the host"))
         };
     }
+    if scene.refused {
+        return of(Status::Warn, format!("{path} answers, and this user may not ask what; ask as the owner"));
+    }
     match UnixStream::connect(&scene.socket) {
         Ok(_) => {
             of(Status::Fail, format!("{path} is listened at and does not answer; look at the host's log"))

@@ -85,7 +85,7 @@ async fn line(app: &App, area: &Area, row: Row) -> Result<String, Failure> {
     let may_have_raw =
         matches!(row.entry.detail.kind, Kind::Observation(_)) && !matches!(row.state, State::Removed { .. });
     let raw = if may_have_raw {
-        ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await?
+        ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await?.text
     } else {
         Text::default()
     };

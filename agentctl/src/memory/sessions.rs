@@ -141,6 +141,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
         ("memories", counted(&by_kind)),
         ("observations", counted(&by_type)),
         ("not compressed yet", stats.plain.to_string()),
+        ("unreadable", stats.set_aside.to_string()),
         ("superseded", stats.superseded.to_string()),
         ("removed", stats.removed.to_string()),
         ("proposed", stats.proposed.to_string()),
@@ -154,7 +155,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
         "kinds": map(by_kind), "types": map(by_type), "plain": stats.plain, "superseded": stats.superseded,
         "removed": stats.removed, "proposed": stats.proposed, "sessions": stats.sessions, "tokens": stats.tokens,
         "discovery_tokens": stats.discovery_tokens, "embedder": stats.embedder, "embedded": stats.embedded,
-        "muted": stats.muted,
+        "unreadable": stats.set_aside, "muted": stats.muted,
     });
     Ok(app.out.facts(fields, &facts)?)
 }

@@ -53,8 +53,11 @@ pub(crate) struct Timeline {
 pub(super) async fn show(app: &App, arguments: Show) -> Outcome {
     let area = arguments.place.area;
     let row = fetch(app, area.clone(), arguments.id).await?;
-    let raw =
-        if arguments.raw { Some(ask(app, area, Ask::Raw(arguments.id), Said::raw).await?) } else { None };
+    let raw = if arguments.raw {
+        Some(ask(app, area, Ask::Raw(arguments.id), Said::raw).await?.text)
+    } else {
+        None
+    };
     if app.out.json {
         app.out.document(json!({ "memory": view::memory(&row), "raw": raw }))?;
         return Ok(ExitCode::SUCCESS);

@@ -54,8 +54,12 @@ struct Line {
     expect: String,
 }
 
-/// Reads a file's text. Blank lines are left out.
-pub(super) fn read(text: &str) -> Result<Vec<Probe>, Wrong> {
+/// Reads a file. Blank lines are left out.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Probe>, Wrong> {
+    let text = str::from_utf8(bytes).map_err(|_| {
+        let well = bytes.split(|byte| *byte == b'\n').take_while(|line| str::from_utf8(line).is_ok());
+        Wrong { line: 1 + well.count(), why: "it is not UTF-8".to_owned() }
+    })?;
     let (mut probes, mut ids) = (Vec::new(), HashSet::new());
     for (line, words) in (1..).zip(text.lines()) {
         if words.trim().is_empty() {

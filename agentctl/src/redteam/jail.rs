@@ -40,8 +40,8 @@ pub(super) struct Ran {
 
 /// Runs every probe of a file.
 pub(super) async fn run(app: &App, path: &Path) -> Outcome {
-    let text = fs::read_to_string(path).map_err(|cause| Failure::File { path: path.to_owned(), cause })?;
-    let probes = file::read(&text).map_err(|wrong| Failure::Malformed {
+    let bytes = fs::read(path).map_err(|cause| Failure::File { path: path.to_owned(), cause })?;
+    let probes = file::read(&bytes).map_err(|wrong| Failure::Malformed {
         path: path.to_owned(),
         line: wrong.line,
         why: wrong.why,

@@ -22,7 +22,7 @@ fn every_documented_expectation_is_understood() {
     ];
     for (expect, come, audited) in cases {
         let line = format!(r#"{{"id":"a","command":"true","expect":"{expect}"}}"#);
-        let probes = read(&line).unwrap();
+        let probes = read(line.as_bytes()).unwrap();
         assert_eq!(probes.first().map(|probe| probe.wish), Some(Wish { come, audited }), "{expect}");
     }
 }
@@ -45,9 +45,11 @@ fn a_line_that_is_wrong_is_named_by_its_number_and_with_the_reason() {
         (String::new(), 1, "no probe"),
     ];
     for (text, line, why) in cases {
-        let wrong = read(&text).unwrap_err();
+        let wrong = read(text.as_bytes()).unwrap_err();
         assert!(wrong.line == line && wrong.why.contains(why), "{text:.60}: {wrong:?}");
     }
+    let wrong = read(&[good.as_bytes(), b"\n\n\xff\n"].concat()).unwrap_err();
+    assert!(wrong.line == 3 && wrong.why.contains("UTF-8"), "{wrong:?}");
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn one_surprise_is_a_failure_and_is_counted() {
 proptest! {
     #[test]
     fn no_text_of_a_file_is_anything_but_probes_or_a_reason(text in ".{0,400}") {
-        if let Err(wrong) = read(&text) {
+        if let Err(wrong) = read(text.as_bytes()) {
             prop_assert!(wrong.line >= 1 && !wrong.why.is_empty());
         }
     }

@@ -29,7 +29,7 @@ use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role,
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
     MessageView, NamedEvent, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName, SessionView,
-    Stopped, TurnEvent, Typed, UserInfo, Why, WorkspaceInfo,
+    Steer, Steering, Stopped, TurnEvent, Typed, UserInfo, Why, WorkspaceInfo,
 };
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, List, Name, Text};
@@ -151,6 +151,16 @@ impl Control for Canned {
             self.break_off().await;
         }
         Ok(Accepted { message: MESSAGE, turn: TURN, session: SESSION, waiting: 0 })
+    }
+
+    async fn steer(self, _: Context, steer: Steer) -> Answer<Steering> {
+        self.guard()?;
+        if steer.session.as_str() == "quiet" {
+            return Err(ControlError::Router(RouterError::NotUnderWay));
+        }
+        self.set(|state| state.said.push(steer));
+        let accepted = Accepted { message: MESSAGE, turn: TURN, session: SESSION, waiting: 1 };
+        Ok(Steering { accepted, into: TURN })
     }
 
     async fn follow(self, _: Context, turn: TurnId, from: u64, credit: u16) -> Answer<Followed> {

@@ -70,6 +70,24 @@ fn a_message_that_is_taken_back_gives_its_text_and_one_that_has_begun_says_what_
     assert!(stdout(&late).contains("cancel"), "{}", stdout(&late));
 }
 
+#[test]
+fn what_is_said_into_a_turn_is_said_once_and_where_nothing_is_under_way_it_says_how_to_send_it() {
+    let host = Host::new(Canned::default());
+    let said = host.json(&["steer", "--session", "work", "--urgent", "only the red ones"]);
+    assert_eq!(at(&said, "/session"), &json!("work"), "{said}");
+    let asked: Vec<_> = host.canned.get(|state| {
+        state.said.iter().map(|it| (it.session.to_string(), it.text.to_string(), it.urgent)).collect()
+    });
+    assert_eq!(asked, [("work".to_owned(), "only the red ones".to_owned(), true)]);
+    let quiet = host.run(&["steer", "--session", "quiet", "hello"]);
+    assert_eq!(quiet.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&quiet.stderr).into_owned();
+    assert!(told.contains("no turn of a conversation is under way"), "{told}");
+    assert!(told.contains("agentctl chat --session quiet --message"), "{told}");
+    let refused = host.run(&["steer", "--session", "quiet", "hello", "--json"]);
+    assert_eq!(at(&document(&refused), "/error/type"), &json!("not_under_way"));
+}
+
 /// An editor that does this to the file it is given.
 fn editor(host: &Host, does: &str) -> PathBuf {
     let path = host.folder.path().join("editor");

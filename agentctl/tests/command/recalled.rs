@@ -2,7 +2,7 @@
 
 use crate::samples::{MEMORY, client_session, label, row};
 use crate::state::Canned;
-use ipc_proto::memory::{Ask, Block, Forgotten, Found, Hit, Said, Stats, Why};
+use ipc_proto::memory::{Answered, Ask, Block, Forgotten, Found, Hit, Raw, Said, Stats, Why};
 use ipc_proto::{List, Text};
 
 /// One of each kind; what was asked is kept.
@@ -17,7 +17,7 @@ pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
         Ask::Find(_) => {
             let hit = Hit { row: row(), snippet: Text::clip("the [harbour] office"), score: 900 };
             let why = Why { by_words: Some(1), own: 900, named: true, ..Why::default() };
-            Said::Found(List::clip([Found { hit, why }]))
+            Said::Found(Box::new(Answered::of([Found { hit, why }])))
         }
         Ask::Forget { dry_run, .. } => {
             let (rows, more) = canned.get(|state| state.forgets).unwrap_or((1, 0));
@@ -37,7 +37,7 @@ pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
         })),
         Ask::Revise { entry, .. } => Said::Id(entry.id),
         Ask::Restore { row, .. } => Said::Taken(Some(row.entry.id)),
-        Ask::Raw(_) => Said::Raw(Text::clip("raw")),
+        Ask::Raw(_) => Said::Raw(Raw { text: Text::clip("raw"), label: label() }),
         Ask::Remove { .. } | Ask::Mute { .. } | Ask::Accept(_) | Ask::Unremove(_) => Said::Done,
         Ask::Stats | Ask::Reindex => Said::Stats(Stats::default()),
         Ask::Sessions { .. } => Said::Sessions(List::clip([client_session()])),

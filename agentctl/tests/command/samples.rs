@@ -237,7 +237,9 @@ pub(crate) fn usage_row(group: &str) -> UsageRow {
         cache_read: 5,
         cache_write: 0,
         estimated: 1,
+        disbelieved: 1,
         cost_micros: 1_500_000,
+        claimed_micros: 9_000_000,
     }
 }
 

@@ -8,7 +8,7 @@ use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::credproxy::{Binding, Lease};
 use ipc_proto::ids::{ApprovalId, MemoryId, WorkspaceId};
 use ipc_proto::memory::Ask as Asked;
-use ipc_proto::router::TurnEvent;
+use ipc_proto::router::{Steer, TurnEvent};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) attach: u8,
     // What was asked.
     pub(crate) asks: Vec<Ask>,
+    /// What was said into a turn.
+    pub(crate) said: Vec<Steer>,
     pub(crate) follows: Vec<u64>,
     pub(crate) cancelled: usize,
     pub(crate) restarts: usize,

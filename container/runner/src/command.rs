@@ -6,11 +6,12 @@ use crate::places::Places;
 use ipc_proto::Text;
 use ipc_proto::runner_gate::Ending;
 use runner::tools::limit;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinHandle;
 
 /// Bytes of output that are passed on; what is over is read and dropped, so that the command does not hang.
 const OUTPUT: usize = 1_000_000;
@@ -18,6 +19,8 @@ const OUTPUT: usize = 1_000_000;
 pub(crate) const PIECE: usize = 32 * 1024;
 /// Pieces that wait to be passed on: a slow gate slows the command, not the memory.
 pub(crate) const WAITING: usize = 8;
+/// How long the output of a command that has ended may pause before it is over.
+const LINGER: Duration = Duration::from_millis(500);
 /// Where programs are looked up.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 const CUT: &[u8] = b"\n[... output cut at 1000000 bytes]\n";
@@ -38,12 +41,8 @@ pub(crate) async fn run(
     read(false, child.stdout.take(), pieces.clone())?;
     read(true, child.stderr.take(), pieces)?;
     let wall = Duration::from_millis(wall_ms.into());
-    let ended = tokio::time::timeout(wall, async {
-        pass(gate, heard).await?;
-        let status = tokio::task::spawn_blocking(move || child.wait()).await;
-        status.map_err(std::io::Error::other)?.map_err(RunnerFault::Runtime)
-    });
-    match ended.await {
+    let ends = tokio::task::spawn_blocking(move || child.wait());
+    match tokio::time::timeout(wall, pass(gate, heard, ends)).await {
         Ok(status) => {
             let status = code(status?);
             if let Some(reached) = limit::reached(status.into()) {
@@ -97,21 +96,44 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Passes pieces on until both streams have ended, each up to its bound.
-async fn pass(gate: &Gate, mut heard: Receiver<Piece>) -> Result<(), RunnerFault> {
-    let mut left = [OUTPUT; 2];
-    while let Some((error, piece)) = heard.recv().await {
-        let [out, err] = &mut left;
-        let left = if error { err } else { out };
-        let kept = piece.get(..piece.len().min(*left)).unwrap_or_default();
-        if !kept.is_empty() {
-            gate.output(error, kept).await?;
+/// Passes output on until both streams have ended; gives how the command did. What it left behind may hold its streams open
+/// for as long as it likes: then until nothing has come for a while.
+async fn pass(
+    gate: &Gate,
+    mut heard: Receiver<Piece>,
+    mut ends: JoinHandle<io::Result<ExitStatus>>,
+) -> Result<ExitStatus, RunnerFault> {
+    let (mut left, mut status) = ([OUTPUT; 2], None);
+    loop {
+        let piece = tokio::select! {
+            biased;
+            piece = heard.recv() => piece,
+            ended = &mut ends, if status.is_none() => {
+                status = Some(ended.map_err(io::Error::other)??);
+                continue;
+            }
+            () = tokio::time::sleep(LINGER), if status.is_some() => None,
+        };
+        match (piece, status) {
+            (Some(piece), _) => give(gate, &mut left, &piece).await?,
+            (None, Some(status)) => return Ok(status),
+            (None, None) => return Ok(ends.await.map_err(io::Error::other)??),
         }
-        if *left > 0 && piece.len() >= *left {
-            gate.output(error, CUT).await?;
-        }
-        *left = left.saturating_sub(piece.len());
     }
+}
+
+/// Passes a piece on, each stream up to its bound.
+async fn give(gate: &Gate, left: &mut [usize; 2], (error, piece): &Piece) -> Result<(), RunnerFault> {
+    let [out, err] = left;
+    let left = if *error { err } else { out };
+    let kept = piece.get(..piece.len().min(*left)).unwrap_or_default();
+    if !kept.is_empty() {
+        gate.output(*error, kept).await?;
+    }
+    if *left > 0 && piece.len() >= *left {
+        gate.output(*error, CUT).await?;
+    }
+    *left = left.saturating_sub(piece.len());
     Ok(())
 }
 

@@ -14,7 +14,8 @@ const DONE: Ending = Ending::Exited { status: 0 };
 /// Puts a file.
 pub(crate) fn put(path: &str, bytes: &[u8], places: &Places) -> Ending {
     let Some(path) = beneath(places, path) else { return FAILED };
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    // The workspace itself is there.
+    let made = path.parent().filter(|folder| *folder != places.workspace).map_or(Ok(()), fs::create_dir_all);
     // Removed first: a link that stands there must not be written through, and a FIFO not waited for.
     let _ = fs::remove_file(&path);
     if made.and_then(|()| fs::write(&path, bytes)).is_ok() { DONE } else { FAILED }

@@ -1,21 +1,21 @@
 //! The gate as a runner reaches it: over the one socket, with each method's own deadline. When the gate is gone,
-//! so is the runner's reason to be.
+//! so is the runner's reason to be. Its work it has asked for before: `crate::asking`.
 
 use crate::RunnerFault;
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::Input;
-use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGateClient, Work, method};
+use ipc_proto::router::{Input, WORDS, WORDS_BOUND};
+use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGateClient, method};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Method, Name, Text};
-use manifest::Process;
-use std::os::fd::OwnedFd;
 use std::time::Instant;
 use tarpc::client::{Config, RpcError};
 use tarpc::context::Context;
 use tokio::net::UnixStream;
+use wire::codec::{Messages, Side};
+use wire::socket::Socket;
 
 /// Events of an engine that go at once.
 const EVENTS: usize = 64;
@@ -29,20 +29,19 @@ type Reply<T> = Result<Result<T, GateError>, RpcError>;
 type Relayed<T> = Result<T, RelayError>;
 
 impl Gate {
-    /// Takes the socket up.
-    pub(crate) async fn connect(socket: OwnedFd, me: Process) -> Result<Self, RunnerFault> {
-        let stream = std::os::unix::net::UnixStream::from(socket);
-        stream.set_nonblocking(true)?;
-        let transport = wire::client(UnixStream::from_std(stream)?, me, FRAME_BOUND).await;
-        let transport = transport.map_err(|_| RunnerFault::GateGone)?;
+    /// Makes ready to ask over a connection whose first answer somebody else takes; to be made within the event loop.
+    pub(crate) fn over(connection: std::os::unix::net::UnixStream) -> Result<Self, RunnerFault> {
+        let socket = Socket::new(UnixStream::from_std(connection)?)?;
+        let transport = Messages::new(socket, FRAME_BOUND, Side::Client);
         Ok(Self(RunnerGateClient::new(Config::default(), transport).spawn()))
     }
 
-    pub(crate) async fn work(&self) -> Result<Work, RunnerFault> {
-        flat(self.0.work(within(&method::work)).await)
-    }
-
-    pub(crate) async fn think(&self, system: &str, messages: &[Message]) -> Result<(), RunnerFault> {
+    /// Gives back what a person has said into the turn since, which the model is given behind these messages.
+    pub(crate) async fn think(
+        &self,
+        system: &str,
+        messages: &[Message],
+    ) -> Result<List<Message, WORDS>, RunnerFault> {
         let messages = List::clip(messages.iter().cloned());
         flat(self.0.think(within(&method::think), Text::clip(system), messages).await)
     }
@@ -108,6 +107,11 @@ impl Gate {
         Ok(())
     }
 
+    /// What a person has said into an engine's turn since this was asked last.
+    pub(crate) async fn words(&self) -> Result<List<Text<WORDS_BOUND>, WORDS>, RunnerFault> {
+        flat(self.0.words(within(&method::words)).await)
+    }
+
     /// Keeps what an engine knows of the session.
     pub(crate) async fn keep(&self, token: Token, state: Blob<STATE>) -> Result<(), RunnerFault> {
         flat(self.0.keep(within(&method::keep), token, state).await)
@@ -118,7 +122,8 @@ impl Gate {
     }
 }
 
-fn within(method: &Method) -> Context {
+/// With the method's own deadline.
+pub(crate) fn within(method: &Method) -> Context {
     let mut context = tarpc::context::current();
     context.deadline = Instant::now() + method.deadline;
     context

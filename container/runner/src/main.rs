@@ -4,6 +4,7 @@
 //! must hold no secret and decide nothing that matters.
 
 mod agent;
+mod asking;
 mod command;
 mod files;
 mod gate;
@@ -12,10 +13,11 @@ mod prompt;
 mod turn;
 mod watch;
 
+use asking::Asking;
 use confine::{Sealed, Watch};
 use gate::Gate;
 use ipc_proto::router::Task;
-use ipc_proto::runner_gate::Ending;
+use ipc_proto::runner_gate::{Ending, Work};
 use manifest::{Process, Row};
 use places::Places;
 use std::os::fd::{AsFd, OwnedFd};
@@ -63,8 +65,31 @@ fn run() -> Result<(), RunnerFault> {
     let sealed = confine::seal_runner(row, places.mode, &places.sealed(row), watch(&notices))?;
     // What agentd hears of this jail it hears by the listener alone; no tool inherits this.
     drop(notices);
+    let asking = Asking::begin(socket, row.process)?;
+    // Whatever work will need is made while there is none: a turn then waits for none of it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, work(&sealed, row, socket, &places))
+    let tasks = tokio::task::LocalSet::new();
+    let connection = asking.connection()?;
+    let gate = tasks.block_on(&runtime, async {
+        let gate = Gate::over(connection);
+        // What drives the calls runs once, and has its memory.
+        tokio::task::yield_now().await;
+        gate
+    })?;
+    touch_stack();
+    let work = asking.answered()?;
+    let done = tasks.block_on(&runtime, perform(&sealed, row, &gate, work, &places));
+    // What still runs, such as a command that took too long or whose gate is gone, is not waited for: it ends with this
+    // process, and the jail with it.
+    drop(tasks);
+    runtime.shutdown_background();
+    done
+}
+
+/// Has the kernel give the stack that work goes down to, eight pages, and not page by page while it goes.
+#[inline(never)]
+fn touch_stack() {
+    std::hint::black_box([0_u8; 32 * 1024]);
 }
 
 /// The row that agentd launched this for, by the name that it gave it.
@@ -86,29 +111,31 @@ fn watch(notices: &OwnedFd) -> Watch<'_> {
 }
 
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
-async fn work(_: &Sealed, row: &Row, socket: OwnedFd, places: &Places) -> Result<(), RunnerFault> {
-    let gate = Gate::connect(socket, row.process).await?;
-    let watcher = watch::ready(places.mode, row);
-    // Answered once this runner is some turn's; it may have waited for that for long.
-    let work = gate.work().await?;
+async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places) -> Result<(), RunnerFault> {
     places.enter()?;
-    watcher.begin();
+    // What is put and given runs nothing but this program.
+    if !matches!(work.task, Task::Put { .. } | Task::Get { .. }) {
+        watch::begin(places.mode, row);
+    }
     let ending = match work.task.clone() {
         Task::Chat => match (work.engine.clone(), row.process) {
-            (None, Process::Runner) => turn::run(&gate, work, places).await?,
-            (Some(engine), Process::AgentRunner) => agent::engine::run(&gate, &work, &engine, places).await?,
+            (None, Process::Runner) => turn::run(gate, work, places).await?,
+            (Some(engine), Process::AgentRunner) => agent::engine::run(gate, &work, &engine, places).await?,
             _ => Ending::NotStarted,
         },
-        Task::Command { argv } => command::run(&gate, &argv, places, work.wall_ms).await?,
+        Task::Command { argv } => command::run(gate, &argv, places, work.wall_ms).await?,
         Task::Put { path, bytes } => files::put(&path, &bytes, places),
-        Task::Get { path } => files::get(&gate, &path, places).await?,
+        Task::Get { path } => files::get(gate, &path, places).await?,
         // Elsewhere there is no loopback to serve it on.
         Task::Run(run) if row.process == Process::AgentRunner => {
-            agent::run(&gate, &run, places, work.wall_ms).await?
+            agent::run(gate, &run, places, work.wall_ms).await?
         }
         Task::Run(_) => Ending::NotStarted,
     };
-    gate.finish(ending).await
+    gate.finish(ending).await?;
+    // Who was told goes on before this process takes itself apart, where both share a core.
+    std::thread::yield_now();
+    Ok(())
 }
 
 /// A failure of a person's own command, put or get.

@@ -26,7 +26,7 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
     messages.extend(work.messages);
     let mut asked = 0;
     loop {
-        gate.think(&system, &messages).await?;
+        messages.extend(gate.think(&system, &messages).await?);
         let (message, calls, asking) = reply(gate).await?;
         deadline += asking;
         messages.push(message);

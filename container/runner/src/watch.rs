@@ -10,7 +10,6 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use runner::tools::limit;
 use std::fs;
-use std::thread::Thread;
 use std::time::Duration;
 
 /// How often the sum is taken.
@@ -18,19 +17,16 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Sums over this many times the bound are not looked at more closely, which costs a look at every page.
 const CLOSELY: u64 = 4;
 
-/// The thread that is going to watch.
-pub(crate) struct Watcher(Option<Thread>);
-
-/// Makes it ready, ahead of the work: a turn then waits for it to be woken and not for it to be made. In flat mode there is
-/// no `/proc` to see: agentd's watch is all.
-pub(crate) fn ready(mode: Mode, row: &Row) -> Watcher {
+/// Watches from now on, by a thread of its own: not before there is work that starts programs, since one that waits is to
+/// have one thread, which is all that its filter was bound to. In flat mode there is no `/proc` to see: agentd's watch is
+/// all.
+pub(crate) fn begin(mode: Mode, row: &Row) {
     if mode == Mode::Flat {
-        return Watcher(None);
+        return;
     }
     let most = u64::from(row.limits.memory_mib) << 20;
-    let thread = std::thread::Builder::new().name("watch".into()).spawn(move || {
-        // It may wake too early, and watches a jail in which nothing runs.
-        std::thread::park();
+    // Where it cannot be made, agentd's own watch is what remains.
+    drop(std::thread::Builder::new().name("watch".into()).spawn(move || {
         loop {
             std::thread::sleep(EVERY);
             if is_over(most) {
@@ -39,15 +35,7 @@ pub(crate) fn ready(mode: Mode, row: &Row) -> Watcher {
                 let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
             }
         }
-    });
-    Watcher(thread.ok().map(|thread| thread.thread().clone()))
-}
-
-impl Watcher {
-    /// From now on it watches.
-    pub(crate) fn begin(&self) {
-        self.0.as_ref().inspect(|thread| thread.unpark());
-    }
+    }));
 }
 
 /// Whether everything here holds more than `most` bytes. What several share is counted for each at first, and divided

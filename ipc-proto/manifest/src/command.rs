@@ -3,9 +3,26 @@
 //! One frame is 128 bytes on a `SOCK_SEQPACKET` pair, little-endian, with at most three descriptors attached.
 //! Nothing here allocates or parses text; a frame of another size or an unknown kind is refused.
 
+/// Each of these enums is a number on the wire, read back by this.
+macro_rules! from_number {
+    ($type:ident: $($name:ident),+) => {
+        impl $type {
+            /// The variant with this number.
+            #[must_use]
+            pub fn from_number(number: u64) -> Option<Self> {
+                [$(Self::$name),+].into_iter().find(|it| *it as u64 == number)
+            }
+        }
+    };
+}
+
+mod states;
 mod words;
 
 use crate::process::Process;
+pub use states::{
+    Answer, Door, Ended, Failure, Holder, HostState, Mode, ProcessState, RecordState, SelfCheck,
+};
 pub use words::{check_words, state_words, violation_words};
 
 /// Bytes of one frame.
@@ -37,7 +54,7 @@ pub enum Kind {
     ProcessState = 7,
     /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms),
     /// words[3] agentd's pid, words[4] now (unix ms), words[5] [`Holder`],
-    /// words[6..11] [`check_words`], words[11] 1 if the vault waits for its passphrase, else 0.
+    /// words[6..11] [`check_words`], words[11] 1 if the vault waits for its passphrase, else 0; words[12] [`RecordState`].
     HostState = 8,
     /// To control: the answer to one of its commands. words[0] = 0 or an [`Answer`].
     Done = 9,
@@ -96,10 +113,14 @@ pub enum Kind {
     Clock = 48,
     /// From credproxy: words[0] 1 if the vault waits for its passphrase, else 0.
     Locked = 50,
+    /// From audit: words[0] whether the record takes entries, [`RecordState`].
+    Record = 51,
 }
 
 /// The word of [`Kind::HostState`] that says whether the vault waits for its passphrase.
 pub const LOCKED_WORD: usize = 11;
+/// The word of [`Kind::HostState`] that says whether the record takes entries, [`RecordState`].
+pub const RECORD_WORD: usize = 12;
 /// A page for keys that agentd keeps over credproxy's lives follows the section.
 pub const START_PAGE: u64 = 1;
 /// The credential that the vault's key may come from follows.
@@ -108,163 +129,9 @@ pub const START_CREDENTIAL: u64 = 2;
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
 pub const LAUNCH_ATTACHED: u64 = 1;
 
-/// What clients come through to a listener that agentd keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Door {
-    /// A Unix socket: who comes is known from the kernel.
-    Unix = 0,
-    /// TCP on loopback: who comes is known from what they present.
-    Tcp = 1,
-}
-
-/// How a runner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Ended {
-    /// It exited; the code is the exit status.
-    Exited = 0,
-    /// A signal killed it; the code is the signal.
-    Killed = 1,
-    /// Its wall clock ran out.
-    TimedOut = 2,
-    /// It could not be launched; the code is an errno.
-    NotLaunched = 3,
-    /// The attached workspace is not known (the host was restarted since) or is not the caller's.
-    NoWorkspace = 4,
-    /// Its jail used more memory than it may, all of it together.
-    Memory = 5,
-    /// Its jail used up its CPU time.
-    Cpu = 6,
-    /// More processes ran in its jail than may, where the kernel counts no jail alone (mode flat).
-    Processes = 7,
-    /// The host serves no runner: what its own check tried in the jails was not refused.
-    Unproven = 8,
-    /// The host's mode has no network namespace, and so no loopback of a jail's own.
-    NoLoopback = 9,
-}
-
-/// Why a process ends by itself. Free text goes to its log, never here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Failure {
-    /// Its configuration section was refused.
-    Config = 1,
-    /// A file it needs could not be opened.
-    Open = 2,
-    /// It could not be sealed.
-    Seal = 3,
-}
-
-/// The host's state as `agentctl status` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum HostState {
-    /// Not every process is ready yet.
-    Starting = 0,
-    /// Every process is ready.
-    Ready = 1,
-    /// Some process is not.
-    Degraded = 2,
-    /// Going down.
-    Stopping = 3,
-}
-
-/// A process's state as `agentctl status` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum ProcessState {
-    /// Launched, not sealed yet.
-    Starting = 0,
-    /// Sealed and serving.
-    Ready = 1,
-    /// Waiting for its restart.
-    Waiting = 2,
-    /// Held, by an operator or after repeated failure.
-    Held = 3,
-    /// Stopped with the host.
-    Stopped = 4,
-}
-
-/// How the host confines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Mode {
-    /// Root: own uid per process and per runner slot, namespaces.
-    System = 0,
-    /// An ordinary user with user namespaces.
-    User = 1,
-    /// No namespaces: landlock, seccomp and the descriptor topology alone.
-    Flat = 2,
-}
-
-/// What holds the limits of a jail as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Holder {
-    /// Limits of each process, and agentd's watch on the jail's sum.
-    Watch = 0,
-    /// A cgroup of version 2 for each jail.
-    Cgroup = 1,
-}
-
-/// How far the check has come that the host makes of itself before it serves a runner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum SelfCheck {
-    /// It is not over: runners wait.
-    Pending = 0,
-    /// Everything was refused as it must be.
-    Passed = 1,
-    /// Something was not, or could not be tried: no runner is served.
-    Failed = 2,
-}
-
-/// How agentd answers control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Answer {
-    /// Done.
-    Ok = 0,
-    /// No such process, or it cannot be restarted by hand.
-    NoSuchProcess = 1,
-    /// The directory is not the caller's.
-    NotYours = 2,
-    /// Not a directory.
-    NotADirectory = 3,
-    /// Too many are attached.
-    Full = 4,
-    /// Every process stands still already.
-    Frozen = 5,
-    /// Nothing stands still.
-    NotFrozen = 6,
-    /// Some process could not be brought to stand still; all go on.
-    Restless = 7,
-}
-
-macro_rules! from_number {
-    ($type:ident: $($name:ident),+) => {
-        impl $type {
-            /// The variant with this number.
-            #[must_use]
-            pub fn from_number(number: u64) -> Option<Self> {
-                [$(Self::$name),+].into_iter().find(|it| *it as u64 == number)
-            }
-        }
-    };
-}
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
     Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
-    Violation, Listening, Recorded, Locked);
-from_number!(Door: Unix, Tcp);
-from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback);
-from_number!(Failure: Config, Open, Seal);
-from_number!(HostState: Starting, Ready, Degraded, Stopping);
-from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
-from_number!(Mode: System, User, Flat);
-from_number!(SelfCheck: Pending, Passed, Failed);
-from_number!(Holder: Watch, Cgroup);
-from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless);
+    Violation, Listening, Recorded, Locked, Record);
 
 /// Which end of an edge a descriptor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,10 +23,10 @@ pub enum Process {
     Model = 7,
     /// Users, sessions, inbox, transcript, outbox.
     Router = 8,
-    /// The reference monitor.
-    Gate = 9,
     /// Makes vectors of texts by a model of this machine.
-    Embedder = 10,
+    Embedder = 9,
+    /// The reference monitor.
+    Gate = 10,
     /// The queue of background model work.
     Curator = 11,
     /// Serves the API over HTTP.
@@ -51,8 +51,8 @@ impl Process {
         Self::Web,
         Self::Model,
         Self::Router,
-        Self::Gate,
         Self::Embedder,
+        Self::Gate,
         Self::Curator,
         Self::Gateway,
         Self::Control,
@@ -73,8 +73,8 @@ impl Process {
             Self::Web => "web",
             Self::Model => "model",
             Self::Router => "router",
-            Self::Gate => "gate",
             Self::Embedder => "embedder",
+            Self::Gate => "gate",
             Self::Curator => "curator",
             Self::Gateway => "gateway",
             Self::Control => "control",
@@ -106,6 +106,7 @@ impl Process {
     #[must_use]
     pub const fn id(self) -> u8 {
         match self {
+            Self::Gate => 9,
             Self::Control => 10,
             Self::Runner => 11,
             Self::Gateway => 12,

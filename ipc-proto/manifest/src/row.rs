@@ -133,3 +133,18 @@ pub struct Allow {
     /// The processes that may call it.
     pub callers: &'static [Process],
 }
+
+/// Who may call a method.
+pub(crate) const fn allow(method: &'static str, callers: &'static [Process]) -> Allow {
+    Allow { method, callers }
+}
+
+/// Its own folder, to write in.
+pub(crate) const fn own(why: &'static str) -> Open {
+    Open { place: Place::Own, access: Access::Write, why }
+}
+
+/// A file or folder of the system, to read.
+pub(crate) const fn system(path: &'static str, why: &'static str) -> Open {
+    Open { place: Place::System(path), access: Access::Read, why }
+}

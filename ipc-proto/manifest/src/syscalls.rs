@@ -9,7 +9,7 @@ mod jailed;
 mod programs;
 mod refused;
 
-pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, LINKS, NODELAY, PASS};
+pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, FLUSH, LINKS, NODELAY, PASS, YIELD};
 pub use jailed::{LOOPBACK, TERMINAL};
 pub use programs::{CHILDREN, CODE, DESCRIPTORS, OLDER, PAIRS, SELF, SIGNALS, TIMES, TREE};
 pub use refused::{CLONE_NEW, QUIET, QUIET_APART, Quiet, RUNNER_KILLS, RUNNER_REFUSES};

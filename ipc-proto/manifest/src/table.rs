@@ -1,13 +1,13 @@
 //! The table itself: the whole security architecture in three screens. Downhill order: callee above caller.
 
 use crate::process::Process::{
-    self, AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Embedder, Gate, Gateway, Memory, Model,
-    Router, Runner, Scanner, Web,
+    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Embedder, Gate, Gateway, Memory, Model, Router,
+    Runner, Scanner, Web,
 };
-use crate::row::{Access, Allow, Backoff, Limits, MODEL_FILES, Network, Open, Place, Row};
+use crate::row::{Access, Backoff, Limits, MODEL_FILES, Network, Open, Place, Row, allow, own, system};
 use crate::syscalls::{
-    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, LINKS, LOOPBACK, NODELAY, OLDER, PAIRS,
-    PASS, SELF, SIGNALS, TERMINAL, TIMES, TREE,
+    ACCEPT, BASE, CHILDREN, CODE, DESCRIPTORS, DIAL, DIALLED, FILES, FLUSH, LINKS, LOOPBACK, NODELAY, OLDER,
+    PAIRS, PASS, SELF, SIGNALS, TERMINAL, TIMES, TREE, YIELD,
 };
 
 /// Every process's row, in order of start.
@@ -20,7 +20,7 @@ pub const TABLE: &[Row] = &[
         shows: None,
         network: Network::None,
         capabilities: &[],
-        syscalls: &[&BASE, &LINKS, &FILES],
+        syscalls: &[&BASE, &LINKS, &FILES, &FLUSH],
         limits: ACTOR,
         restart: BACKOFF,
         config: &["log", "audit"],
@@ -162,7 +162,7 @@ pub const TABLE: &[Row] = &[
         shows: None,
         network: Network::None,
         capabilities: &[],
-        syscalls: &[&BASE, &LINKS, &FILES],
+        syscalls: &[&BASE, &LINKS, &FILES, &YIELD],
         limits: ACTOR,
         restart: BACKOFF,
         config: &["log", "router", "user", "agent", "engine"],
@@ -177,7 +177,10 @@ pub const TABLE: &[Row] = &[
             allow("typed", &[Gate]),
             allow("engine_state", &[Gate]),
             allow("keep_engine_state", &[Gate]),
+            allow("words", &[Gate]),
+            allow("labels", &[Gate]),
             allow("api_submit", &[Gateway]),
+            allow("api_steer", &[Gateway]),
             allow("api_follow", &[Gateway]),
             allow("api_events", &[Gateway]),
             allow("api_queue", &[Gateway]),
@@ -192,6 +195,7 @@ pub const TABLE: &[Row] = &[
             allow("call", &[Control]),
             allow("identify", &[Control]),
             allow("submit", &[Control]),
+            allow("steer", &[Control]),
             allow("follow", &[Control]),
             allow("cancel", &[Control]),
             allow("type_in", &[Control]),
@@ -216,6 +220,20 @@ pub const TABLE: &[Row] = &[
         ],
     },
     Row {
+        process: Embedder,
+        does: "makes vectors of texts by a model of this machine; it runs only where a model is configured",
+        user: "cordon-embedder",
+        opens: &[Open::named(MODEL_FILES, "the model's form, words and numbers")],
+        shows: None,
+        network: Network::None,
+        capabilities: &[],
+        syscalls: &[&BASE, &LINKS],
+        limits: Limits { memory_mib: 640, ..ACTOR },
+        restart: BACKOFF,
+        config: &["log", "embedder"],
+        serves: &[allow("embed", &[Gate, Curator]), allow("sound", &[Control])],
+    },
+    Row {
         process: Gate,
         does: "the reference monitor: the only process a runner can reach, and the only one that model serves",
         user: "cordon-gate",
@@ -236,7 +254,10 @@ pub const TABLE: &[Row] = &[
             allow("relay_count", &[Gateway]),
             allow("memory", &[Gateway]),
             allow("background", &[Curator]),
-            allow("background_embed", &[Curator, Control]),
+            allow("background_embed", &[Curator]),
+            allow("find", &[Control]),
+            allow("to_order", &[Curator]),
+            allow("ordered", &[Curator]),
             allow("try_model", &[Control]),
             allow("usage", &[Control]),
             allow("budgets", &[Control]),
@@ -258,22 +279,9 @@ pub const TABLE: &[Row] = &[
             allow("run_count", &[AgentRunner]),
             allow("run_input", &[AgentRunner]),
             allow("engine", &[AgentRunner]),
+            allow("words", &[AgentRunner]),
             allow("keep", &[AgentRunner]),
         ],
-    },
-    Row {
-        process: Embedder,
-        does: "makes vectors of texts by a model of this machine; it runs only where a model is configured",
-        user: "cordon-embedder",
-        opens: &[Open::named(MODEL_FILES, "the model's form, words and numbers")],
-        shows: None,
-        network: Network::None,
-        capabilities: &[],
-        syscalls: &[&BASE, &LINKS],
-        limits: Limits { memory_mib: 640, ..ACTOR },
-        restart: BACKOFF,
-        config: &["log", "embedder"],
-        serves: &[allow("embed", &[Curator, Control])],
     },
     Row {
         process: Curator,
@@ -382,15 +390,3 @@ const ACTOR: Limits = Limits { memory_mib: 256, files: 256, processes: 0, file_m
 
 /// First restart at once, then 100 ms doubling to 10 s; held after ten ends in a row within 10 s of a start.
 const BACKOFF: Backoff = Backoff { first_ms: 100, max_ms: 10_000, hold_after: 10, quiet_ms: 10_000 };
-
-const fn allow(method: &'static str, callers: &'static [Process]) -> Allow {
-    Allow { method, callers }
-}
-
-const fn own(why: &'static str) -> Open {
-    Open { place: Place::Own, access: Access::Write, why }
-}
-
-const fn system(path: &'static str, why: &'static str) -> Open {
-    Open { place: Place::System(path), access: Access::Read, why }
-}

@@ -123,6 +123,15 @@ pub enum Over {
     Replace,
 }
 
+/// What an observation was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raw {
+    /// The text; empty where nothing is kept.
+    pub text: Text<RAW_BOUND>,
+    /// The label of the observation, which is the text's as well.
+    pub label: Label,
+}
+
 /// An answer; which, [`Ask`] says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Said {
@@ -135,9 +144,9 @@ pub enum Said {
     /// Rows.
     Rows(List<Row, HITS>),
     /// What an observation was made from; empty where nothing was.
-    Raw(Text<RAW_BOUND>),
+    Raw(Raw),
     /// Rows that were found.
-    Found(List<Found, HITS>),
+    Found(Box<Answered>),
     /// Sessions.
     Sessions(List<SessionRow, HITS>),
     /// What was forgotten, or would be.
@@ -172,9 +181,9 @@ said! {
     /// Rows.
     rows: Rows -> List<Row, HITS>;
     /// What an observation was made from.
-    raw: Raw -> Text<RAW_BOUND>;
+    raw: Raw -> Raw;
     /// Rows that were found.
-    found: Found -> List<Found, HITS>;
+    found: Found -> Box<Answered>;
     /// Sessions.
     sessions: Sessions -> List<SessionRow, HITS>;
     /// What was forgotten.
@@ -227,8 +236,14 @@ pub struct Question {
     pub varied: bool,
     /// At most so many rows.
     pub limit: u16,
-    /// The words as the embedder of this host understands them.
+    /// The words as the embedder of this host understands them. Whoever asks for a person or a model leaves it empty: the
+    /// gate has it made.
     pub vector: Option<Vector>,
+    /// Whether a model is to put the first of the rows into order, also where the configuration does not say so. Memory
+    /// itself asks no model.
+    pub reorder: bool,
+    /// What else than how well it fits a row's score is multiplied by; each once, whatever their order.
+    pub weigh: List<Signal, SIGNALS>,
 }
 
 impl Question {
@@ -242,6 +257,8 @@ impl Question {
             varied: false,
             limit,
             vector: None,
+            reorder: false,
+            weigh: List::default(),
         }
     }
 }
@@ -259,8 +276,10 @@ pub struct Vector {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manner {
-    /// By words: their stems and their kin, the turns around, who said it and when.
+    /// By words; by both, as [`Self::Fused`], where the question comes with a vector.
     #[default]
+    Usual,
+    /// By words: their stems and their kin, the turns around, who said it and when.
     Words,
     /// By likeness of the whole text.
     Meaning,
@@ -270,6 +289,48 @@ pub enum Manner {
     Weighted,
     /// By the full-text index alone, any of the words: what the others are measured against.
     Plain,
+}
+
+/// What a row's score is multiplied by where it is asked for. Each has its formula in docs/memory.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Signal {
+    /// How new it is.
+    Recency,
+    /// How often and how lately it was read.
+    Salience,
+    /// How far its origin is trusted.
+    Trust,
+    /// How much it matters, as whoever wrote it said.
+    Importance,
+}
+
+/// How many signals there are.
+pub const SIGNALS: usize = 4;
+
+impl Signal {
+    /// Every signal.
+    pub const ALL: [Self; SIGNALS] = [Self::Recency, Self::Salience, Self::Trust, Self::Importance];
+
+    /// Its name, as it is asked for.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recency => "recency",
+            Self::Salience => "salience",
+            Self::Trust => "trust",
+            Self::Importance => "importance",
+        }
+    }
+}
+
+/// What a signal came to for one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// Which.
+    pub signal: Signal,
+    /// What the score was multiplied by, in thousandths.
+    pub factor: i32,
 }
 
 /// A row that was found.
@@ -290,6 +351,8 @@ pub struct Why {
     pub by_words: Option<u32>,
     /// Its place by meaning, from 1; none if that was not asked for.
     pub by_meaning: Option<u32>,
+    /// Its place as a model put it, from 1; none if no model was asked about it.
+    pub by_model: Option<u32>,
     /// What its own words are worth, in thousandths.
     pub own: i32,
     /// What the turns around it lend it, in thousandths.
@@ -302,6 +365,8 @@ pub struct Why {
     pub dated: bool,
     /// It holds what the question asks for: a time, a number or a name.
     pub answers: bool,
+    /// The signals that were asked for, and what each came to.
+    pub weighed: List<Weighed, SIGNALS>,
 }
 
 /// A row that was found, and why.
@@ -311,6 +376,25 @@ pub struct Found {
     pub hit: Hit,
     /// Why.
     pub why: Why,
+}
+
+/// What was found, and what is to be said of how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Rows, best first.
+    pub rows: List<Found, HITS>,
+    /// What was to be done and was not, each a sentence for whoever asks: their embedder or their model failed.
+    pub notes: List<Text<256>, 4>,
+    /// What is known of all that a model read to put them into order, whether or not it is among them; none if none did.
+    pub read: Option<Label>,
+}
+
+impl Answered {
+    /// Rows of which there is nothing to say.
+    #[must_use]
+    pub fn of(rows: impl IntoIterator<Item = Found>) -> Self {
+        Self { rows: List::clip(rows), ..Self::default() }
+    }
 }
 
 /// What a client's hook saw.
@@ -490,6 +574,8 @@ pub struct Stats {
     pub embedder: Option<Name>,
     /// Current rows that have a vector of it.
     pub embedded: u32,
+    /// Rows that background work was set aside of, since they cannot be read.
+    pub set_aside: u32,
     /// Projects that are muted.
     pub muted: List<Project, LISTED>,
 }

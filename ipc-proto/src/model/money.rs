@@ -89,8 +89,12 @@ pub struct UsageRow {
     pub cache_write: u64,
     /// Of those answers, how many the provider did not count: their tokens, and what they cost, are estimates.
     pub estimated: u64,
+    /// Of those answers, of how many the provider's count cannot be: they count as the nearest that can.
+    pub disbelieved: u64,
     /// What it cost, millionths of a US dollar.
     pub cost_micros: u64,
+    /// What it would have cost by the providers' own counts, those included that were not believed.
+    pub claimed_micros: u64,
 }
 
 /// What usage is summed by.

@@ -44,13 +44,24 @@ fn query() -> ToolSpec {
         (
             "by",
             json!({
-                "type": "string", "enum": ["words", "meaning", "fused", "weighted", "plain"], "default": "words",
-                "description": "By what memories are ranked"
+                "type": "string", "enum": ["usual", "words", "meaning", "fused", "weighted", "plain"],
+                "default": "usual",
+                "description": "By what memories are ranked; usual: by words, and by meaning too where a model for that is \
+                    configured"
             }),
         ),
         (
             "varied",
             json!({"type": "boolean", "default": false, "description": "Put what repeats a better one behind what says something else"}),
+        ),
+        (
+            "weigh",
+            json!({
+                "type": "array", "maxItems": 4,
+                "items": {"type": "string", "enum": ["recency", "salience", "trust", "importance"]},
+                "description": "Multiply how well each fits by how new it is, how often and lately it was read, how far it is \
+                    trusted, how much it matters"
+            }),
         ),
     ]);
     tool(

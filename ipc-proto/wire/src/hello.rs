@@ -19,6 +19,8 @@ pub enum Purpose {
     /// Handing a workspace directory over: the hello carries the descriptor, the answer is an
     /// [`Attached`]; nothing follows.
     Attach = 1,
+    /// Said by who serves, before it ends the connection: there is no room for another of this caller's.
+    NoSeat = 2,
 }
 
 /// A hello.
@@ -54,6 +56,7 @@ impl Hello {
         let purpose = match purpose {
             0 => Purpose::Calls,
             1 => Purpose::Attach,
+            2 => Purpose::NoSeat,
             _ => return None,
         };
         let speaker = Process::from_number(speaker)?;
@@ -67,10 +70,13 @@ pub const ATTACHED: usize = 17;
 /// Sends ours and reads theirs.
 ///
 /// # Errors
-/// [`Fault::WrongVersion`] or [`Fault::Unreachable`].
+/// [`Fault::WrongVersion`], [`Fault::NoSeat`] or [`Fault::Unreachable`].
 pub async fn exchange(stream: &mut UnixStream, me: Process) -> Result<Hello, Fault> {
-    stream.write_all(&Hello::new(me, Purpose::Calls).encode()).await.map_err(|_| Fault::Unreachable)?;
-    receive(stream).await
+    let sent = stream.write_all(&Hello::new(me, Purpose::Calls).encode()).await;
+    // Who has no room says so and reads nothing.
+    let theirs = receive(stream).await?;
+    sent.map_err(|_| Fault::Unreachable)?;
+    Ok(theirs)
 }
 
 /// Reads a hello of our version.
@@ -81,7 +87,11 @@ pub async fn receive(stream: &mut UnixStream) -> Result<Hello, Fault> {
     let mut bytes = [0; HELLO];
     stream.read_exact(&mut bytes).await.map_err(|_| Fault::Unreachable)?;
     let hello = Hello::decode(bytes).ok_or(Fault::WrongVersion)?;
-    if hello.version == PROTOCOL_VERSION { Ok(hello) } else { Err(Fault::WrongVersion) }
+    match hello.purpose {
+        _ if hello.version != PROTOCOL_VERSION => Err(Fault::WrongVersion),
+        Purpose::NoSeat => Err(Fault::NoSeat),
+        Purpose::Calls | Purpose::Attach => Ok(hello),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
-use ipc_proto::engine::{Engine, Format, TOKEN};
+use ipc_proto::engine::{Engine, Format, Input, TOKEN};
 use ipc_proto::router::Profile;
 use ipc_proto::{List, Name, Text};
 use std::collections::BTreeMap;
@@ -17,17 +17,20 @@ struct Known {
     command: &'static [&'static str],
     resume: &'static [&'static str],
     format: Format,
+    input: Input,
     profile: Profile,
     keeps: &'static [&'static str],
 }
 
-/// Those that are known. Each reads what it is to answer from its standard input.
+/// Those that are known. Each reads what it is to answer from its standard input; only the one that reads lines of JSON there
+/// can be told more on its way.
 const KNOWN: [Known; 3] = [
     Known {
         name: "codex",
         command: &["codex", "exec", "--json", "--skip-git-repo-check", "-"],
         resume: &["resume", TOKEN],
         format: Format::Codex,
+        input: Input::Text,
         profile: Profile::Codex,
         keeps: &[".codex/sessions"],
     },
@@ -36,13 +39,17 @@ const KNOWN: [Known; 3] = [
         command: &[
             "claude",
             "-p",
+            "--input-format",
+            "stream-json",
             "--output-format",
             "stream-json",
+            "--replay-user-messages",
             "--verbose",
             "--include-partial-messages",
         ],
         resume: &["--resume", TOKEN],
         format: Format::ClaudeCode,
+        input: Input::StreamJson,
         profile: Profile::ClaudeCode,
         keeps: &[".claude/projects"],
     },
@@ -51,6 +58,7 @@ const KNOWN: [Known; 3] = [
         command: &["opencode", "run", "--format", "json"],
         resume: &["--session", TOKEN],
         format: Format::Opencode,
+        input: Input::Text,
         profile: Profile::Opencode,
         keeps: &[".local/share/opencode/opencode.db", ".local/share/opencode/opencode.db-wal"],
     },
@@ -80,6 +88,7 @@ fn built_in(known: &Known) -> Engine {
         command: texts(known.command),
         resume: texts(known.resume),
         format: known.format,
+        input: known.input,
         profile: known.profile,
         keeps: texts(known.keeps),
         idle_seconds: 0,
@@ -111,6 +120,7 @@ fn written(name: &str, view: &View<'_>, problems: &mut Problems) -> Engine {
             "opencode" => Format::Opencode,
             _ => Format::Text,
         },
+        input: if view.word("input") == "stream-json" { Input::StreamJson } else { Input::Text },
         profile: match view.word("profile").as_str() {
             "codex" => Profile::Codex,
             "claude-code" => Profile::ClaudeCode,

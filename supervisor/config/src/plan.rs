@@ -21,8 +21,8 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Embedder, Gate, Log, LogFormat, Memory, Policy, RelayLimits, Router,
-    Scanner, Section, Service, User,
+    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Log, LogFormat, Memory, Policy, RelayLimits,
+    Router, Scanner, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -76,6 +76,8 @@ pub struct Plan {
     pub outside: Outside,
     /// What memory is handed; none without a memory.
     pub memory: Option<Memory>,
+    /// How memory is searched.
+    pub finding: Finding,
     /// The web, and what may be reached of it.
     pub web: Reach,
     /// `[curator]`.
@@ -118,6 +120,7 @@ impl Plan {
         asked.budget = asking::budget(file, models, problems);
         outside.names.extend(asking::tasks(&outside.model.asking));
         let curator = Curator { embedder, ..curator::resolve(file, &outside.names, problems) };
+        let finding = finding(&file.table("memory"), &curator, problems);
         let engines = engines::resolve(file, problems);
         let local = local.filter(|_| memory.is_some());
         let known = Known {
@@ -143,6 +146,7 @@ impl Plan {
             audit,
             outside,
             memory,
+            finding,
             web,
             curator,
             local,
@@ -226,8 +230,8 @@ impl Plan {
             Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
-                let embedder = self.memory.as_ref().and_then(|memory| memory.embedder.clone());
-                self.json(process, Control { state_dir: self.state_dir.clone(), owner_uid, embedder })
+                let (state_dir, finding) = (self.state_dir.clone(), self.finding.clone());
+                self.json(process, Control { state_dir, owner_uid, finding })
             }
         }
     }
@@ -240,6 +244,7 @@ impl Plan {
             tools: self.tools.clone(),
             relay: self.relay,
             services: self.services.clone(),
+            finding: self.finding.clone(),
         }
     }
 
@@ -286,6 +291,18 @@ fn router(
     let queue_total = view.number("queue_total");
     let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
     Router { users, agents, owner_uid, queue_per_session, queue_total, turns_at_once }
+}
+
+/// How memory is searched, as those are handed it who ask it for others.
+fn finding(memory: &View<'_>, curator: &Curator, problems: &mut Problems) -> Finding {
+    let rerank = memory.flag("rerank");
+    if rerank && curator.model.is_none() {
+        let what = "there is no model to do it";
+        problems.add(memory.line("rerank"), &memory.key("rerank"), what, "`[curator] model` with it");
+    }
+    let small = |key| u8::try_from(memory.number(key)).unwrap_or(u8::MAX);
+    let (rerank_top, rerank_seconds) = (small("rerank_top"), small("rerank_seconds"));
+    Finding { embedder: curator.embedder.clone(), rerank, rerank_top, rerank_seconds }
 }
 
 /// `[memory]`, as memory is handed it.

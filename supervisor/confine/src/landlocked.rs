@@ -6,6 +6,7 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use manifest::command::Mode;
+use nix::sys::stat::{SFlag, fstat};
 use std::path::Path;
 
 /// The newest ABI whose rights this program knows; what the kernel lacks of it is left out.
@@ -16,7 +17,7 @@ const KNOWN: ABI = ABI::V6;
 pub enum LandlockFault {
     /// The kernel's ABI is too old for the mode.
     #[error(
-        "layer landlock: this kernel has ABI {found}, mode {mode} needs {needed}; use a newer kernel (6.12 has 6) \
+        "layer landlock, every row: this kernel has ABI {found}, mode {mode} needs {needed}; use a newer kernel (6.12 has 6) \
          or boot with lsm=landlock, and let a service's system call filter allow landlock_*"
     )]
     TooOld {
@@ -102,7 +103,10 @@ pub(crate) fn restrict(files: &[(&Path, Beneath)], network: bool) -> Result<(), 
 
 fn grant(created: RulesetCreated, path: &Path, beneath: Beneath) -> Result<RulesetCreated, LandlockFault> {
     let Ok(descriptor) = PathFd::new(path) else { return Ok(created) };
-    let rights = if path.is_dir() { beneath.rights() } else { beneath.rights() & AccessFs::from_file(KNOWN) };
+    // Asked of what was opened: the path need not be looked up again.
+    let kind = fstat(&descriptor).map_or(SFlag::empty(), |stat| SFlag::from_bits_truncate(stat.st_mode));
+    let folder = kind & SFlag::S_IFMT == SFlag::S_IFDIR;
+    let rights = if folder { beneath.rights() } else { beneath.rights() & AccessFs::from_file(KNOWN) };
     Ok(created.add_rule(PathBeneath::new(descriptor, rights))?)
 }
 

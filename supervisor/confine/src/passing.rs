@@ -104,7 +104,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]
 
 /// Hands a listener over: the one message of a process that is half sealed, by a call of its own kind.
 pub(crate) fn hand_over(socket: BorrowedFd<'_>, bytes: &[u8], listener: &OwnedFd) -> io::Result<()> {
-    let flags = MsgFlags::from_bits_retain(crate::seccomp::HAND_OVER);
+    let flags = MsgFlags::from_bits_retain(crate::filters::HAND_OVER);
     let raw = [listener.as_raw_fd()];
     let rights = [ControlMessage::ScmRights(&raw)];
     sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], &rights, flags, None)?;

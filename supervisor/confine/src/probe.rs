@@ -1,5 +1,6 @@
 //! Asks the kernel, by trying, which mode it can hold. A kernel may grant a hollow user namespace, so one is
-//! made and mounted in, in a child that ends.
+//! made and mounted in, in a child that ends; and a filter around agentd may refuse what seals a process, so one is
+//! sealed. Nothing of agentd itself is changed.
 
 use crate::landlocked::{self, LandlockFault};
 use crate::namespaces::become_root_of_own_namespace;
@@ -9,6 +10,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
+use std::error::Error;
 use std::io;
 
 /// Why a mode cannot be held here. Each names the layer and the remedy.
@@ -19,8 +21,9 @@ pub enum ModeFault {
     NotRoot,
     /// No namespaces.
     #[error(
-        "mode {mode}: layer namespaces: the kernel refuses them ({cause}); allow them (user.max_user_namespaces, \
-         kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns) or ask for [host] mode = \"flat\""
+        "mode {mode}: layer namespaces, every row: the kernel refuses them ({cause}); allow them \
+         (user.max_user_namespaces, kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; for a \
+         service, RestrictNamespaces= and its system call filter) or ask for [host] mode = \"flat\""
     )]
     NoNamespaces {
         /// The mode.
@@ -31,6 +34,21 @@ pub enum ModeFault {
     /// Landlock.
     #[error(transparent)]
     Landlock(#[from] LandlockFault),
+    /// What seals a process is there, and may not be used.
+    #[error(
+        "mode {mode}: layer {layer}, every row: a process may not seal itself ({cause}); let the system call filter of a \
+         service or container allow {calls}"
+    )]
+    NoSeal {
+        /// The mode.
+        mode: &'static str,
+        /// The layer.
+        layer: &'static str,
+        /// What it asks the kernel by.
+        calls: &'static str,
+        /// The kernel's word.
+        cause: io::Error,
+    },
 }
 
 /// Checks that every layer of `mode` is there.
@@ -38,7 +56,26 @@ pub enum ModeFault {
 /// # Errors
 /// [`ModeFault`]: which layer is missing, and the remedy.
 pub fn require(mode: Mode) -> Result<(), ModeFault> {
+    let name = match mode {
+        Mode::System => "system",
+        Mode::User => "user",
+        Mode::Flat => "flat",
+    };
+    let sealed = |layer, calls, act: fn() -> io::Result<()>| {
+        attempt(act).map_err(|cause| ModeFault::NoSeal { mode: name, layer, calls, cause })
+    };
+    // A filter may kill whoever as much as asks for the version.
+    sealed("landlock", "landlock_*", || {
+        sys::landlock_abi();
+        Ok(())
+    })?;
     landlocked::require(mode)?;
+    namespaces(mode, name)?;
+    sealed("landlock", "landlock_*", landlocks)?;
+    sealed("seccomp", "seccomp", filters)
+}
+
+fn namespaces(mode: Mode, name: &'static str) -> Result<(), ModeFault> {
     let tried = match mode {
         Mode::Flat => return Ok(()),
         Mode::System if !nix::unistd::geteuid().is_root() => return Err(ModeFault::NotRoot),
@@ -52,8 +89,31 @@ pub fn require(mode: Mode) -> Result<(), ModeFault> {
             mount_something()
         }),
     };
-    let mode = if mode == Mode::System { "system" } else { "user" };
-    tried.map_err(|cause| ModeFault::NoNamespaces { mode, cause })
+    tried.map_err(|cause| ModeFault::NoNamespaces { mode: name, cause })
+}
+
+/// As every row does, with no file to be opened.
+fn landlocks() -> io::Result<()> {
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+    landlocked::restrict(&[], false).map_err(|fault| errno(&fault))
+}
+
+/// As every row does, with everything allowed.
+fn filters() -> io::Result<()> {
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
+    sys::filter_nothing()
+}
+
+/// The kernel's word behind a fault.
+fn errno(fault: &LandlockFault) -> io::Error {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
+    while let Some(error) = cause {
+        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+            return io::Error::from_raw_os_error(code);
+        }
+        cause = error.source();
+    }
+    io::ErrorKind::Other.into()
 }
 
 fn mount_something() -> io::Result<()> {
@@ -68,7 +128,7 @@ fn attempt(act: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         Forked::Parent(pid, _pidfd) => match waitpid(Pid::from_raw(pid), None)? {
             WaitStatus::Exited(_, 0) => Ok(()),
             WaitStatus::Exited(_, errno) => Err(io::Error::from_raw_os_error(errno)),
-            _ => Err(io::ErrorKind::Other.into()),
+            _ => Err(io::Error::other("a child that tried was killed")),
         },
     }
 }

@@ -1,9 +1,10 @@
 //! `seal(row)`: the second moment. In the process, after it opened its files and before it serves, while it has
 //! one thread. What serves demands the [`Sealed`] token, so serving unsealed does not compile.
 
+use crate::filters::Tells;
 use crate::landlocked::{self, Beneath, LandlockFault};
 use crate::passing;
-use crate::seccomp::{self, SeccompFault, Tells};
+use crate::seccomp::{self, SeccompFault};
 use crate::sys;
 use manifest::command::{Frame, Kind, Mode};
 use manifest::{Access, Network, Place, Row};

@@ -133,6 +133,8 @@ const COMMON: &[(&str, i64)] = &[
     ("inotify_add_watch", libc::SYS_inotify_add_watch),
     ("inotify_init1", libc::SYS_inotify_init1),
     ("inotify_rm_watch", libc::SYS_inotify_rm_watch),
+    ("io_getevents", libc::SYS_io_getevents),
+    ("io_submit", libc::SYS_io_submit),
     ("io_uring_enter", libc::SYS_io_uring_enter),
     ("io_uring_register", libc::SYS_io_uring_register),
     ("io_uring_setup", libc::SYS_io_uring_setup),

@@ -8,8 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `linux/bpf_common.h`: load a word of the call's data, jump, jump if at least, give an answer.
 const LOAD: u16 = 0x20;
 const JUMP: u16 = 0x05;
+const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const ANSWER: u16 = 0x06;
+/// Words that a conditional jump can step over, and one for a jump that has to be put between.
+const REACH: usize = 255;
+/// How far back an answer is looked for: what is jumped to from there has other words between.
+const NEAR: usize = 128;
 /// Where the number stands in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 
@@ -68,8 +73,8 @@ impl Pieces {
             pieces.add(first, |words| {
                 let said = before.remove(&number);
                 let settled = said.is_some_and(|(when, action)| alternatives(words, when, &answer(&action)));
-                let settled =
-                    settled || rules.remove(&number).is_some_and(|when| alternatives(words, when, &listed));
+                let when = rules.remove(&number).filter(|_| !settled);
+                let settled = settled || when.is_some_and(|when| one_of(words, when, &listed, &otherwise));
                 if !settled {
                     words.push(otherwise.clone());
                 }
@@ -97,23 +102,41 @@ impl Pieces {
         self.words.get(begin(piece)..begin(piece + 1)).unwrap_or_default()
     }
 
-    /// The tree over these pieces, its last word first: a jump is written when it is known how far it goes.
-    fn branch(&self, from: usize, to: usize, reversed: &mut BpfProgram) {
+    /// The tree over these pieces, its last word first: a jump is written when it is known how far it goes. Gives where its
+    /// first word is in that list.
+    fn branch(&self, from: usize, to: usize, reversed: &mut BpfProgram) -> usize {
         let middle = from + (to - from) / 2;
         let Some((pivot, _)) = self.begins.get(middle).filter(|_| from < middle) else {
-            reversed.extend(self.program(from).iter().rev().cloned());
-            return;
+            return self.leaf(from, reversed);
         };
-        self.branch(middle, to, reversed);
-        let above = reversed.len();
-        self.branch(from, middle, reversed);
-        let below = reversed.len() - above;
-        if let Ok(over) = u8::try_from(below) {
-            reversed.push(instruction(JUMP_AT_LEAST, over, 0, *pivot));
-        } else {
-            reversed.push(instruction(JUMP, 0, 0, u32::try_from(below).unwrap_or(u32::MAX)));
-            reversed.push(instruction(JUMP_AT_LEAST, 0, 1, *pivot));
+        let above = self.branch(middle, to, reversed);
+        let below = self.branch(from, middle, reversed);
+        // One that is out of reach has a jump of its own before it.
+        let [above, below] = [above, below].map(|first| {
+            if reversed.len() - first < REACH {
+                return first;
+            }
+            let over = u32::try_from(reversed.len() - 1 - first).unwrap_or(u32::MAX);
+            reversed.push(instruction(JUMP, 0, 0, over));
+            reversed.len() - 1
+        });
+        let over = |first: usize| u8::try_from(reversed.len() - 1 - first).unwrap_or(u8::MAX);
+        reversed.push(instruction(JUMP_AT_LEAST, over(above), over(below), *pivot));
+        reversed.len() - 1
+    }
+
+    /// The words of one piece; of an answer alone, those of another that is in reach do.
+    fn leaf(&self, piece: usize, reversed: &mut BpfProgram) -> usize {
+        let words = self.program(piece);
+        if let [answer] = words {
+            let near = reversed.len().saturating_sub(NEAR);
+            let same = reversed.iter().enumerate().skip(near).rev().find(|(_, step)| *step == answer);
+            if let Some((first, _)) = same {
+                return first;
+            }
         }
+        reversed.extend(words.iter().rev().cloned());
+        reversed.len().saturating_sub(1)
     }
 }
 
@@ -124,11 +147,68 @@ fn alternatives(words: &mut BpfProgram, rules: Vec<SeccompRule>, answer: &sock_f
         words.push(answer.clone());
         return true;
     }
+    // The word that the last alternative has loaded, where it let go with that word in hand.
+    let mut known = None;
     for rule in rules {
-        words.extend(BpfProgram::from(rule));
+        let asked = BpfProgram::from(rule);
+        let asked = without_entry(&asked);
+        if let Some((load, compare)) = comparison(asked) {
+            words.extend((known.as_ref() != Some(load)).then(|| load.clone()));
+            words.push(compare.clone());
+            known = Some(load.clone());
+        } else {
+            words.extend_from_slice(asked);
+            known = None;
+        }
         words.push(answer.clone());
     }
     false
+}
+
+/// The same where a call is listed, and the answer where it is not: alternatives that each compare one and the same word
+/// have one load and one answer. Whether nothing is left to be answered.
+fn one_of(
+    words: &mut BpfProgram,
+    rules: Vec<SeccompRule>,
+    listed: &sock_filter,
+    otherwise: &sock_filter,
+) -> bool {
+    let asked: Vec<BpfProgram> = rules.iter().cloned().map(BpfProgram::from).collect();
+    let compared: Option<Vec<_>> = asked.iter().map(|rule| comparison(without_entry(rule))).collect();
+    let Some([(load, first), rest @ ..]) = compared.as_deref().filter(|all| all.len() < REACH) else {
+        return alternatives(words, rules, listed);
+    };
+    if rest.iter().any(|(other, _)| other != load) {
+        return alternatives(words, rules, listed);
+    }
+    words.push((*load).clone());
+    let values = std::iter::once(first).chain(rest.iter().map(|(_, compare)| compare));
+    for (compare, over) in values.zip((1..=rest.len() + 1).rev()) {
+        let over = u8::try_from(over).unwrap_or(u8::MAX);
+        words.push(instruction(JUMP_IF_EQUAL, over, 0, compare.k));
+    }
+    words.extend([otherwise.clone(), listed.clone()]);
+    true
+}
+
+/// The load and the comparison of what asks for no more.
+fn comparison(asked: &[sock_filter]) -> Option<(&sock_filter, &sock_filter)> {
+    match asked {
+        [load, compare]
+            if (load.code, compare.code, compare.jt, compare.jf) == (LOAD, JUMP_IF_EQUAL, 0, 1) =>
+        {
+            Some((load, compare))
+        }
+        _ => None,
+    }
+}
+
+/// What a rule asks, without the two jumps before it, by which seccompiler's own lists step over it: no jump goes back.
+fn without_entry(rule: &[sock_filter]) -> &[sock_filter] {
+    match rule {
+        [enter, leave, asked @ ..] if (enter.code, enter.k, leave.code) == (JUMP, 1, JUMP) => asked,
+        whole => whole,
+    }
 }
 
 fn answer(action: &SeccompAction) -> sock_filter {
@@ -232,6 +312,40 @@ mod tests {
                 [[0; 6], [2, 7, 0, 0, 0, 0], [2, 0, 0, 0, 0, 0]].map(|words| run(&tree, number, words));
             assert_eq!(came, [plain, with_seven, with_two], "{number}");
         }
+    }
+
+    #[test]
+    fn alternatives_that_look_at_the_same_word_and_at_others_are_each_answered() {
+        let architecture = TargetArch::try_from(std::env::consts::ARCH).unwrap();
+        let (otherwise, listed) = (SeccompAction::KillProcess, SeccompAction::Allow);
+        let half = |argument, value| {
+            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap()
+        };
+        let one = |argument, value| SeccompRule::new(vec![half(argument, value)]).unwrap();
+        let both = || SeccompRule::new(vec![half(0, 9), half(1, 3)]).unwrap();
+        let when = || vec![one(1, 3), one(1, 5), both(), one(1, 7), one(0, 4), one(1, 8), one(1, 8)];
+        let same = || vec![one(1, 3), one(1, 5), one(1, 9)];
+        let rules =
+            || BTreeMap::from([(10, when()), (11, vec![one(1, 8)]), (12, vec![one(0, 8)]), (13, same())]);
+        let list = SeccompFilter::new(rules(), otherwise.clone(), listed.clone(), architecture).unwrap();
+        let list: BpfProgram = list.try_into().unwrap();
+        let tree = compile(rules(), Before::new(), &otherwise, &listed, architecture).unwrap();
+        for (number, first, second) in (9..15).flat_map(|number| {
+            (0..12).flat_map(move |first| (0..12).map(move |second| (number, first, second)))
+        }) {
+            let arguments = [first, second, 0, 0, 0, 0];
+            assert_eq!(
+                run(&tree, number, arguments),
+                run(&list, number, arguments),
+                "{number} {arguments:?}"
+            );
+        }
+        let loads = tree.iter().filter(|step| step.code == LOAD).count();
+        assert_eq!(
+            loads,
+            9 + 2,
+            "the architecture, the number, and a word for each that differs from the last"
+        );
     }
 
     #[test]

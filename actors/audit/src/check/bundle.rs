@@ -24,18 +24,23 @@ impl Bundle {
     pub(crate) fn read(folder: &Folder, index: u64) -> Option<Self> {
         let (full, tail) = (tile::bundle_path(index), tile::tail_path(index));
         let read = |path: &str| folder.read(path, 2 * tile::BUNDLE).ok().flatten();
+        let grows = || {
+            let mut bytes = read(&tail)?;
+            bytes.truncate(tile::written(&bytes));
+            Some(bytes)
+        };
         let whole = |bytes| Self { bytes, is_tail: false };
         if let Some(bytes) = read(&full) {
             return Some(whole(bytes));
         }
-        let mut found = read(&tail);
+        let mut found = grows();
         for _ in 0..AGAIN {
             match &found {
                 Some(bytes) if ends_whole(bytes) => break,
                 None => return read(&full).map(whole),
                 Some(_) => std::thread::sleep(PAUSE),
             }
-            found = read(&tail);
+            found = grows();
         }
         found.map_or_else(|| read(&full).map(whole), |bytes| Some(Self { bytes, is_tail: true }))
     }

@@ -106,7 +106,8 @@ fn take(note: &str, keys: &[PublicKey], source: Source, claims: &mut Vec<Claim>,
     }
 }
 
-fn other(what: &str, origin: &str, name: &str) -> Fault {
+/// The fault of what is of another log than the key.
+pub(crate) fn other(what: &str, origin: &str, name: &str) -> Fault {
     let origin: String = origin.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Kind::OtherLog, None, format!("{what} is of the log {origin}, and the key is that of {name}"))
 }

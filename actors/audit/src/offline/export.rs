@@ -34,7 +34,8 @@ pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
             )));
         }
     };
-    let dir = words.dir()?;
+    // Who follows may have come before the log.
+    let dir = if words.has("follow") { words.dir()? } else { words.log()? };
     let mut position = words.get("position").map(|file| Position::open(file, &dir)).transpose()?;
     let kept = position.as_ref().map_or(0, Position::index);
     let mut from = words.number("from")?.unwrap_or(kept);

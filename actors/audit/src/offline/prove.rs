@@ -2,8 +2,9 @@
 //! ours to be checked.
 
 use super::OfflineFault;
+use super::verify::saved;
 use super::words::Words;
-use crate::check::Check;
+use crate::check::{Check, Kept};
 use crate::folder::Folder;
 use crate::hash::{self, Hash, hex};
 use crate::keys::PUBLIC;
@@ -21,7 +22,12 @@ pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
     let dir = words.dir()?;
     let index = words.bare.as_deref().and_then(|word| word.parse::<u64>().ok());
     let index = index.ok_or_else(|| OfflineFault::Usage("prove needs an entry's index".to_owned()))?;
-    Check::begin(&dir, None, None).map_err(|fault| OfflineFault::Log(fault.message))?;
+    let saved = saved(words)?;
+    let check = Check::begin(&dir, None, saved.as_deref().map(Kept::Note))
+        .map_err(|fault| OfflineFault::Log(fault.message))?;
+    if let Some(fault) = check.unsigned() {
+        return Err(OfflineFault::Log(fault.message.clone()));
+    }
     let folder = Folder::new(&dir);
     let file = |file: &str, cause| OfflineFault::File { file: file.to_owned(), cause };
     let note =
@@ -34,8 +40,8 @@ pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
     }
     let tiles = load(&folder, size).map_err(|cause| file("tile", cause))?;
     let entry = entry(&folder, index)?;
-    let saved = words.text("checkpoint")?;
-    let from = saved.as_deref().and_then(Checkpoint::unchecked).map_or(index + 1, |saved| saved.size);
+    let kept = saved.as_deref().and_then(Checkpoint::unchecked);
+    let from = kept.as_ref().map_or(index + 1, |kept| kept.size);
     if from == 0 || from > size {
         return Err(OfflineFault::Log(format!(
             "the kept checkpoint is of {from} entries, and the log's of {size}"
@@ -45,6 +51,10 @@ pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
     let (Ok(inclusion), Ok(consistency), Ok(from_root)) = proofs else {
         return Err(OfflineFault::Log("a tile is missing; verify says which".to_owned()));
     };
+    if kept.is_some_and(|kept| kept.root != from_root) {
+        let message = format!("the kept checkpoint is of another tree of {from} entries: the log has forked");
+        return Err(OfflineFault::Log(message));
+    }
     let hexes = |hashes: &[Hash]| hashes.iter().map(|hash| hex(hash)).collect::<Vec<_>>();
     let document = json!({
         "ok": true,

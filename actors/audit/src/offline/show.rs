@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// Prints the entries that are asked for, one JSON object a line.
 pub(crate) fn query(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let (dir, filter) = (words.dir()?, filter(words)?);
+    let (dir, filter) = (words.log()?, filter(words)?);
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (entry, record) in Entries::from(&dir, words.number("from")?.unwrap_or(0)) {
         if filter.admits(&record) {
@@ -25,7 +25,7 @@ pub(crate) fn query(words: &Words) -> Result<ExitCode, OfflineFault> {
 /// Prints how many of what there are.
 pub(crate) fn stats(words: &Words) -> Result<ExitCode, OfflineFault> {
     let mut counts = Counts::default();
-    for (_, record) in Entries::from(&words.dir()?, 0) {
+    for (_, record) in Entries::from(&words.log()?, 0) {
         let _ = counts.add(&record);
     }
     let mut out = std::io::stdout().lock();

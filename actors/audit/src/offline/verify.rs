@@ -7,6 +7,7 @@ use crate::folder::Folder;
 use crate::hash::{hex, unhex};
 use crate::keys::PUBLIC;
 use crate::log::CHECKPOINT;
+use crate::note::Checkpoint;
 use ipc_proto::audit::NOTE;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -18,7 +19,7 @@ const AGAIN: u32 = 3;
 
 /// Verifies.
 pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let (folder, key, saved) = (words.dir()?, words.text("key")?, words.text("checkpoint")?);
+    let (folder, key, saved) = (words.dir()?, words.text("key")?, saved(words)?);
     let kept = saved.as_deref().map(Kept::Note).or(tree(words)?);
     let mut found = settled(&folder, key.as_deref(), kept);
     if let (Some(other), Ok(findings)) = (words.get("against"), &mut found) {
@@ -32,6 +33,12 @@ pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
         writeln!(std::io::stdout(), "{}", text(&found, own))?;
     }
     Ok(ExitCode::from(u8::from(!ok)))
+}
+
+/// The checkpoint that was kept; of a witness's file of several, the last.
+pub(crate) fn saved(words: &Words) -> Result<Option<String>, OfflineFault> {
+    let text = words.text("checkpoint")?;
+    Ok(text.map(|text| last(&text).unwrap_or(text)))
 }
 
 /// The tree that another host witnessed, as `SIZE:ROOT`.
@@ -70,14 +77,18 @@ fn settled(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<F
 
 /// Verifies a copy as well, and looks for where the two differ.
 fn against(folder: &Path, other: &Path, key: Option<&str>, findings: &mut Findings) {
+    let note = Folder::new(other).read_text(CHECKPOINT, NOTE).ok().flatten();
+    let origin = note.as_deref().and_then(Checkpoint::unchecked).map(|checkpoint| checkpoint.origin);
+    if let Some(origin) = origin.filter(|origin| *origin != findings.origin) {
+        let what = format!("{}: its checkpoint", other.display());
+        findings.faults.add(check::other(&what, &origin, &findings.origin));
+        return;
+    }
     match check::fork(folder, other) {
         Some(index) => {
-            let message = format!(
-                "the two logs differ from entry {index} on; entries 0 to {index} before it are the same"
-            );
-            let message = message.replace(&format!("0 to {index} before it"), &format!("below {index}"));
-            findings.faults.listed.push(Fault::new(Kind::Fork, index, message));
-            findings.faults.number += 1;
+            let message =
+                format!("the two logs differ from entry {index} on; entries below {index} are the same");
+            findings.faults.add(Fault::new(Kind::Fork, index, message));
         }
         None => match check::run(other, key, None) {
             Ok(copy) => {
@@ -88,10 +99,7 @@ fn against(folder: &Path, other: &Path, key: Option<&str>, findings: &mut Findin
                 findings.faults.number += copy.faults.number;
                 findings.faults.listed.extend(faults);
             }
-            Err(fault) => {
-                findings.faults.number += 1;
-                findings.faults.listed.push(fault);
-            }
+            Err(fault) => findings.faults.add(fault),
         },
     }
 }

@@ -1,6 +1,7 @@
 //! The words of an offline command: options with a value, flags, and what stands by itself.
 
 use super::{HELP, OfflineFault};
+use crate::keys::PUBLIC;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -73,6 +74,20 @@ impl Words {
         self.get("dir")
             .map(PathBuf::from)
             .ok_or_else(|| OfflineFault::Usage(format!("--dir is needed\n{HELP}")))
+    }
+
+    /// The same where a log must be: entries of a folder that is none are not none.
+    pub(crate) fn log(&self) -> Result<PathBuf, OfflineFault> {
+        let dir = self.dir()?;
+        match dir.join(PUBLIC).try_exists() {
+            Ok(true) => Ok(dir),
+            Ok(false) => {
+                let message =
+                    format!("there is no {PUBLIC} in {}: this is no log of Cordon's", dir.display());
+                Err(OfflineFault::Log(message))
+            }
+            Err(cause) => Err(OfflineFault::File { file: dir.display().to_string(), cause }),
+        }
     }
 
     /// An option that is a number.

@@ -7,8 +7,8 @@ use ipc_proto::{List, Name, Text};
 use manifest::Process;
 use manifest::acts::{Act, Seen};
 use manifest::command::{
-    Ended, Frame, Holder, HostState, Kind, LOCKED_WORD, Mode, ProcessState, Room, SelfCheck, WORDS,
-    check_words, state_words,
+    Ended, Frame, Holder, HostState, Kind, LOCKED_WORD, Mode, ProcessState, RECORD_WORD, RecordState, Room,
+    SelfCheck, WORDS, check_words, state_words,
 };
 use std::collections::BTreeMap;
 
@@ -58,7 +58,16 @@ impl Board {
         let disk = self.room.low.then(|| words(self.room));
         let locked = word(&self.host, LOCKED_WORD) != 0;
         let locked = locked.then(|| "vault: locked; unlock it with `agentctl cred unlock`".to_owned());
-        disk.into_iter().chain(locked).collect::<Vec<_>>().join("; ")
+        let record = match RecordState::from_number(word(&self.host, RECORD_WORD)) {
+            Some(RecordState::Whole) => None,
+            Some(RecordState::Unwritable) => {
+                Some("record: cannot be written; `agentctl doctor` says why".to_owned())
+            }
+            Some(RecordState::Broken) | None => Some(
+                "record: does not verify, and nothing is added to it; see `agentctl audit verify`".to_owned(),
+            ),
+        };
+        disk.into_iter().chain(locked).chain(record).collect::<Vec<_>>().join("; ")
     }
 
     /// The host as `agentctl status` shows it.
@@ -274,6 +283,21 @@ mod tests {
         assert!(both.starts_with("disk: ") && both.contains("; vault: locked"), "{}", both.as_str());
         board.host[LOCKED_WORD] = 0;
         assert!(!board.status("", 0).reason.contains("vault"));
+    }
+
+    #[test]
+    fn a_record_that_takes_nothing_is_a_reason() {
+        let mut board = Board::default();
+        for (state, reason) in [
+            (0, ""),
+            (1, "record: cannot be written"),
+            (2, "record: does not verify"),
+            (9, "record: does not verify"),
+        ] {
+            board.host[RECORD_WORD] = state;
+            let said = board.status("", 0).reason;
+            assert!(said.starts_with(reason) && said.is_empty() == reason.is_empty(), "{}", said.as_str());
+        }
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn sort(bytes: [u8; HELLO], descriptors: Vec<OwnedFd>) -> Result<Greeting, NoHel
         Purpose::Calls => Ok(Greeting::Calls(hello)),
         Purpose::Attach if hello.version == ours.version => Ok(Greeting::Attach(descriptors)),
         Purpose::Attach => Err(NoHello::Version),
+        Purpose::NoSeat => Err(NoHello::Garbage),
     }
 }
 

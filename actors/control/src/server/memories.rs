@@ -3,15 +3,9 @@
 
 use crate::caller::Caller;
 use ipc_proto::control::{Answer, ControlError};
-use ipc_proto::embedder::{self, is_local};
-use ipc_proto::gate;
-use ipc_proto::ids::UserId;
+use ipc_proto::gate::{self, RelayError};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{
-    Area, Ask, Entry, Manner, MemoryError, Question, Said, Scope, SourceType, Vector, method,
-};
-use ipc_proto::model::{Embedding, Payer};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::memory::{Area, Ask, Entry, Question, Said, Scope, SourceType, method};
 
 impl Caller {
     /// Asks memory in the caller's own scope: no other can be expressed here.
@@ -21,8 +15,11 @@ impl Caller {
         }
         let ask = labelled(ask);
         let scope = Scope { owner: self.user().await?.id, area };
+        let finding = &self.desk.config.finding;
         let ask = match ask {
-            Ask::Find(question) => Ask::Find(self.understood(scope.owner, question).await?),
+            Ask::Find(question) if finding.embeds(&question) || finding.reorders(&question) => {
+                return self.find(scope, *question).await;
+            }
             ask => ask,
         };
         let answer = self.desk.ask(&self.desk.memory, &method::ask, |memory, context| {
@@ -34,52 +31,18 @@ impl Caller {
 }
 
 impl Caller {
-    /// The question with what the configured embedder makes of its words, where rows are ranked by that. An embedder that
-    /// fails is an error: nothing takes its place unseen.
-    async fn understood(&self, owner: UserId, mut question: Box<Question>) -> Answer<Box<Question>> {
-        let by_meaning = matches!(question.manner, Manner::Meaning | Manner::Fused | Manner::Weighted);
-        let embedder = self.desk.config.embedder.as_deref().filter(|_| by_meaning);
-        question.vector = match embedder {
-            Some(embedder) if !question.words.trim().is_empty() => {
-                Some(self.vector(owner, embedder, &question.words).await?)
-            }
-            _ => None,
-        };
-        Ok(question)
-    }
-
-    async fn vector(&self, owner: UserId, embedder: &str, words: &str) -> Answer<Vector> {
-        if is_local(embedder) {
-            return self.vector_here(embedder, words).await;
+    /// A question in which a model has a part: the gate asks models, and memory for it.
+    async fn find(&self, scope: Scope, question: Question) -> Answer<Said> {
+        let found = self.desk.ask(&self.desk.gate, &gate::method::find, |gate, context| {
+            let (Scope { owner, area }, question) = (scope.clone(), question.clone());
+            async move { gate.find(context, owner, area, question).await }
+        });
+        match found.await? {
+            Ok(answered) => Ok(Said::Found(answered)),
+            Err(RelayError::Memory(error)) => Err(ControlError::Memory(error)),
+            Err(RelayError::Embedder(error)) => Err(ControlError::Embedder(error)),
+            Err(error) => Err(ControlError::Relay(error)),
         }
-        let label = Label::of(Trust::User, Class::Internal, "control");
-        let request = Embedding {
-            model: Text::clip(embedder),
-            texts: List::clip([Text::clip(words)]),
-            dimensions: None,
-            // The gate fills it in.
-            payer: Payer::of(owner),
-        };
-        let embedded = self.desk.ask(&self.desk.gate, &gate::method::background_embed, |gate, context| {
-            let (label, request) = (label.clone(), request.clone());
-            async move { gate.background_embed(context, owner, label, request).await }
-        });
-        let embedded = embedded.await?.map_err(ControlError::Relay)?;
-        let values =
-            embedded.vectors.first().map(|values| values.iter().flat_map(|value| value.to_le_bytes()));
-        let values = values.and_then(|bytes| Blob::new(bytes.collect::<Vec<u8>>()).ok());
-        let values = values.ok_or(ControlError::Memory(MemoryError::OtherEmbedder))?;
-        Ok(Vector { by: Name::clip(embedder), values })
-    }
-
-    /// What the model of this machine makes of a question.
-    async fn vector_here(&self, embedder: &str, words: &str) -> Answer<Vector> {
-        let (by, text) = (Name::clip(embedder), Text::clip(words));
-        let vector = self.desk.ask(&self.desk.embedder, &embedder::method::embed, |embedder, context| {
-            let (by, text) = (by.clone(), text.clone());
-            async move { embedder.embed(context, by, text).await }
-        });
-        vector.await?.map_err(ControlError::Embedder)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::desk::{Desk, down, to_the_end};
 use crate::logs;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::control::{Answer, ControlError, HostStatus, LogChunk};
+use ipc_proto::embedder::{self, is_local};
 use ipc_proto::memory::{self, MemoryError};
 use ipc_proto::{Name, Text};
 use manifest::Process;
@@ -25,13 +26,12 @@ const LOOK: Duration = Duration::from_millis(200);
 impl Caller {
     /// The host and every process.
     pub(crate) async fn host_status(&self) -> HostStatus {
-        let damaged = self.memory_is_damaged().await;
+        let (damaged, embedder) = tokio::join!(self.memory_is_damaged(), self.embedder_fails());
         let mut status = self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms());
-        if damaged {
-            let other = Some(status.reason.as_str()).filter(|reason| !reason.is_empty());
-            let reasons: Vec<&str> = other.into_iter().chain([DAMAGED]).collect();
-            status.reason = Text::clip(&reasons.join("; "));
-        }
+        let other = Some(status.reason.to_string()).filter(|reason| !reason.is_empty());
+        let damaged = damaged.then(|| DAMAGED.to_owned());
+        let reasons: Vec<String> = other.into_iter().chain(damaged).chain(embedder).collect();
+        status.reason = Text::clip(&reasons.join("; "));
         status
     }
 
@@ -42,6 +42,21 @@ impl Caller {
         });
         let sound = tokio::time::timeout(SOON, asked).await;
         matches!(sound, Ok(Ok(Err(MemoryError::ReadOnly))))
+    }
+
+    /// Why the model of this machine makes no vectors, if it was tried and could not be loaded.
+    async fn embedder_fails(&self) -> Option<String> {
+        if !self.desk.config.finding.embedder.as_deref().is_some_and(is_local) {
+            return None;
+        }
+        let asked =
+            self.desk.ask(&self.desk.embedder, &embedder::method::sound, |embedder, context| async move {
+                embedder.sound(context).await
+            });
+        match tokio::time::timeout(SOON, asked).await {
+            Ok(Ok(Err(error))) => Some(format!("embedder: {error}")),
+            _ => None,
+        }
     }
 
     /// Restarts, holds or releases a process.

@@ -8,7 +8,7 @@ use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::ids::{MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::router::{
     Accepted, Followed, MessageInfo, NamedEvent, Passed, RouterError, SessionInfo, SessionName, SessionView,
-    Submission, Typed, WorkspaceInfo, method,
+    Steer, Steering, Submission, Typed, WorkspaceInfo, method,
 };
 
 /// The channel that messages of `agentctl` come by.
@@ -21,6 +21,17 @@ impl Caller {
         self.router(&method::submit, |router, context| {
             let submission = submission.clone();
             async move { router.submit(context, submission).await }
+        })
+        .await
+    }
+
+    /// Accepts words for a turn under way. The key is the caller's own, as that of a message is.
+    pub(crate) async fn say_into(&self, steer: Steer) -> Answer<Steering> {
+        let user = self.user().await?.id;
+        let steer = Steer { key: key_of(self.uid, &steer.key)?, ..steer };
+        self.router(&method::steer, |router, context| {
+            let steer = steer.clone();
+            async move { router.steer(context, user, steer).await }
         })
         .await
     }
@@ -132,18 +143,21 @@ impl Caller {
 
 /// The message as the router takes it. The key is the caller's own: the same key of two uids is two messages.
 fn submission(ask: Ask, user: UserId, uid: u32) -> Answer<Submission> {
-    let bad = |_| ControlError::Router(RouterError::BadMessage);
     Ok(Submission {
         user,
         session: ask.session,
         agent: ask.agent,
         channel: Name::clip(CHANNEL),
-        key: Text::new(format!("{uid}:{}", ask.key)).map_err(bad)?,
+        key: key_of(uid, &ask.key)?,
         content: ask.content,
         task: ask.task,
         workspace: ask.workspace,
         workspace_label: ask.workspace_label,
     })
+}
+
+fn key_of(uid: u32, key: &str) -> Answer<Text<256>> {
+    Text::new(format!("{uid}:{key}")).map_err(|_| ControlError::Router(RouterError::BadMessage))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("glob", file(Effect::Read, &[], 10_000, 1_000_000)),
         ("grep", file(Effect::Read, READ_DANGER, 30_000, 1_000_000)),
         ("bash", bash()),
-        ("memory_query", memory(Effect::Read, &[])),
+        ("memory_query", searching()),
         ("memory_timeline", memory(Effect::Read, &[])),
         ("memory_read", memory(Effect::Read, &[])),
         ("memory_list", memory(Effect::Read, &[])),
@@ -115,6 +115,12 @@ fn bash() -> Capability {
     capability.execution.max_output_size = 1_000_000;
     capability.labels.output_trust = Trust::Untrusted;
     capability
+}
+
+/// A search in which a model may have a part: one makes a vector of the question, one puts the answers into order.
+fn searching() -> Capability {
+    let memory = memory(Effect::Read, &[]);
+    Capability { execution: Execution { timeout: 40_000, ..memory.execution }, ..memory }
 }
 
 /// In the host. A row comes back with the label it was stored with.

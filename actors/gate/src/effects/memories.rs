@@ -5,10 +5,13 @@ use super::shown::{self, Much};
 use super::{Effect, done};
 use crate::context::TurnContext;
 use crate::host::Shared;
+use crate::relay::{self, Client};
+use crate::running::Asker;
+use ipc_proto::gate::RelayError;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope, State};
 use ipc_proto::{Fault, List, Name, Text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Why there is no effect: told to the model.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +22,9 @@ pub(crate) enum Problem {
     /// Memory refused.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A model that has a part in the search failed.
+    #[error("{0}")]
+    Search(RelayError),
     /// What stands for an id is none.
     #[error("{0} is not the id of a memory; memory_list shows them")]
     NotAnId(String),
@@ -31,6 +37,14 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         tracing::warn!(%fault, "memory did not answer");
         Self::Gone
+    }
+}
+
+fn problem(error: RelayError) -> Problem {
+    match error {
+        RelayError::Memory(error) => Problem::Memory(error),
+        RelayError::Down(name) if name.as_str() == "memory" => Problem::Gone,
+        error => Problem::Search(error),
     }
 }
 
@@ -49,11 +63,22 @@ pub(super) async fn query(shared: &Shared, context: &TurnContext, args: &Value) 
         filter: filter(args),
         manner: word(args, "by").unwrap_or_default(),
         varied: args.get("varied").and_then(Value::as_bool).unwrap_or_default(),
+        weigh: List::clip(words(args, "weigh")),
         ..Question::new(Text::clip(text(args, "query")), limit)
     };
-    let found = ask(shared, scope(context, args), Ask::Find(Box::new(question))).await?.found()?;
-    let hits = found.iter().map(|found| (&found.hit.row, Much::Around(&found.hit.snippet)));
-    Ok(rows(hits))
+    let client = Client::run(&Asker::of(context));
+    let answered = relay::find(shared, &client, scope(context, args), question).await.map_err(problem)?;
+    let hits = answered.rows.iter().map(|found| (&found.hit.row, Much::Around(&found.hit.snippet)));
+    let (mut shown, label) = shown::rows(hits);
+    if let Value::Array(rows) = &mut shown {
+        rows.extend(answered.notes.iter().map(|note| json!({ "note": note.as_str() })));
+    }
+    // The order says something of every row that a model read for it.
+    let label = match (label, answered.read) {
+        (Some(label), Some(read)) => Some(label.join(&read)),
+        (label, read) => label.or(read),
+    };
+    Ok(done(shown.to_string(), label))
 }
 
 pub(super) async fn list(shared: &Shared, context: &TurnContext, args: &Value) -> Result<Effect, Problem> {

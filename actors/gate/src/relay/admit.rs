@@ -12,8 +12,8 @@ use ipc_proto::api::{Caller, Holder};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, UserId};
-use ipc_proto::label::Label;
-use ipc_proto::model::{Embedding, Payer, Request, Thought};
+use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::{Embedding, Payer, Request};
 use ipc_proto::router;
 use ipc_proto::{List, Name};
 use manifest::Process;
@@ -78,12 +78,12 @@ impl Client {
     }
 
     /// A program that a person runs: who it is was known before it began. It shares its person's rate.
-    fn run(asker: &Asker) -> Self {
+    pub(crate) fn run(asker: &Asker) -> Self {
         Self { who: Who::Run(asker.clone()), whose: Whose::User(asker.user), id: CallId::random() }
     }
 
     /// Work for a user, who need not be there. It has a rate of its own, so that it never takes a person's.
-    fn background(work: Background) -> Self {
+    pub(crate) fn background(work: Background) -> Self {
         let whose = if work.is_behind() { Whose::Background(work.owner) } else { Whose::User(work.owner) };
         Self { who: Who::Background(work), whose, id: CallId::random() }
     }
@@ -133,6 +133,29 @@ impl Client {
         };
         shared.rates.take_part(self.whose, QUESTIONS, Instant::now())?;
         Ok((owner, Name::clip(&format!("api:{}", self.phrase()))))
+    }
+
+    /// Room of a request, counted as this client's.
+    pub(super) fn load(&self, load: Load) -> Result<Load, RelayError> {
+        load.of(self.whose, Instant::now())
+    }
+
+    /// Whose it is.
+    pub(super) fn user(&self) -> UserId {
+        match &self.who {
+            Who::Holder(holder) => holder.user,
+            Who::Run(asker) => asker.user,
+            Who::Background(work) => work.owner,
+        }
+    }
+
+    /// What is known of what it asks memory, before anybody looked at it.
+    pub(super) fn question(&self) -> Label {
+        match &self.who {
+            Who::Holder(holder) => Label::of(Trust::User, Class::Internal, &format!("api:{}", holder.name)),
+            Who::Run(asker) => asker.label.clone(),
+            Who::Background(work) => work.label.clone(),
+        }
     }
 
     /// The number that the events of one request share.
@@ -255,8 +278,8 @@ pub(crate) async fn answer(
     caller: Caller,
     request: Request,
 ) -> Result<(Decided, Seat), RelayError> {
-    let (model, bytes) = (request.model.clone(), bytes(&request));
-    let load = shared.rates.hold(size(&request))?;
+    let (model, bytes) = (request.model.clone(), clean::bytes(&request));
+    let load = shared.rates.hold(clean::size(&request))?;
     let reading = async { Ok(clean::request(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
     let seat = client.seat(shared, &model).await?;
@@ -284,9 +307,9 @@ pub(crate) async fn background(
 
 /// Of who was known before nothing is read that the rate refuses, or they could keep the scanner from everybody else.
 async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Decided, Seat), RelayError> {
-    let (model, bytes) = (request.model.clone(), bytes(&request));
+    let (model, bytes) = (request.model.clone(), clean::bytes(&request));
     let seat = client.seat(shared, &model).await?;
-    let load = shared.rates.hold(size(&request))?.of(client.whose, Instant::now())?;
+    let load = shared.rates.hold(clean::size(&request))?.of(client.whose, Instant::now())?;
     let cleaned = clean::request(shared, request).await;
     Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
 }
@@ -335,9 +358,26 @@ async fn to_embed(
     Ok((request, seat))
 }
 
+/// Decides on a question to memory that is to be embedded. The embedder is the host's own choice and no key's, and the question
+/// itself was counted; who asks pays.
+pub(super) async fn question(
+    shared: &Shared,
+    client: &Client,
+    request: Embedding,
+) -> Result<(Embedding, Room), RelayError> {
+    let model = request.model.clone();
+    let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let load = shared.rates.hold(bytes)?.of(client.whose, Instant::now())?;
+    let seat = shared.rates.seat(client.whose, Instant::now())?;
+    let cleaned = clean::embedding(shared, request).await;
+    let mut request = client.decide(shared, &model, bytes, cleaned).await?;
+    request.payer = client.payer();
+    Ok((request, (seat, load)))
+}
+
 /// Whether somebody may have the tokens of a request counted: nothing leaves by that, so nobody reads it.
 pub(crate) async fn count(shared: &Shared, caller: Caller, request: &Request) -> Result<Load, RelayError> {
-    let load = shared.rates.hold(size(request))?;
+    let load = shared.rates.hold(clean::size(request))?;
     Client::of(shared, caller).await?.may_ask(shared, &request.model).await?;
     Ok(load)
 }
@@ -345,22 +385,5 @@ pub(crate) async fn count(shared: &Shared, caller: Caller, request: &Request) ->
 /// The same of what a program asks that a person runs.
 pub(crate) fn count_run(shared: &Shared, asker: &Asker, request: &Request) -> Result<Load, RelayError> {
     shared.rates.take(Client::run(asker).whose, Instant::now())?;
-    shared.rates.hold(size(request))
-}
-
-/// Bytes of everything long in a request.
-pub(super) fn size(request: &Request) -> usize {
-    let messages = request.messages.iter().map(|message| {
-        let calls: usize = message.calls.iter().map(|call| call.args.len()).sum();
-        message.text.len() + calls + message.thoughts.iter().map(Thought::bytes).sum::<usize>()
-    });
-    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.schema.len());
-    messages.sum::<usize>()
-        + tools.sum::<usize>()
-        + request.images.iter().map(|it| it.bytes.len()).sum::<usize>()
-}
-
-/// Bytes of all texts of a conversation.
-fn bytes(request: &Request) -> usize {
-    request.messages.iter().map(|message| message.text.len()).sum()
+    shared.rates.hold(clean::size(request))
 }

@@ -6,12 +6,12 @@ use super::around::Around;
 use super::rates::Load;
 use crate::assemble::{Assembly, Step, in_pieces};
 use crate::scan::consume;
-use crate::source::{AGAIN, Pulled};
+use crate::source::{AGAIN, Pulled, untrue};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
-use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, Thought, Usage};
+use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, Thought};
 use ipc_proto::scanner::{Crossing, SCAN_BOUND};
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Name, Text};
@@ -296,9 +296,12 @@ impl Answer {
         let event = Event::new(Action::ModelEnded, result).about(self.model());
         let mut event = event.because(if why.is_empty() { self.whose.as_str() } else { why });
         event.call = Some(self.id);
-        let Usage { input, output, .. } = self.assembly.usage;
-        event.tokens = (input, output);
+        let usage = self.assembly.usage;
+        event.tokens = (usage.input, usage.output);
         event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        if let Some(untrue) = untrue(&event, usage) {
+            around.note(untrue);
+        }
         around.note(event);
     }
 }

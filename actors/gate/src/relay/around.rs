@@ -63,7 +63,8 @@ impl Around for Shared {
 
     fn note(&self, event: Event) {
         let shared = self.clone();
-        tokio::task::spawn_local(async move {
+        // Not a local task: a turn's search for a memory comes from an actor, which is none.
+        tokio::spawn(async move {
             if shared.record(event).await.is_err() {
                 tracing::error!("how an answer ended could not be recorded");
             }

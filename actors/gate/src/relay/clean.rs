@@ -79,8 +79,9 @@ pub(crate) async fn embedding(
     mut request: Embedding,
 ) -> Result<(Embedding, Found), RelayError> {
     let mut found = Found::SENT;
-    let all = request.texts.iter().map(|text| (Crossing::ChannelInput, text.as_str()));
-    let verdicts = judge_all(around, all).await?;
+    let all: Vec<(Crossing, &str)> =
+        request.texts.iter().map(|text| (Crossing::ChannelInput, text.as_str())).collect();
+    let verdicts = judge_all(around, all.into_iter()).await?;
     let mut texts = request.texts.into_vec();
     for (text, verdict) in texts.iter_mut().zip(verdicts) {
         if let Some(verdict) = verdict
@@ -110,8 +111,9 @@ async fn judge_all<'a>(
     around: &impl Around,
     texts: impl Iterator<Item = (Crossing, &'a str)>,
 ) -> Result<Vec<Option<Verdict>>, RelayError> {
-    let judged = stream::iter(texts).map(|(crossing, text)| judge(around, crossing, text));
-    judged.buffered(AT_ONCE).try_collect().await
+    // Made ready before anything is waited for: a closure that is waited with could not be sent to another thread.
+    let judging: Vec<_> = texts.map(|(crossing, text)| judge(around, crossing, text)).collect();
+    stream::iter(judging).buffered(AT_ONCE).try_collect().await
 }
 
 async fn judge(around: &impl Around, crossing: Crossing, text: &str) -> Result<Option<Verdict>, RelayError> {
@@ -245,6 +247,23 @@ async fn refuse_secrets(
 fn blocked(verdict: &Verdict) -> RelayError {
     let rules: Vec<&str> = verdict.rules.iter().map(Text::as_str).collect();
     RelayError::Blocked(Text::clip(&rules.join(", ")))
+}
+
+/// Bytes of everything long in a request.
+pub(super) fn size(request: &Request) -> usize {
+    let messages = request.messages.iter().map(|message| {
+        let calls: usize = message.calls.iter().map(|call| call.args.len()).sum();
+        message.text.len() + calls + message.thoughts.iter().map(Thought::bytes).sum::<usize>()
+    });
+    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.schema.len());
+    messages.sum::<usize>()
+        + tools.sum::<usize>()
+        + request.images.iter().map(|it| it.bytes.len()).sum::<usize>()
+}
+
+/// Bytes of all texts of a conversation.
+pub(super) fn bytes(request: &Request) -> usize {
+    request.messages.iter().map(|message| message.text.len()).sum()
 }
 
 #[cfg(test)]

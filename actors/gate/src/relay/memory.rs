@@ -4,6 +4,8 @@
 
 use super::admit::Client;
 use super::around::{Around, relayed};
+use super::finding;
+use super::rates::AGAIN;
 use crate::host::Shared;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
@@ -20,24 +22,68 @@ use std::time::Instant;
 /// agent's call of the tool that reads the same; what is written, memory itself records.
 pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
     let begun = Instant::now();
+    let load = shared.rates.hold(taken(&ask))?;
     let client = Client::of(shared, caller).await?;
     let (owner, by) = client.may_remember(shared)?;
+    let mut load = client.load(load)?;
     let ask = of_a_client(ask, &by).ok_or(RelayError::NoMemory)?;
     let reads = tool(&ask);
     if let Some(tool) = reads {
         decide(shared, &client, tool).await?;
     }
     let scope = Scope { owner, area: Area::User };
+    let said = match ask {
+        Ask::Find(question) => finding::find(shared, &client, scope, *question).await.map(Said::Found),
+        ask => asked(shared, scope, ask).await,
+    };
+    let said =
+        said.map(of_what_holds).and_then(|said| if load.grow(size(&said)) { Ok(said) } else { Err(full()) });
+    match reads {
+        Some(tool) => given(shared, &client, (tool, begun), said).await,
+        None => said,
+    }
+}
+
+async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, RelayError> {
     let answer = shared.memory.call(&method::ask, |memory, rpc| {
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
     });
     let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?;
-    let said = said.map(of_what_holds).map_err(RelayError::Memory);
-    match reads {
-        Some(tool) => given(shared, &client, (tool, begun), said).await,
-        None => said,
+    said.map_err(RelayError::Memory)
+}
+
+/// Bytes of the long texts of a question.
+fn taken(ask: &Ask) -> usize {
+    let of = |entry: &Entry| entry.texts().map(str::len).sum::<usize>();
+    match ask {
+        Ask::Write(entry) | Ask::Revise { entry, .. } => of(entry),
+        Ask::Restore { row, raw, .. } => of(&row.entry) + raw.len(),
+        Ask::Find(question) => question.words.len(),
+        _ => 0,
     }
+}
+
+/// Bytes of the texts of an answer: they are held here until the client's process has taken them.
+fn size(said: &Said) -> usize {
+    let of = |row: &Row| row.entry.texts().map(str::len).sum::<usize>();
+    match said {
+        Said::Rows(rows) => rows.iter().map(of).sum(),
+        Said::Found(found) => found.rows.iter().map(|found| of(&found.hit.row)).sum(),
+        Said::Raw(raw) => raw.text.len(),
+        Said::Block(block) => block.text.len(),
+        Said::Done
+        | Said::Id(_)
+        | Said::Taken(_)
+        | Said::Sessions(_)
+        | Said::Forgotten(_)
+        | Said::Stats(_) => 0,
+    }
+}
+
+/// There is no room for as much as memory has to say.
+const fn full() -> RelayError {
+    RelayError::Busy { retry_s: AGAIN }
 }
 
 /// The agents' tool that reads what this asks for; none of what changes something.
@@ -47,7 +93,16 @@ const fn tool(ask: &Ask) -> Option<&'static str> {
         Ask::Read(_) | Ask::Raw(_) | Ask::History(_) => Some("memory_read"),
         Ask::List { .. } | Ask::Sessions { .. } | Ask::Stats => Some("memory_list"),
         Ask::Timeline { .. } => Some("memory_timeline"),
-        _ => None,
+        Ask::Write(_)
+        | Ask::Capture(_)
+        | Ask::Revise { .. }
+        | Ask::Remove { .. }
+        | Ask::Unremove(_)
+        | Ask::Accept(_)
+        | Ask::Forget { .. }
+        | Ask::Restore { .. }
+        | Ask::Mute { .. }
+        | Ask::Reindex => None,
     }
 }
 
@@ -127,8 +182,13 @@ impl Given {
         let mut given = Gathered { label: Label::bottom(), bytes: 0, hash: Sha256::new() };
         match said {
             Said::Rows(rows) => rows.iter().for_each(|row| given.row(row)),
-            Said::Found(found) => found.iter().for_each(|found| given.row(&found.hit.row)),
-            Said::Raw(text) => given.text(text, &Label::of(Trust::Untrusted, Class::Internal, "memory")),
+            Said::Found(found) => {
+                found.rows.iter().for_each(|found| given.row(&found.hit.row));
+                if let Some(read) = &found.read {
+                    given.label = given.label.join(read);
+                }
+            }
+            Said::Raw(raw) => given.text(&raw.text, &raw.label),
             Said::Block(block) => given.text(&block.text, block.label.as_ref().unwrap_or(&Label::bottom())),
             Said::Sessions(sessions) => sessions.iter().for_each(|session| {
                 given.text(&session.name, &Label::of(Trust::Untrusted, Class::Internal, "memory"));
@@ -164,9 +224,10 @@ fn of_what_holds(said: Said) -> Said {
     let waits = |row: &Row| matches!(row.state, State::Proposed { .. });
     match said {
         Said::Rows(rows) => Said::Rows(List::clip(rows.into_vec().into_iter().filter(|row| !waits(row)))),
-        Said::Found(found) => {
-            let found = found.into_vec().into_iter().filter(|found| !waits(&found.hit.row));
-            Said::Found(List::clip(found))
+        Said::Found(mut found) => {
+            let rows = std::mem::take(&mut found.rows).into_iter();
+            found.rows = List::clip(rows.filter(|found| !waits(&found.hit.row)));
+            Said::Found(found)
         }
         said => said,
     }

@@ -20,7 +20,7 @@ pub(crate) const HELD: usize = 64 << 20;
 /// Of those, of one client: whoever asks for much has the others wait for no more than half.
 const SHARE: usize = HELD / 2;
 /// Seconds after which to try again where there is no room for more bytes: answers end.
-const AGAIN: u32 = 2;
+pub(super) const AGAIN: u32 = 2;
 /// Clients remembered; those that have not asked for a minute are forgotten first.
 const CLIENTS: usize = 1024;
 

@@ -74,7 +74,7 @@ pub(crate) async fn embed(
         let texts = List::clip(texts.iter().cloned());
         let embedding = Embedding { model: name.clone(), texts, dimensions, payer: nobody() };
         let embedded = batch(&desk, &who, embedding).await?;
-        tokens += u64::from(embedded.input);
+        tokens += u64::from(embedded.usage.input);
         for vector in &embedded.vectors {
             if count > 0 {
                 whole.push(b',');

@@ -217,6 +217,13 @@ impl From<RouterError> for Fault {
             RouterError::NoAgent(names) => Self::no_model("agent/", &names),
             RouterError::BadMessage => Self::bad("messages", message),
             RouterError::SessionOver | RouterError::Taken => Self::new(Kind::Conflict, message),
+            RouterError::NoSession(_) | RouterError::NotUnderWay => {
+                Self::new(Kind::Conflict, "Nothing is under way in this conversation; send it as a message.")
+                    .coded("not_under_way")
+            }
+            RouterError::NotSteered(_) => Self::new(Kind::Conflict, message).coded("not_steered"),
+            RouterError::BadWords => Self::bad("text", message),
+            RouterError::TooManyRuns { .. } => Self::new(Kind::Often, message).after(5),
             RouterError::Busy { retry_s, .. } => Self::new(Kind::Often, message).after(retry_s),
             RouterError::NoRoom { .. } | RouterError::NotDurable => Self::new(Kind::Busy, message).after(5),
             _ => Self::new(Kind::Failed, message),
@@ -236,7 +243,7 @@ impl From<RelayError> for Fault {
             RelayError::Model(error) => error.into(),
             RelayError::Down(_) => Self::new(Kind::Busy, message).after(2),
             RelayError::NoMemory => Self::new(Kind::Forbidden, message),
-            RelayError::Memory(_) => Self::new(Kind::Failed, message),
+            RelayError::Memory(_) | RelayError::Embedder(_) => Self::new(Kind::Failed, message),
         }
     }
 }

@@ -4,9 +4,11 @@
 //!
 //! Going back is putting the copy in the database's place and starting the program of that version.
 
+use nix::sys::statvfs::fstatvfs;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -45,10 +47,14 @@ const SETTINGS: &str = "
     PRAGMA trusted_schema = OFF;
 ";
 
+/// Bytes that are free on a disk on which a log takes room ahead.
+const SPARE: u64 = 64 << 20;
+
 /// What a database is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Bytes of the log that stay on the disk once they are in the database.
+    /// Bytes of the log that are there from the start and stay on the disk once they are in the database. A commit within
+    /// them changes what the file holds and not its length, which the disk has done sooner.
     pub log_bytes: u32,
     /// Prepared statements that are kept.
     pub statements: usize,
@@ -63,11 +69,29 @@ pub fn open(file: &Path, steps: &[&str], room: Room) -> Result<Connection, Migra
     let mut db = Connection::open(file)?;
     db.execute_batch(SETTINGS)?;
     db.pragma_update(None, "journal_size_limit", room.log_bytes)?;
+    // Else a kept statement whose plan might be another for other values, by its LIMIT or a partial index, is made anew each
+    // time it is used.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(room.statements);
     migrate(&mut db, file, steps)?;
     // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
     db.query_row("SELECT random()", [], |_| Ok(()))?;
+    // A log that has no room ahead of it, on a disk with little, grows as it is written.
+    drop(lengthen(&beside(file, "-wal"), room.log_bytes.into()));
     Ok(db)
+}
+
+/// Fills a log up to this length. SQLite ends its reading of one at the first frame whose sum is wrong, and zeros are none.
+fn lengthen(log: &Path, bytes: u64) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(log)?;
+    let had = file.metadata()?.len();
+    let about = fstatvfs(&file)?;
+    if had >= bytes || about.blocks_available() * about.fragment_size() < SPARE {
+        return Ok(());
+    }
+    // Zeros that are written, since room that is only set aside is no faster to write to than room that is not there.
+    let filled = io::copy(&mut io::repeat(0).take(bytes - had), &mut file);
+    filled.and_then(|_| file.sync_all()).or_else(|_| file.set_len(had))
 }
 
 /// Takes the steps that `db`, the database in `file`, has not had yet; step n leads to version n, counted from 1.
@@ -149,6 +173,7 @@ fn beside(file: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rusqlite::StatementStatus;
     use std::os::unix::fs::PermissionsExt;
     use tempfile::TempDir;
 
@@ -206,6 +231,40 @@ mod tests {
         assert_eq!((version(&before), sum(&before)), (1, 1));
         migrate(&mut db, &file, &[FIRST, SECOND, SECOND]).unwrap();
         assert_eq!(names(&folder), ["some.db", "some.db-wal", "some.db.v2"]);
+    }
+
+    #[test]
+    fn a_statement_that_is_kept_is_made_once_whatever_it_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let room = Room { log_bytes: 1 << 20, statements: 4 };
+        let db = open(&folder.path().join("some.db"), &[FIRST, SECOND], room).unwrap();
+        let sql = "SELECT x FROM a ORDER BY x LIMIT ?";
+        for (most, rows) in [(1_i64, 1), (0, 0), (2, 2)] {
+            let mut statement = db.prepare_cached(sql).unwrap();
+            assert_eq!(statement.query_map([most], |_| Ok(())).unwrap().count(), rows);
+        }
+        let made_anew = db.prepare_cached(sql).unwrap().get_status(StatementStatus::RePrepare);
+        assert_eq!(made_anew, 0);
+    }
+
+    #[test]
+    fn a_log_has_its_length_from_the_start_and_what_was_written_to_it_is_found_after_a_kill() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, killed) = (folder.path().join("some.db"), folder.path().join("killed.db"));
+        let room = Room { log_bytes: 1 << 20, statements: 4 };
+        let db = open(&file, &[FIRST], room).unwrap();
+        let length = |file: &Path| fs::metadata(beside(file, "-wal")).unwrap().len();
+        assert_eq!(length(&file), 1 << 20);
+        for value in 0..100 {
+            db.execute("INSERT INTO a VALUES (?)", [value]).unwrap();
+        }
+        assert_eq!(length(&file), 1 << 20, "it is written from its beginning");
+        // As a kill leaves them.
+        for (from, to) in [(file.clone(), killed.clone()), (beside(&file, "-wal"), beside(&killed, "-wal"))] {
+            fs::copy(from, to).unwrap();
+        }
+        let found = open(&killed, &[FIRST, SECOND], room).unwrap();
+        assert_eq!((version(&found), sum(&found)), (2, 99 * 50 + 1 + 3));
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! Blocks of planted rows of any kind: never over the budget, never out of the quotation, the same twice.
 
+use super::candidate::{self, Candidate, preferred};
 use super::layout::{Laid, MARK, Wanted, lay};
-use super::preferred;
+use crate::filter::Narrow;
+use crate::scope::Number;
+use crate::sessions;
+use crate::store::Store;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Area, Category, Detail, Entry, Fact, Importance, Kind, Observation, ObservationType, Row, SessionRow,
-    SessionStatus, Summary,
+    Area, Category, Detail, Entry, Fact, Filter, Importance, Kind, Observation, ObservationType, Row,
+    SessionRow, SessionStatus, Summary,
 };
 use ipc_proto::{List, Name, Text};
 use proptest::prelude::*;
@@ -207,14 +211,15 @@ fn compacting_tells_of_decisions_apart() {
 
 #[test]
 fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_matters() {
-    let of = |n: u64, project: Option<&str>, importance: u8| {
-        let mut row = row("t", "c", 0, n);
-        row.entry.detail.project = project.map(Text::clip);
-        row.entry.detail.importance = Importance::of(importance);
-        row
+    let of = |n: u8, project: Option<&str>, importance: u8| Candidate {
+        n: n.into(),
+        id: [n; 16],
+        project: project.map(str::to_owned),
+        is_secret: false,
+        created_ms: 1_700_000_000_000 + u64::from(n) * 60_000,
+        importance,
     };
-    let mut secret = of(9, None, 5);
-    secret.entry.label.class = Class::Secret;
+    let secret = Candidate { is_secret: true, ..of(9, None, 5) };
     let (found, newest) = (
         vec![of(1, None, 1), of(2, Some("/p"), 1)],
         vec![
@@ -228,8 +233,40 @@ fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_ma
     );
     let order = |project| {
         let rows = preferred(found.clone(), newest.clone(), project);
-        rows.iter().map(|row| row.entry.id.bytes()[7]).collect::<Vec<_>>()
+        rows.iter().map(|row| row.id[0]).collect::<Vec<_>>()
     };
     assert_eq!(order(Some("/p")), [2, 5, 1, 4, 3]);
     assert_eq!(order(None), [1, 2, 6, 4, 5, 3]);
+}
+
+#[test]
+fn nothing_that_a_block_begins_with_looks_through_a_whole_scope_or_sorts_it() {
+    let store = Store::fleeting().unwrap();
+    let filter = Filter { project: Some(Text::clip("/p")), ..Filter::default() };
+    let of_project = Narrow::of(Number::stored(1), &filter, 0);
+    let statements = [
+        (candidate::lasting_sql(), vec!["INDEX kept_that_holds (scope=? AND kind=?)"]),
+        (
+            candidate::newest_sql(of_project.sql(), "100"),
+            vec!["INDEX kept_by_project (scope=? AND project=? AND state=?)"],
+        ),
+        (
+            sessions::NEWEST.to_owned(),
+            vec![
+                "INDEX session_by_scope (scope=?)",
+                "COVERING INDEX kept_by_session (scope=? AND session=? AND state=?)",
+            ],
+        ),
+    ];
+    for (statement, indexes) in statements {
+        let mut plan = store.db.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let plan: Vec<String> =
+            plan.raw_query().mapped(|step| step.get(3)).collect::<Result<_, _>>().unwrap();
+        let is_searched = |index: &&str| plan.iter().any(|step| step.ends_with(*index));
+        assert!(indexes.iter().all(is_searched), "{statement}: {plan:?}");
+        let sorts = |step: &String| {
+            step.contains("TEMP B-TREE") || step.starts_with("SCAN e") || step.starts_with("SCAN s")
+        };
+        assert!(!plan.iter().any(sorts), "{statement}: {plan:?}");
+    }
 }

@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Entry, Kind, MemoryError, Scope, Settled, State};
+use ipc_proto::memory::{Entry, Kind, MemoryError, Scope, Settled};
 use std::sync::Arc;
 
 impl Intake {
@@ -25,6 +25,8 @@ impl Intake {
             }
             Settled::Distinct(id) => change(&self.writer, move |store, _| store.distinct(&scope, id)).await,
             Settled::Duplicate { id, of } => {
+                let again = scope.clone();
+                change(&self.writer, move |store, _| store.came_again(&again, of)).await?;
                 self.clone().lasting(self.superseded(scope, (id, of), "says the same")).await
             }
             Settled::Supersedes { id, old } => {
@@ -47,11 +49,7 @@ impl Intake {
         let (of, new) = (scope.clone(), entry.id);
         let found = ask(&self.writer, move |store, _| Ok((store.captured(&of, id)?, store.read(&of, new)?)));
         let (captured, settled) = found.await?;
-        if let Some(settled) = settled {
-            // A kill may have come between the two.
-            if settled.state == State::Current {
-                self.taken(&scope, &settled, taken).await;
-            }
+        if settled.is_some() {
             return Ok(());
         }
         let Some(row) = captured else { return Err(MemoryError::NotFound) };
@@ -62,12 +60,7 @@ impl Intake {
         entry.detail.source = row.entry.detail.source;
         entry.detail.expires_ms = row.entry.detail.expires_ms;
         entry.label = entry.label.join(&row.entry.label);
-        self.clone().revise(scope.clone(), id, entry, "compressed").await?;
-        let of = scope.clone();
-        if let Some(row) = ask(&self.writer, move |store, _| store.captured(&of, new)).await? {
-            self.taken(&scope, &row, taken).await;
-        }
-        Ok(())
+        self.observed(scope, id, entry, taken).await
     }
 
     async fn summarised(

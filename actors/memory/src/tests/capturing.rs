@@ -50,7 +50,7 @@ fn a_call_that_is_told_twice_is_one_row_of_its_session() {
     let of = Filter { session: Some(sessions::id(&user(1), &tool("a", "one"))), ..Filter::default() };
     let rows = held.store.list(&user(1), &of, 9, 0).unwrap();
     assert_eq!(rows.len(), 2);
-    assert!(held.store.raw(&user(1), rows[0].entry.id).unwrap().contains("further words"));
+    assert!(held.store.raw(&user(1), rows[0].entry.id).unwrap().text.contains("further words"));
     assert!(held.store.sessions(&user(1), Some("/other"), 9, 0).unwrap().is_empty());
     assert_eq!(held.store.stats(&user(1)).unwrap().plain, 3);
     holds_together(&held.store);

@@ -57,7 +57,7 @@ fn a_full_disk_keeps_what_it_has_and_nothing_half_written() {
     let folder = tempfile::tempdir().unwrap();
     small_disk(folder.path());
     let ballast = folder.path().join("ballast");
-    std::fs::write(&ballast, vec![0; 256 * 1024]).unwrap();
+    std::fs::write(&ballast, vec![0; 512 * 1024]).unwrap();
     let mut store = Store::open(folder.path()).unwrap();
     let mut kept = fill(&mut store, 1);
     assert!(!kept.is_empty());

@@ -228,7 +228,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
             return (format!("{found:?}"), rows);
         }
         Operation::Read { id } => {
-            let raw = store.raw(&scope, own(*id)).unwrap_or_default();
+            let raw = store.raw(&scope, own(*id)).map(|raw| raw.text.into_string()).unwrap_or_default();
             return (raw, store.read_all(&scope, &[own(*id)]).unwrap());
         }
         Operation::List { words, limit, offset } => store.list(&scope, &of(words), *limit, *offset).unwrap(),

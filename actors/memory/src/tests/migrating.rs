@@ -9,8 +9,13 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// By version.
-const FIXTURES: [&str; 3] =
-    [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql"), include_str!("fixtures/v3.sql")];
+const FIXTURES: [&str; 5] = [
+    include_str!("fixtures/v1.sql"),
+    include_str!("fixtures/v2.sql"),
+    include_str!("fixtures/v3.sql"),
+    include_str!("fixtures/v4.sql"),
+    include_str!("fixtures/v5.sql"),
+];
 /// A step as a later version might have it.
 const FURTHER: &str = "ALTER TABLE kept ADD COLUMN used_ms INTEGER; UPDATE kept SET used_ms = created_ms;";
 

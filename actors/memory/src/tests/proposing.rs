@@ -1,6 +1,7 @@
 //! Facts that wait for a person's word, entities, and what is taken back after it was removed.
 
 use super::*;
+use crate::proposing::proposed;
 use crate::store::StoreError;
 use ipc_proto::memory::{Category, Entity, EntityType, Fact, KindName, Manner, Over, State, StateName};
 
@@ -27,7 +28,8 @@ fn in_state(held: &Held, state: StateName) -> Vec<MemoryId> {
 }
 
 fn propose(held: &mut Held, entry: Entry) -> Admission {
-    held.store.propose(&user(1), &scanned(entry), 5).unwrap()
+    let fact = scanned(entry);
+    held.store.changed(|change, limits, _| proposed(change, limits, &user(1), &fact, 5)).unwrap()
 }
 
 #[test]
@@ -167,5 +169,55 @@ fn nothing_but_a_fact_can_be_accepted() {
     assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
     let accepted = held.store.accept(&user(1), id(1), 6);
     assert!(matches!(accepted, Err(StoreError::NotFound)), "{accepted:?}");
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_was_taken_from_a_row_comes_with_it_or_not_at_all() {
+    let mut held = Held::quick();
+    held.write(&user(1), observed(1, "captured", "t"));
+    let seen = revision(1, observed(2, "observed", "t"), "compressed");
+    let taken = [fact(3, "tide", "at nine", Trust::Untrusted), entity(4, "Tokio", "Tokio")];
+    let taken = taken.map(|entry| std::sync::Arc::new(scanned(entry)));
+    held.store
+        .db
+        .execute_batch(
+            "CREATE TRIGGER no BEFORE INSERT ON kept WHEN new.kind = 5 BEGIN
+        SELECT raise(FAIL, 'no'); END",
+        )
+        .unwrap();
+    assert!(held.store.observe(&user(1), &seen, &taken, 5).is_err());
+    assert_eq!(in_state(&held, StateName::Current), [id(1)]);
+    assert!(in_state(&held, StateName::Proposed).is_empty());
+    held.store.db.execute_batch("DROP TRIGGER no").unwrap();
+    let observed = held.store.observe(&user(1), &seen, &taken, 5).unwrap();
+    assert_eq!(observed, (Admission::New, vec![Admission::New; 2]));
+    assert_eq!(in_state(&held, StateName::Current), [id(2)]);
+    assert_eq!(in_state(&held, StateName::Proposed), [id(3)]);
+    assert_ne!(held.store.observe(&user(1), &seen, &taken, 6).unwrap().0, Admission::New, "it is done once");
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_is_restored_finds_the_room_that_a_write_of_its_kind_would() {
+    let mut held = Held::quick();
+    let said = |number, content: &str| {
+        let mut entry = entry(number, content);
+        entry.detail.kind = Kind::Episodic { role: Text::clip("user") };
+        entry
+    };
+    held.store.limits.episodic = 2;
+    for (number, content) in [(1, "one"), (2, "two")] {
+        held.write(&user(1), said(number, content));
+    }
+    held.store.remove(&user(1), id(2), "", 2).unwrap();
+    held.write(&user(1), said(3, "three"));
+    held.store.unremove(&user(1), id(2), 4).unwrap();
+    assert_eq!(in_state(&held, StateName::Current), [id(3), id(2)], "the oldest gave way, as for a write");
+    held.write(&user(1), entry(5, "a note"));
+    held.store.remove(&user(1), id(5), "", 6).unwrap();
+    held.store.limits.owner_bytes = 1;
+    let full = held.store.unremove(&user(1), id(5), 7);
+    assert!(matches!(full, Err(StoreError::NotAdmitted(Admission::ShareFull))), "{full:?}");
     holds_together(&held.store);
 }

@@ -126,12 +126,12 @@ fn a_removed_row_is_a_tombstone_that_its_id_and_history_show() {
     let mut held = Held::new();
     let seen = Proposal::of(observed(1, "a mistake", "t")).unwrap().made_from("what it was made from");
     held.store.insert(&user(1), &seen.judged(&passed()).unwrap(), 1).unwrap();
-    assert_eq!(held.store.raw(&user(1), id(1)).unwrap(), "what it was made from");
+    assert_eq!(held.store.raw(&user(1), id(1)).unwrap().text.as_str(), "what it was made from");
     held.store.remove(&user(1), id(1), "it is wrong", 7).unwrap();
     held.store.remove(&user(1), id(1), "again", 8).unwrap();
     let row = held.store.read(&user(1), id(1)).unwrap().unwrap();
     assert_eq!((row.state, row.reason.as_str()), (State::Removed { at_ms: 7 }, "it is wrong"));
-    assert_eq!(held.store.raw(&user(1), id(1)).unwrap(), "");
+    assert_eq!(held.store.raw(&user(1), id(1)).unwrap().text.as_str(), "");
     assert!(held.found(&user(1), "mistake").is_empty() && held.listed(&user(1), 9, 0).is_empty());
     assert_eq!(history(&held, 1), [id(1)]);
     assert_eq!(revised(&mut held, 1, observed(2, "x", "t"), 9), Admission::NotCurrent(id(1)));
@@ -145,8 +145,8 @@ fn what_a_row_was_made_from_goes_along_with_its_revisions() {
     let seen = Proposal::of(observed(1, "plain", "t")).unwrap().made_from("the whole output");
     held.store.insert(&user(1), &seen.judged(&passed()).unwrap(), 1).unwrap();
     revised(&mut held, 1, observed(2, "compressed", "t"), 2);
-    assert_eq!(held.store.raw(&user(1), id(2)).unwrap(), "the whole output");
-    assert_eq!(held.store.raw(&user(1), id(1)).unwrap(), "");
+    assert_eq!(held.store.raw(&user(1), id(2)).unwrap().text.as_str(), "the whole output");
+    assert_eq!(held.store.raw(&user(1), id(1)).unwrap().text.as_str(), "");
 }
 
 #[test]

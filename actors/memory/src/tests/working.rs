@@ -130,3 +130,53 @@ fn much_work_of_one_kind_keeps_no_other_back() {
     let rest = held.store.waiting(&[TaskName::Summarise, TaskName::Compress], 16, 2, 100).unwrap();
     assert_eq!(rest.len(), 16, "what one kind leaves is another's");
 }
+
+#[test]
+fn a_row_that_cannot_be_read_is_set_aside_and_keeps_no_other_work_back() {
+    let mut held = Held::quick();
+    held.store.keep_vectors_of(Some(Name::clip("p/m"))).unwrap();
+    let text = "the harbour office opens at seven in the morning on working days";
+    for number in 1..=3 {
+        held.write(&user(1), plain(number, &format!("{text} {number}")));
+    }
+    for number in [4, 5, 6] {
+        held.write(&user(1), observed(number, text, "office"));
+    }
+    for (number, harm) in [(1, "detail = '{'"), (2, "detail = '['"), (4, "sources = '7'")] {
+        let spoil = format!("UPDATE kept SET {harm} WHERE id = ?1");
+        held.store.db.execute(&spoil, [id(number).bytes()]).unwrap();
+    }
+    let kinds = [TaskName::Compress, TaskName::Resolve, TaskName::Embed];
+    let mut ids: Vec<(TaskName, MemoryId)> = Vec::new();
+    for now_ms in [1, 2, 3] {
+        ids.extend(waiting(&mut held, &kinds, now_ms).into_iter().map(|task| match task {
+            Task::Compress { row, .. } => (TaskName::Compress, row.entry.id),
+            Task::Resolve { row, .. } => (TaskName::Resolve, row.entry.id),
+            Task::Embed { id, .. } => (TaskName::Embed, id),
+            Task::Summarise { .. } => panic!("nobody asked for that"),
+        }));
+    }
+    ids.sort_by_key(|(task, id)| (format!("{task:?}"), id.bytes()));
+    let expected = [
+        (TaskName::Compress, id(3)),
+        (TaskName::Embed, id(3)),
+        (TaskName::Embed, id(5)),
+        (TaskName::Embed, id(6)),
+        (TaskName::Resolve, id(5)),
+        (TaskName::Resolve, id(6)),
+    ];
+    assert_eq!(ids, expected);
+    let mut held = held.reopened();
+    assert_eq!(held.store.stats(&user(1)).unwrap().set_aside, 3);
+    let mend = "UPDATE kept SET detail = (SELECT detail FROM kept WHERE id = ?2) WHERE id = ?1";
+    held.store.db.execute(mend, [id(2).bytes(), id(3).bytes()]).unwrap();
+    assert_eq!(waiting(&mut held, &kinds[..1], 4).len(), 0, "it is not looked at again and again");
+    held.store.reindex(&user(1)).unwrap();
+    let again = waiting(&mut held, &kinds[..1], 5);
+    assert!(matches!(&again[..], [Task::Compress { row, .. }] if row.entry.id == id(2)), "{again:?}");
+    assert_eq!(
+        held.store.stats(&user(1)).unwrap().set_aside,
+        1,
+        "what still cannot be read is set aside again"
+    );
+}

@@ -10,7 +10,7 @@ use fnv::FnvHasher;
 use ipc_proto::List;
 use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
 use ipc_proto::credproxy;
-use ipc_proto::model::{Embedded, Embedding, ModelError};
+use ipc_proto::model::{Embedded, Embedding, ModelError, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -82,6 +82,14 @@ pub fn tokens(request: &Embedding) -> u32 {
     request.texts.iter().fold(0, |sum, text| sum.saturating_add(count::text(text)))
 }
 
+/// The fewest that a provider can count.
+#[must_use]
+pub fn least(request: &Embedding) -> u32 {
+    let mut plain = count::Counter::default();
+    request.texts.iter().for_each(|text| plain.add(text));
+    plain.least()
+}
+
 #[derive(Deserialize)]
 struct Listed {
     #[serde(default)]
@@ -136,7 +144,13 @@ impl EmbedAsk {
         if !even || (length == 0 && self.texts > 0) {
             return Err(ModelError::InvalidJson);
         }
-        Ok(Embedded { vectors: bounded(vectors)?, input: counted.unwrap_or(self.tokens) })
+        Ok(Embedded { vectors: bounded(vectors)?, usage: self.used(counted.unwrap_or(0)) })
+    }
+
+    /// The provider's count; an estimate if it says none, or 0 of texts that have words.
+    fn used(&self, counted: u32) -> Usage {
+        let estimated = counted == 0 && self.tokens > 0;
+        Usage { input: if estimated { self.tokens } else { counted }, estimated, ..Usage::default() }
     }
 
     /// The vectors in the order of their texts; where they are not numbered, they stand in it.
@@ -167,7 +181,8 @@ pub fn lexical(request: &Embedding) -> Result<Embedded, ModelError> {
         return Err(ModelError::Rejected { status: 400 });
     }
     let vectors = request.texts.iter().map(|text| vector(text, most)).collect();
-    Ok(Embedded { vectors: bounded(vectors)?, input: tokens(request) })
+    let usage = Usage { input: tokens(request), ..Usage::default() };
+    Ok(Embedded { vectors: bounded(vectors)?, usage })
 }
 
 /// One vector, of length 1; of a text without letters and digits, all noughts.

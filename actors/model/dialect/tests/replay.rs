@@ -62,7 +62,7 @@ fn expected() -> Answer {
         text: "Höher 😀".to_owned(),
         calls: vec![(Name::clip("read"), r#"{"path":"é"}"#.to_owned())],
         ends: 1,
-        usage: Usage { input: 11, output: 7, cache_read: 4, cache_write: 0, estimated: false },
+        usage: Usage { input: 11, output: 7, cache_read: 4, ..Usage::default() },
         finish: Some(Finish::ToolUse),
     }
 }

@@ -142,7 +142,7 @@ fn word() -> Piece {
 
 /// The tokens of an answer that broke off after one word.
 fn spent() -> Piece {
-    Piece::Usage(Usage { input: 3, output: 1, cache_read: 0, cache_write: 0, estimated: true })
+    Piece::Usage(Usage { input: 3, output: 1, estimated: true, ..Usage::default() })
 }
 
 fn whole() -> Vec<Piece> {
@@ -151,7 +151,7 @@ fn whole() -> Vec<Piece> {
         Piece::CallStart { index: 0, tool: Text::clip("x") },
         Piece::CallDelta { index: 0, args: Text::clip("{}") },
         Piece::CallEnd { index: 0 },
-        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, cache_write: 0, estimated: false }),
+        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, ..Usage::default() }),
         Piece::Done(Finish::ToolUse),
     ]
 }
@@ -322,7 +322,7 @@ fn vectors_come_however_the_body_is_cut_and_errors_as_of_any_request() {
         let (first, second) = json.as_bytes().split_at(at);
         let provider = Provider::sends(&[first, second]);
         let embedded = block_on(embed(provider.clone(), embedding())).unwrap();
-        assert_eq!((embedded.vectors[0].to_vec(), embedded.input), (vec![1.0, 2.0], 5), "{at}");
+        assert_eq!((embedded.vectors[0].to_vec(), embedded.usage.input), (vec![1.0, 2.0], 5), "{at}");
         assert_eq!(provider.closed.get(), 0, "{at}");
     }
     for (provider, error, closed) in [

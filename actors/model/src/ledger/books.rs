@@ -5,7 +5,7 @@
 //! begun may cost more than was left, and nothing is begun after it.
 
 use super::scope::{Account, EVERYBODY, Scope, bound, counts_to, of_agent, scopes};
-use super::store::{Change, LedgerFault, Reserved, Store};
+use super::store::{Change, Cost, LedgerFault, Reserved, Store};
 use ipc_proto::config::{AtLimit, Budget};
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, Per, Usage, UsageRow};
 use ipc_proto::{List, Name, Text};
@@ -76,7 +76,7 @@ pub(crate) enum Order {
         /// What it came to.
         usage: Usage,
         /// What it cost.
-        micros: u64,
+        cost: Cost,
     },
     /// To let go what was set aside for an answer that cost nothing.
     Release(i64),
@@ -198,9 +198,9 @@ impl Side {
     fn work(&mut self, change: &Change<'_>, order: &Order) -> Result<Answer, LedgerFault> {
         Ok(match order {
             Order::Reserve { asked, exempt, .. } => Answer::Reserved(self.reserve(change, asked, *exempt)?),
-            Order::Settle { id, asked, usage, micros } => {
+            Order::Settle { id, asked, usage, cost } => {
                 self.close(change, *id)?;
-                change.add(asked, *usage, *micros)?;
+                change.add(asked, *usage, *cost)?;
                 Answer::Nothing
             }
             Order::Release(id) => {

@@ -2,7 +2,7 @@
 //! makes; nothing is rounded but the sum, and that up.
 
 use ipc_proto::config::{Prices, ProviderModel};
-use ipc_proto::model::Usage;
+use ipc_proto::model::{Claim, Usage};
 
 /// Tokens that a price is for.
 const TOKENS: u128 = 1_000_000;
@@ -42,6 +42,12 @@ pub(crate) fn cost(tariff: Tariff, usage: Usage) -> u64 {
     sum(tariff.at(usage.input), usage)
 }
 
+/// What these tokens would cost if they were what a provider says.
+pub(crate) fn claimed(tariff: Tariff, claim: Claim) -> u64 {
+    let Claim { input, output, cache_read, cache_write } = claim;
+    cost(tariff, Usage { input, output, cache_read, cache_write, ..Usage::default() })
+}
+
 fn sum(prices: Prices, usage: Usage) -> u64 {
     let of = |tokens: u32, price: u64| u128::from(tokens) * u128::from(price);
     let plain = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
@@ -75,7 +81,7 @@ mod tests {
             output,
             cache_read,
             cache_write,
-            estimated: false,
+            ..Usage::default()
         };
         for (used, micros) in [
             (usage(0, 0, 0, 0), 0),
@@ -106,7 +112,7 @@ mod tests {
         #[test]
         fn what_is_set_aside_covers_what_is_used(input: u32, output: u32, read in 0..=100_u64, write in 0..=100_u64) {
             let part = |share: u64| u32::try_from(u64::from(input) * share / 200).unwrap();
-            let usage = Usage { input, output, cache_read: part(read), cache_write: part(write), estimated: false };
+            let usage = Usage { input, output, cache_read: part(read), cache_write: part(write), ..Usage::default() };
             prop_assert!(cost(PRICES.into(), usage) <= most(PRICES.into(), input, output));
         }
     }

@@ -12,7 +12,8 @@ use std::path::Path;
 /// The file in the process's own folder.
 pub(crate) const FILE: &str = "ledger.db";
 /// What leads from version n to version n + 1.
-const STEPS: &[&str] = &[include_str!("schema1.sql"), include_str!("schema2.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema1.sql"), include_str!("schema2.sql"), include_str!("schema3.sql")];
 /// Fewer different statements are prepared than are kept.
 const ROOM: Room = Room { log_bytes: 1 << 20, statements: 32 };
 /// Days that what was used is kept: a year and a month, so that a month can be compared with the same of last year.
@@ -29,6 +30,22 @@ pub(crate) enum LedgerFault {
     /// It was written by a later program, or could not be brought to this one's version.
     #[error("the ledger: {0}")]
     Migration(#[from] migration::MigrationFault),
+}
+
+/// What an answer cost, millionths of a US dollar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// By the tokens that are counted.
+    pub(crate) micros: u64,
+    /// By those that the provider said.
+    pub(crate) claimed: u64,
+}
+
+impl Cost {
+    /// One that nobody says otherwise of.
+    pub(crate) const fn of(micros: u64) -> Self {
+        Self { micros, claimed: micros }
+    }
 }
 
 /// Money that is set aside, as it stands in the database.
@@ -68,7 +85,7 @@ impl Store {
             for (id, it) in &left {
                 change.unreserve(*id)?;
                 let usage = Usage { input: it.input, output: it.output, estimated: true, ..Usage::default() };
-                change.add(it, usage, it.micros)?;
+                change.add(it, usage, Cost::of(it.micros))?;
             }
             change.forget_before(calendar::day(now_ms).saturating_sub(KEPT_DAYS))
         })?;
@@ -141,16 +158,18 @@ impl Change<'_> {
     }
 
     /// Counts an answer that was asked for then, and what it cost.
-    pub(crate) fn add(&self, asked: &Reserved, usage: Usage, micros: u64) -> Result<(), LedgerFault> {
+    pub(crate) fn add(&self, asked: &Reserved, usage: Usage, cost: Cost) -> Result<(), LedgerFault> {
         let Account { user, session, agent, key, key_day } = &asked.account;
         let sql = "INSERT INTO used (hour, model, user, session, agent, key, answers, input, output, cache_read, cache_write, micros,
-                estimated)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11, ?12)
+                estimated, disbelieved, claimed)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             ON CONFLICT DO UPDATE SET answers = answers + 1, input = input + ?7, output = output + ?8,
                 cache_read = cache_read + ?9, cache_write = cache_write + ?10, micros = micros + ?11,
-                estimated = estimated + ?12";
-        let Usage { input, output, cache_read, cache_write, estimated } = usage;
-        let (hour, cost) = (sql_number(asked.at_ms / HOUR_MS), sql_number(micros));
+                estimated = estimated + ?12, disbelieved = disbelieved + ?13, claimed = claimed + ?14";
+        let Usage { input, output, cache_read, cache_write, estimated, claimed } = usage;
+        let hour = sql_number(asked.at_ms / HOUR_MS);
+        let (disbelieved, said) = (claimed.is_some(), sql_number(cost.claimed));
+        let (micros, cost) = (cost.micros, sql_number(cost.micros));
         let model = &asked.model;
         self.run(
             sql,
@@ -166,7 +185,9 @@ impl Change<'_> {
                 cache_read,
                 cache_write,
                 cost,
-                estimated
+                estimated,
+                disbelieved,
+                said
             ],
         )?;
         // What costs nothing leaves no trace in any sum but the one above.
@@ -218,7 +239,7 @@ impl Change<'_> {
         };
         let sql = format!(
             "SELECT CAST({group} AS TEXT), sum(answers), sum(input), sum(output), sum(cache_read), sum(cache_write),
-                sum(micros) AS cost, sum(estimated) FROM used WHERE hour >= ?1 GROUP BY {group}
+                sum(micros) AS cost, sum(estimated), sum(disbelieved), sum(claimed) FROM used WHERE hour >= ?1 GROUP BY {group}
                 ORDER BY cost DESC, sum(input) + sum(output) DESC LIMIT {LINES}"
         );
         let mut statement = self.0.prepare_cached(&sql)?;
@@ -233,6 +254,8 @@ impl Change<'_> {
                 cache_write: number(row, 5)?,
                 cost_micros: number(row, 6)?,
                 estimated: number(row, 7)?,
+                disbelieved: number(row, 8)?,
+                claimed_micros: number(row, 9)?,
             })
         })?;
         Ok(List::clip(rows.collect::<Result<Vec<_>, _>>()?))

@@ -245,7 +245,8 @@ fn reserve(books: &mut Books, at_ms: u64, micros: u64) -> Result<Held, Refused> 
 }
 
 fn settle(books: &mut Books, held: &mut Held, at_ms: u64, micros: u64) {
-    let order = Order::Settle { id: held.take(), asked: asked(at_ms, 0), usage: used(1), micros };
+    let order =
+        Order::Settle { id: held.take(), asked: asked(at_ms, 0), usage: used(1), cost: Cost::of(micros) };
     books.apply(vec![order]);
 }
 
@@ -289,7 +290,8 @@ fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works
 
 #[test]
 fn every_version_of_the_database_is_opened_with_what_is_in_it() {
-    let fixtures = [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql")];
+    let fixtures =
+        [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql"), include_str!("fixtures/v3.sql")];
     let known = manifest::schemas::DATABASES.iter().find(|it| it.file == FILE).unwrap().version;
     assert_eq!(u32::try_from(fixtures.len()).unwrap(), known, "a version without its fixture");
     for fixture in fixtures {

@@ -1,10 +1,12 @@
 //! One attempt with one model: its pieces are passed on as fast as they are taken, within the time that each may take.
 //! However it ends, whoever answers is told to end as well, and has let its connection go when this returns.
 
-use super::Answers;
+use super::belief::believed;
 use super::class::was_read;
+use super::{Answers, Worth};
 use crate::ledger::Reservation;
 use crate::streams::{Outlet, Stop};
+use dialect::count::Counter;
 use ipc_proto::model::{ModelError, Piece, Usage};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -12,9 +14,6 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long a model of this process may be silent: scripts wait as long as they say.
 const AT_HOME: Duration = Duration::from_secs(24 * 3600);
-
-/// Characters that are taken for a token where a provider did not come to count them.
-const LETTERS: usize = 4;
 
 /// What an attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +27,15 @@ pub(crate) enum Ended {
 }
 
 /// What was heard until then.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     /// Words or calls were given out.
     pub(crate) said: bool,
     usage: Option<Usage>,
-    characters: usize,
+    came: Counter,
+    worth: Worth,
+    /// What a provider counts is money.
+    costs: bool,
 }
 
 /// An attempt that may be made.
@@ -46,8 +48,8 @@ pub(crate) struct Attempt<P> {
     pub(crate) here: bool,
     /// The money for it.
     pub(crate) reservation: Reservation,
-    /// An estimate of the tokens that are read.
-    pub(crate) input: u32,
+    /// What it may come to.
+    pub(crate) worth: Worth,
 }
 
 /// Within which times something must come.
@@ -71,24 +73,23 @@ pub(crate) async fn make<A: Answers>(
     answers: &A,
     plan: A::Plan,
     patience: Patience,
-    outlet: &Outlet,
+    (outlet, heard): (&Outlet, &mut Heard),
     stop: &mut Stop,
-) -> (Ended, Heard) {
-    let mut heard = Heard::default();
+) -> Ended {
     let (inner, mut pieces) = Outlet::pair();
     let (quit, told_to_end) = oneshot::channel::<()>();
     let relay = async {
         let ended = tokio::select! {
             biased;
             _ = stop => Ended::Stopped,
-            ended = pass_on(&mut pieces, outlet, patience, &mut heard) => ended,
+            ended = pass_on(&mut pieces, outlet, patience, heard) => ended,
         };
         // Whether it waits or gives, it ends by one of these.
         drop((quit, pieces));
         ended
     };
     let ((), ended) = tokio::join!(answers.answer(plan, inner, told_to_end), relay);
-    (ended, heard)
+    ended
 }
 
 async fn pass_on(
@@ -105,7 +106,7 @@ async fn pass_on(
             Ok(Some(Piece::Failed(error))) => return Ended::Failed(error),
             Ok(Some(piece)) => piece,
         };
-        heard.note(&piece);
+        let piece = heard.note(piece);
         let done = matches!(piece, Piece::Done(_));
         outlet.give(piece).await;
         if done {
@@ -116,14 +117,21 @@ async fn pass_on(
 }
 
 impl Heard {
-    fn note(&mut self, piece: &Piece) {
-        let words = match piece {
+    /// Nothing yet of an answer that may come to this, and costs something or does not.
+    pub(crate) fn of(worth: Worth, costs: bool) -> Self {
+        Self { said: false, usage: None, came: Counter::default(), worth, costs }
+    }
+
+    /// Takes note of a piece. A count of tokens goes on as it is believed, so that all who hear of it hear the same.
+    fn note(&mut self, piece: Piece) -> Piece {
+        let words = match &piece {
             Piece::Text(text) | Piece::Reasoning(text) => text.as_str(),
             Piece::CallStart { tool, .. } => tool.as_str(),
             Piece::CallDelta { args, .. } => args.as_str(),
             Piece::Usage(usage) => {
-                self.usage = Some(*usage);
-                return;
+                let usage = if self.costs { believed(*usage, self.worth, self.came) } else { *usage };
+                self.usage = Some(usage);
+                return Piece::Usage(usage);
             }
             Piece::ThoughtEnd { .. } => "",
             // What a block of reasoning says was counted as it came.
@@ -131,15 +139,16 @@ impl Heard {
             | Piece::CallEnd { .. }
             | Piece::Failover { .. }
             | Piece::Done(_)
-            | Piece::Failed(_) => return,
+            | Piece::Failed(_) => return piece,
         };
         self.said = true;
-        self.characters = self.characters.saturating_add(words.chars().count());
+        self.came.add(words);
+        piece
     }
 
     /// What was used: the provider's word, or an estimate. Of an answer that ended early, whichever is more.
-    fn used(&self, input: u32, ended: Ended) -> Usage {
-        let output = u32::try_from(self.characters.div_ceil(LETTERS)).unwrap_or(u32::MAX);
+    fn used(&self, ended: Ended) -> Usage {
+        let (input, output) = (self.worth.input, self.came.tokens());
         let estimate = Usage { input, output, estimated: true, ..Usage::default() };
         match (self.usage, ended) {
             (None, _) => estimate,
@@ -153,14 +162,14 @@ impl Heard {
     }
 
     /// Settles what it cost.
-    pub(crate) fn settle(&self, reservation: Reservation, input: u32, ended: Ended) {
+    pub(crate) fn settle(&self, reservation: Reservation, ended: Ended) {
         let heard = self.said || self.usage.is_some();
         let paid = match ended {
             Ended::Failed(error) => heard || was_read(&error),
             Ended::Done | Ended::Stopped => true,
         };
         if paid {
-            reservation.settle(self.used(input, ended));
+            reservation.settle(self.used(ended));
         }
     }
 }

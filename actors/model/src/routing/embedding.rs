@@ -1,12 +1,14 @@
 //! Embeddings: asked again where a failure may pass, and never of another model, since vectors of two models cannot be
 //! compared.
 
+use super::belief::{believed, most};
 use super::class::was_read;
 use super::course::{Course, Next, cooling_down};
 use super::routes::Chain;
 use super::{Answers, Desk, Worth, luck};
 use crate::breaker::Breaker;
 use crate::ledger::{Bill, Refused, Reservation};
+use dialect::count::Counter;
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelName, Usage};
 use std::cell::RefCell;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -22,10 +24,16 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn settle(&mut self, input: u32) {
+    fn settle(&mut self, usage: Usage) {
         if let Some(reservation) = self.reservation.take() {
-            reservation.settle(Usage { input, ..Usage::default() });
+            reservation.settle(usage);
         }
+    }
+
+    /// What the provider counts, as far as it is believed where that is money.
+    fn believe(&self, usage: Usage, worth: Worth) -> Usage {
+        let costs = self.reservation.as_ref().is_some_and(Reservation::costs);
+        if costs { believed(usage, worth, Counter::default()) } else { usage }
     }
 
     /// It cost nothing.
@@ -37,7 +45,7 @@ impl Trial<'_> {
 impl Drop for Trial<'_> {
     /// Given up in the middle, it may have been read.
     fn drop(&mut self) {
-        self.settle(self.input);
+        self.settle(Usage { input: self.input, estimated: true, ..Usage::default() });
         self.breaker.borrow_mut().ended(self.model);
     }
 }
@@ -68,7 +76,8 @@ impl<A: Answers> Desk<A> {
     }
 
     async fn embed_once(&self, request: &Embedding, until: Instant) -> Result<Embedded, ModelError> {
-        let Worth { tariff, input, output } = self.answers.worth_of_texts(request);
+        let worth = self.answers.worth_of_texts(request);
+        let (tariff, (input, output)) = (worth.tariff, most(worth));
         let (payer, model) = (request.payer.clone(), request.model.clone());
         let bill = Bill { payer, model, tariff, input, output, exempt: false };
         let reservation = self.ledger.reserve(&bill).await.map_err(|refused| match refused {
@@ -77,13 +86,14 @@ impl<A: Answers> Desk<A> {
         let begun = self.breaker.borrow_mut().begin(&request.model, Instant::now());
         begun.map_err(cooling_down)?;
         let (breaker, model) = (&self.breaker, &request.model);
-        let mut trial = Trial { breaker, model, reservation: Some(reservation), input };
+        let mut trial = Trial { breaker, model, reservation: Some(reservation), input: worth.input };
         let answer = timeout_at(until, self.answers.embed(request)).await;
         match answer.unwrap_or(Err(ModelError::Timeout)) {
             Ok(embedded) => {
                 breaker.borrow_mut().succeeded(model);
-                trial.settle(embedded.input);
-                Ok(embedded)
+                let usage = trial.believe(embedded.usage, worth);
+                trial.settle(usage);
+                Ok(Embedded { usage, ..embedded })
             }
             Err(error) => {
                 breaker.borrow_mut().failed(model, &error, Instant::now());

@@ -73,7 +73,7 @@ impl Answers for Models {
 
     fn worth(&self, request: &Request) -> Worth {
         let each = if request.model.starts_with("offline/") { 0 } else { 1_000_000 };
-        Worth { tariff: Some(dollars(each, each)), input: 10, output: request.max_output }
+        Worth { tariff: Some(dollars(each, each)), input: 10, least: 2, output: request.max_output }
     }
 
     async fn answer(&self, (model, play): Self::Plan, outlet: Outlet, stop: Stop) {
@@ -99,7 +99,7 @@ impl Answers for Models {
     }
 
     fn worth_of_texts(&self, _: &Embedding) -> Worth {
-        Worth { tariff: Some(dollars(1_000_000, 0)), input: 10, output: 0 }
+        Worth { tariff: Some(dollars(1_000_000, 0)), input: 10, least: 2, output: 0 }
     }
 
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {
@@ -111,7 +111,7 @@ impl Answers for Models {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 Err(ModelError::Truncated)
             }
-            _ => Ok(Embedded { vectors: List::default(), input: 7 }),
+            _ => Ok(Embedded { vectors: List::default(), usage: Usage { input: 7, ..Usage::default() } }),
         }
     }
 }
@@ -462,7 +462,7 @@ fn an_embedding_is_asked_again_and_never_of_another_model() {
         let fails = vec![Fails(DOWN)];
         let world = World::new(&[("a/1", &[fails.clone(), fails, vec![]])]);
         let texts = texts("a/1");
-        assert_eq!(world.desk.embed(texts.clone()).await.map(|it| it.input), Ok(7));
+        assert_eq!(world.desk.embed(texts.clone()).await.map(|it| it.usage.input), Ok(7));
         assert_eq!(world.models.names(), ["a/1"; 3]);
         assert_eq!(world.cost().await, [("a/1".to_owned(), 7)]);
         let task = Embedding { model: ModelName::clip("default"), ..texts };
@@ -511,7 +511,8 @@ fn a_request_that_nobody_runs_gives_its_money_back() {
         let begun = Rc::clone(&world.desk).begin(request("a/1")).await.unwrap();
         let held: Option<&Reservation> = begun.first.as_ref().map(|attempt| &attempt.reservation);
         assert!(held.is_some());
-        assert_eq!(world.desk.ledger().budgets().await.unwrap()[0].reserved_micros, 100);
+        // Ten tokens to read, which a provider may count as forty and a thousand, and ninety to write, and a quarter.
+        assert_eq!(world.desk.ledger().budgets().await.unwrap()[0].reserved_micros, 1040 + 112);
         drop(begun);
         assert_eq!(world.desk.ledger().budgets().await.unwrap()[0].reserved_micros, 0);
     });

@@ -44,7 +44,7 @@ impl Tx<'_> {
         self.run_one("engine state", "INSERT OR REPLACE INTO engine_states VALUES (?, ?, ?, ?, ?)", row)
     }
 
-    /// Forgets it: the session has ended.
+    /// Forgets it: the session has ended, or nothing can be kept of it.
     pub(crate) fn forget_engine_state(&self, session: SessionId) -> Result<(), StoreFault> {
         self.run("DELETE FROM engine_states WHERE session = ?", [session.bytes()]).map(drop)
     }

@@ -68,12 +68,23 @@ impl Pass<'_> {
 }
 
 macro_rules! select {
-    ($rest:literal) => {
+    ($($rest:literal)+) => {
         concat!(
             "SELECT seq, id, turn, session, user, channel, state, attempts, failures, losses, accepted_ms, bytes, ",
             "api_key ",
             "FROM messages ",
-            $rest
+            $($rest),+
+        )
+    };
+}
+
+/// What the scanner has not looked at yet stands in an index of its own and in no other.
+macro_rules! either {
+    ($which:literal, $order:literal) => {
+        concat!(
+            select!($which " AND state = 'accepted'"),
+            " UNION ALL ",
+            select!($which " AND state != 'accepted' " $order)
         )
     };
 }
@@ -100,18 +111,18 @@ impl Store {
         channel: &str,
         key: &str,
     ) -> Result<Option<Head>, StoreFault> {
-        let sql = select!("WHERE user = ? AND channel = ? AND key = ?");
+        let sql = either!("WHERE user = ?1 AND channel = ?2 AND key = ?3", "");
         self.one(sql, params![user.bytes(), channel, key], head)
     }
 
     /// The message that this turn answers.
     pub(crate) fn message_of(&self, turn: TurnId) -> Result<Option<Head>, StoreFault> {
-        self.one(select!("WHERE turn = ?"), [turn.bytes()], head)
+        self.one(either!("WHERE turn = ?1", ""), [turn.bytes()], head)
     }
 
     /// The message of this id.
     pub(crate) fn message(&self, id: MessageId) -> Result<Option<Head>, StoreFault> {
-        self.one(select!("WHERE id = ?"), [id.bytes()], head)
+        self.one(either!("WHERE id = ?1", ""), [id.bytes()], head)
     }
 
     /// The message at this place in the order of acceptance.
@@ -121,12 +132,17 @@ impl Store {
 
     /// Every message whose turn is not over, in the order of acceptance.
     pub(crate) fn live(&self) -> Result<Vec<Head>, StoreFault> {
-        self.all(select!("WHERE state IN ('accepted', 'queued', 'running') ORDER BY seq"), [], head)
+        let sql = concat!(
+            select!("WHERE state = 'accepted'"),
+            " UNION ALL ",
+            select!("WHERE state IN ('queued', 'running') ORDER BY seq")
+        );
+        self.all(sql, [], head)
     }
 
     /// A session's messages before `seq`, newest first, at most `most`.
     pub(crate) fn earlier(&self, session: SessionId, seq: i64, most: u32) -> Result<Vec<Head>, StoreFault> {
-        let sql = select!("WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?");
+        let sql = either!("WHERE session = ?1 AND seq < ?2", "ORDER BY seq DESC LIMIT ?3");
         self.all(sql, params![session.bytes(), seq, most], head)
     }
 
@@ -185,8 +201,10 @@ impl Store {
 
     /// Every state a message went through, oldest first; the last 128.
     pub(crate) fn trace(&self, seq: i64) -> Result<Vec<Passed>, StoreFault> {
-        let sql = "SELECT state, at_ms, attempt, note FROM
-                   (SELECT * FROM states WHERE message = ? ORDER BY number DESC LIMIT 128) ORDER BY number";
+        let sql = "SELECT state, at_ms, attempt, note, number FROM
+                   (SELECT * FROM states WHERE message = ?1 ORDER BY number DESC LIMIT 128) UNION ALL
+                   SELECT state, accepted_ms, 0, '', 0 FROM messages WHERE seq = ?1 AND state = 'accepted'
+                   ORDER BY number";
         self.all(sql, [seq], |row| {
             Ok(Passed {
                 state: parse_state(&row.get::<_, String>(0)?)?,
@@ -199,7 +217,8 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Accepts a message; gives its place in the order of acceptance.
+    /// Accepts a message; gives its place in the order of acceptance. What there is of it besides its row comes with its
+    /// first step.
     pub(crate) fn accept(&self, fresh: &Fresh<'_>) -> Result<i64, StoreFault> {
         let said = fresh.submission;
         let (content, task, bytes) = parts::take_out(&said.content, &said.task);
@@ -224,21 +243,37 @@ impl Tx<'_> {
         self.run_one("message", sql, row)?;
         let seq = self.0.last_insert_rowid();
         self.keep_parts(seq, &bytes)?;
-        self.keep_state(seq, MessageState::Accepted, fresh.now_ms, 0, "")?;
         Ok(seq)
     }
 
     /// Takes a message one step on.
     pub(crate) fn pass(&self, pass: &Pass<'_>) -> Result<(), StoreFault> {
-        let from: String = self.value("SELECT state FROM messages WHERE seq = ?", [pass.seq])?;
-        let attempts: u32 = self.value("SELECT attempts FROM messages WHERE seq = ?", [pass.seq])?;
-        let step = state::find(parse_state(&from)?, pass.to).filter(|step| step.is_open_after(attempts));
+        let Before { state: from, attempts, session, accepted_ms } = self.before(pass.seq)?;
+        let step = state::find(from, pass.to).filter(|step| step.is_open_after(attempts));
         let step = step.ok_or(StoreFault::NotAllowed(pass.to))?;
         let note = if pass.note.is_empty() { step.when } else { pass.note };
+        if from == MessageState::Accepted {
+            self.use_session(session, accepted_ms)?;
+            self.keep_state(pass.seq, from, accepted_ms, 0, "")?;
+        }
         let sql = "UPDATE messages SET state = ?, attempts = ?, failures = ?, losses = ? WHERE seq = ?";
         let row = params![pass.to.name(), pass.attempts, pass.failures, pass.losses, pass.seq];
         self.run_one("message", sql, row)?;
         self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, note)
+    }
+
+    /// Where a message is that is to take a step.
+    fn before(&self, seq: i64) -> Result<Before, StoreFault> {
+        let sql = "SELECT state, attempts, session, accepted_ms FROM messages WHERE seq = ?";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut rows = statement.query([seq])?;
+        let row = rows.next()?.ok_or(StoreFault::Missing("message"))?;
+        Ok(Before {
+            state: parse_state(&row.get::<_, String>(0)?)?,
+            attempts: row.get(1)?,
+            session: SessionId::from_bytes(row.get(2)?),
+            accepted_ms: from_sql_ms(row.get(3)?),
+        })
     }
 
     /// Gives a message its label.
@@ -259,6 +294,14 @@ impl Tx<'_> {
         let note = Text::<256>::clip(note);
         self.run_one("state", sql, params![seq, to.name(), to_sql_ms(now_ms), attempt, note.as_str()])
     }
+}
+
+/// Where a message is before a step.
+struct Before {
+    state: MessageState,
+    attempts: u32,
+    session: SessionId,
+    accepted_ms: u64,
 }
 
 fn head(row: &Row<'_>) -> Result<Head, StoreFault> {
@@ -303,7 +346,9 @@ fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
 mod tests {
     use super::*;
     use crate::state::KEPT;
+    use crate::store::Session;
     use crate::tests::said;
+    use ipc_proto::ids::WorkspaceId;
 
     #[test]
     fn no_step_but_those_of_the_table_can_be_written() {
@@ -319,6 +364,20 @@ mod tests {
             bytes: 5,
             now_ms: 1,
         };
+        let session = Session {
+            id: fresh.session,
+            user: submission.user,
+            user_name: Name::clip("ann"),
+            name: Text::clip("s"),
+            agent: Name::clip("default"),
+            workspace: WorkspaceId::random(),
+            label: Label::bottom(),
+            messages: 0,
+            created_ms: 1,
+            used_ms: 1,
+            ended: false,
+        };
+        store.commit(|tx| tx.add_session(&session)).unwrap();
         let seq = store.commit(|tx| tx.accept(&fresh)).unwrap();
         assert_eq!(store.message_label(seq).unwrap(), None);
         for attempts in [0, 1] {

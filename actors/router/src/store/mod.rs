@@ -14,6 +14,7 @@ mod pauses;
 mod sessions;
 mod transcript;
 mod users;
+mod words;
 mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
@@ -25,11 +26,12 @@ pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
 pub(crate) use transcript::Kept;
 pub(crate) use users::{Origin, Person};
+pub(crate) use words::Said;
 pub(crate) use workspaces::Workspace;
 
 use ipc_proto::router::{MessageState, RouterError};
 use migration::Room;
-use rusqlite::{Connection, Params, Row, Transaction};
+use rusqlite::{Connection, Params, Row};
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
@@ -41,10 +43,13 @@ const STEPS: &[&str] = &[
     include_str!("schema4.sql"),
     include_str!("schema5.sql"),
     include_str!("schema6.sql"),
+    include_str!("schema7.sql"),
+    include_str!("schema8.sql"),
 ];
 
-/// Fewer different statements are prepared than are kept.
-const ROOM: Room = Room { log_bytes: 4 << 20, statements: 96 };
+/// Fewer different statements are prepared than are kept. The log's length is what SQLite lets it grow to before it puts it
+/// into the database; tests, which open hundreds of databases, spare themselves that.
+const ROOM: Room = Room { log_bytes: if cfg!(test) { 64 << 10 } else { 4 << 20 }, statements: 96 };
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +83,32 @@ pub(crate) struct Store {
     db: Connection,
 }
 
-/// A change that is under way. Dropped without its end, it never was.
-pub(crate) struct Tx<'a>(Transaction<'a>);
+/// A change that is under way. Dropped without its end, it never was. Its first and last statement are kept prepared as
+/// the others are, which the library's own transaction does not do.
+pub(crate) struct Tx<'a>(&'a Connection);
+
+impl<'a> Tx<'a> {
+    fn begin(db: &'a Connection) -> Result<Self, StoreFault> {
+        db.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self(db))
+    }
+
+    fn commit(self) -> Result<(), StoreFault> {
+        self.0.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Tx<'_> {
+    fn drop(&mut self) {
+        // After a commit, and after what the database itself has taken back, there is nothing left to take back.
+        if !self.0.is_autocommit()
+            && let Err(fault) = self.0.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%fault, "a change could not be taken back");
+        }
+    }
+}
 
 impl Store {
     /// Opens it, and makes it or brings it up to date.
@@ -92,10 +121,10 @@ impl Store {
         &mut self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, StoreFault>,
     ) -> Result<T, StoreFault> {
-        let tx = Tx(self.db.transaction()?);
+        let tx = Tx::begin(&self.db)?;
         let done = work(&tx)?;
         between_statements();
-        tx.0.commit()?;
+        tx.commit()?;
         between_statements();
         Ok(done)
     }
@@ -204,17 +233,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("queue.db")).unwrap();
         for (sql, index) in [
+            ("SELECT seq FROM messages WHERE state IN ('queued', 'running') ORDER BY seq", "messages_live"),
             (
-                "SELECT seq FROM messages WHERE state IN ('accepted', 'queued', 'running') ORDER BY seq",
-                "messages_live",
+                "SELECT seq FROM messages WHERE session = x'00' AND state != 'accepted' AND seq < 9",
+                "messages_session",
+            ),
+            ("SELECT seq FROM messages WHERE id = x'00' AND state != 'accepted'", "messages_id"),
+            ("SELECT seq FROM messages WHERE id = x'00' AND state = 'accepted'", "messages_fresh"),
+            ("SELECT seq FROM messages WHERE turn = x'00' AND state != 'accepted'", "messages_turn"),
+            (
+                "SELECT seq FROM messages WHERE user = x'00' AND channel = 'c' AND key = 'k' AND state = 'accepted'",
+                "messages_fresh (state=? AND user=? AND channel=? AND key=?)",
             ),
             (
-                "SELECT seq FROM messages WHERE session = x'00' AND seq < 9 ORDER BY seq DESC",
-                "messages_session",
+                "SELECT seq FROM messages WHERE user = x'00' AND channel = 'c' AND key = 'k' AND state != 'accepted'",
+                "messages_key",
             ),
             ("SELECT min(ends_ms) FROM approvals WHERE state IN ('pending', 'approved')", "approvals_open"),
             ("SELECT count(*) FROM approvals WHERE turn = x'00' AND state = 'pending'", "approvals_turn"),
             ("SELECT count(*) FROM messages WHERE state IN ('failed', 'quarantined')", "messages_dead"),
+            ("SELECT message FROM words WHERE turn = x'00'", "words_turn"),
         ] {
             let plan = plan(&store, sql);
             assert!(plan.contains(index) && !plan.contains("SCAN"), "{plan}");

@@ -42,37 +42,62 @@ impl Session {
     }
 }
 
+/// What a message needs to know of the session that it goes to.
+pub(crate) struct Known {
+    pub(crate) id: SessionId,
+    pub(crate) agent: Name,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) ended: bool,
+}
+
 macro_rules! select {
-    ($rest:literal) => {
+    ($from:literal, $rest:literal) => {
         concat!(
             "SELECT s.id, s.user, u.name, s.name, s.agent, s.workspace, s.label, s.messages, s.created_ms, ",
-            "s.used_ms, s.ended_ms FROM sessions s JOIN users u ON u.id = s.user ",
+            "s.used_ms, s.ended_ms FROM ",
+            $from,
+            " s JOIN users u ON u.id = s.user ",
             $rest
         )
     };
 }
 
 impl Store {
-    /// The session of this id.
+    /// The session of this id; messages that the scanner has not looked at yet are not counted in it.
     pub(crate) fn session(&self, id: SessionId) -> Result<Session, StoreFault> {
-        let found = self.one(select!("WHERE s.id = ?"), [id.bytes()], session)?;
+        let found = self.one(select!("sessions", "WHERE s.id = ?"), [id.bytes()], session)?;
         found.ok_or(StoreFault::Missing("session"))
     }
 
     /// This user's session of this name.
     pub(crate) fn session_named(&self, user: UserId, name: &str) -> Result<Option<Session>, StoreFault> {
-        self.one(select!("WHERE s.user = ? AND s.name = ?"), params![user.bytes(), name], session)
+        self.one(select!("counted", "WHERE s.user = ? AND s.name = ?"), params![user.bytes(), name], session)
+    }
+
+    /// The same for a message that is to go there.
+    pub(crate) fn session_known(&self, user: UserId, name: &str) -> Result<Option<Known>, StoreFault> {
+        let sql = "SELECT id, agent, workspace, ended_ms FROM sessions WHERE user = ? AND name = ?";
+        self.one(sql, params![user.bytes(), name], |row| {
+            Ok(Known {
+                id: SessionId::from_bytes(row.get(0)?),
+                agent: bounded("agent name", Name::new(row.get::<_, String>(1)?))?,
+                workspace: WorkspaceId::from_bytes(row.get(2)?),
+                ended: row.get::<_, Option<i64>>(3)?.is_some(),
+            })
+        })
     }
 
     /// Everybody's sessions of this name, at most 16.
     pub(crate) fn sessions_named(&self, name: &str) -> Result<Vec<Session>, StoreFault> {
-        self.all(select!("WHERE s.name = ? ORDER BY s.used_ms DESC LIMIT 16"), [name], session)
+        self.all(select!("counted", "WHERE s.name = ? ORDER BY s.used_ms DESC LIMIT 16"), [name], session)
     }
 
     /// Sessions of one user or of all, last used first.
     pub(crate) fn sessions(&self, user: Option<UserId>, most: u32) -> Result<Vec<Session>, StoreFault> {
-        let sql =
-            select!("WHERE ?1 IS NULL OR s.user = ?1 ORDER BY s.used_ms DESC, s.created_ms DESC LIMIT ?2");
+        let sql = select!(
+            "counted",
+            "WHERE ?1 IS NULL OR s.user = ?1 ORDER BY s.used_ms DESC, s.created_ms DESC LIMIT ?2"
+        );
         self.all(sql, params![user.map(UserId::bytes), most], session)
     }
 

@@ -82,7 +82,7 @@ impl Tx<'_> {
                 let sql = "UPDATE calls SET attempt = ? WHERE id = ? AND message = ?";
                 self.run(sql, params![attempt, call.bytes(), seq]).map(drop)
             }
-            Step::Plan { .. } | Step::Result { .. } | Step::Recalled { .. } => Ok(()),
+            Step::Plan { .. } | Step::Result { .. } | Step::Recalled { .. } | Step::Steered { .. } => Ok(()),
         }
     }
 

@@ -35,7 +35,7 @@ impl Store {
     /// used it last.
     pub(crate) fn workspaces(&self, user: Option<UserId>) -> Result<Vec<WorkspaceInfo>, StoreFault> {
         let sql = "SELECT w.id, s.name, u.name, w.attached, w.label, max(s.used_ms)
-                   FROM workspaces w JOIN sessions s ON s.workspace = w.id JOIN users u ON u.id = w.user
+                   FROM workspaces w JOIN counted s ON s.workspace = w.id JOIN users u ON u.id = w.user
                    WHERE w.gone_ms IS NULL AND (?1 IS NULL OR w.user = ?1)
                    GROUP BY w.id ORDER BY max(s.used_ms) DESC LIMIT 256";
         self.all(sql, params![user.map(UserId::bytes)], |row| {

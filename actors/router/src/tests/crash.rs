@@ -17,11 +17,25 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// What there is none of in a queue, and the law that it would break.
-const NEVER: [(&str, &str); 7] = [
+const NEVER: [(&str, &str); 10] = [
     (
         "no session is there in half",
-        "SELECT count(*) FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session = s.id) != s.messages
+        "SELECT count(*) FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM messages WHERE session = s.id)
          OR NOT EXISTS (SELECT 1 FROM workspaces WHERE id = s.workspace)",
+    ),
+    (
+        "a message is counted in its session with its first step",
+        "SELECT count(*) FROM sessions s WHERE s.messages !=
+         (SELECT count(*) FROM messages WHERE session = s.id AND state != 'accepted')",
+    ),
+    (
+        "a message's first row of its states comes with its first step",
+        "SELECT count(*) FROM messages WHERE (state = 'accepted') =
+         EXISTS (SELECT 1 FROM states WHERE message = seq AND number = 0 AND state = 'accepted')",
+    ),
+    (
+        "one key is one message",
+        "SELECT count(*) FROM (SELECT 1 FROM messages GROUP BY user, channel, key HAVING count(*) > 1)",
     ),
     (
         "a turn and its questions end together",

@@ -2,21 +2,28 @@
 //! on with.
 
 use super::world::World;
-use super::{answer, config};
-use ipc_proto::engine::{Engine, Format, Kept, Token};
+use super::{answer, config, said};
+use ipc_proto::engine::{Engine, Format, Input, Kept, Token};
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::Trust;
-use ipc_proto::router::{Profile, RouterError};
+use ipc_proto::router::{Profile, RouterError, Run, Submission, Task};
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
 
 fn world() -> World {
+    asked_by(Input::Text)
+}
+
+/// The engine is asked in this form.
+fn asked_by(input: Input) -> World {
     let mut config = config();
+    config.turns_at_once = 8;
     let engine = Engine {
         name: Name::clip("codex"),
         command: List::clip([Text::clip("codex")]),
         resume: List::default(),
         format: Format::Codex,
+        input,
         profile: Profile::Codex,
         keeps: List::default(),
         idle_seconds: 60,
@@ -75,6 +82,19 @@ fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_o
 }
 
 #[test]
+fn an_engine_of_which_nothing_can_be_kept_any_more_is_not_given_what_an_earlier_turn_left() {
+    let mut world = world();
+    let first = world.say("s", "one");
+    keep(&mut world, first.turn, b"state");
+    world.finish(first.turn, answer("1"));
+    let second = world.say("s", "two");
+    keep(&mut world, second.turn, b"");
+    world.finish(second.turn, answer("2"));
+    let third = world.say("s", "three");
+    assert_eq!(kept(&mut world, third.turn, "codex"), None);
+}
+
+#[test]
 fn what_was_said_since_an_engine_answered_last_is_counted() {
     let mut world = world();
     let first = world.say("s", "one");
@@ -85,4 +105,43 @@ fn what_was_said_since_an_engine_answered_last_is_counted() {
     let third = world.say("s", "three");
     let history = world.act(|desk| desk.take(third.turn, 1000)).unwrap().history.len();
     assert_eq!((kept(&mut world, third.turn, "codex").unwrap().missed, history), (2, 4));
+}
+
+#[test]
+fn an_engine_that_takes_lines_in_can_be_told_more_and_any_other_says_that_it_cannot() {
+    let mut world = world();
+    let _ = world.say("s", "one");
+    let refused = world.steer("s", "in red", false).unwrap_err();
+    assert_eq!(refused, RouterError::NotSteered(Name::clip("codex")));
+    assert!(refused.to_string().starts_with("this engine cannot be steered: codex"), "{refused}");
+    let mut world = asked_by(Input::StreamJson);
+    let first = world.say("s", "one");
+    assert_eq!(world.steer("s", "in red", false).unwrap().into, first.turn);
+    assert_eq!(world.act(|desk| desk.words(first.turn)).unwrap().len(), 1);
+}
+
+#[test]
+fn engines_and_programs_of_one_user_share_one_bound_and_a_session_s_messages_count_once() {
+    let mut world = world();
+    let ann = world.id(1001);
+    let run = |key: &str| {
+        let run = Run { argv: List::default(), profile: Profile::Plain, terminal: None };
+        Submission { task: Task::Run(run), ..said(ann, key, key, "") }
+    };
+    world.submit(&run("r1")).unwrap();
+    world.submit(&run("r2")).unwrap();
+    let first = world.say("s", "one");
+    world.say("s", "two");
+    world.say("t", "one");
+    let full = RouterError::TooManyRuns { most: 4 };
+    assert_eq!(world.submit(&run("r3")), Err(full.clone()));
+    assert_eq!(world.submit(&said(ann, "u", "u", "one")), Err(full.clone()), "nor one more engine");
+    assert!(
+        world.submit(&said(ann, "s", "s3", "three")).is_ok(),
+        "a session's next message needs no other jail"
+    );
+    let other = Submission { agent: Some(Name::clip("other")), ..said(ann, "o", "o", "hello") };
+    assert!(world.submit(&other).is_ok(), "the host's own loop is none of these");
+    world.finish(first.turn, answer("1"));
+    assert_eq!(world.submit(&run("r3")), Err(full), "its session goes on");
 }

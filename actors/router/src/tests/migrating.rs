@@ -16,13 +16,15 @@ use sha2::{Digest, Sha256};
 /// What this program makes of an older database.
 const KNOWN: u32 = manifest::schemas::DATABASES[1].version;
 /// By version.
-const FIXTURES: [&str; 6] = [
+const FIXTURES: [&str; 8] = [
     include_str!("fixtures/v1.sql"),
     include_str!("fixtures/v2.sql"),
     include_str!("fixtures/v3.sql"),
     include_str!("fixtures/v4.sql"),
     include_str!("fixtures/v5.sql"),
     include_str!("fixtures/v6.sql"),
+    include_str!("fixtures/v7.sql"),
+    include_str!("fixtures/v8.sql"),
 ];
 
 fn message(n: u8) -> MessageId {

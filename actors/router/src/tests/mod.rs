@@ -1,6 +1,7 @@
 //! Lives of the desk, played out: every test drives the real desk and the real database, and plays audit, the
 //! scanner, agentd and the gate by answering its errands, so that a crash can be put at any place.
 
+mod accepting;
 mod approving;
 mod chaos;
 mod crash;
@@ -17,6 +18,7 @@ mod pausing;
 mod refusals;
 mod runners;
 mod sessions;
+mod steering;
 mod stepping;
 mod stopping;
 mod world;

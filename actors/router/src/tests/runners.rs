@@ -2,17 +2,19 @@
 //! twice at once.
 
 use super::world::{World, verdict};
-use super::{answer, reply};
+use super::{answer, reply, said};
 use crate::desk::{Desk, Moment};
 use crate::errands::Errand;
 use crate::falling::{LOSSES, RETRIES};
 use crate::turn::NewStep;
 use ipc_proto::audit::Action;
+use ipc_proto::content::Content;
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::Label;
 use ipc_proto::router::MessageState::{Accepted, Answered, Cancelled, Failed, Quarantined, Queued, Running};
-use ipc_proto::router::{End, Finished, RouterError, TurnEvent};
+use ipc_proto::router::{End, Finished, RouterError, Submission, Task, TurnEvent};
 use ipc_proto::scanner::Judgement;
+use ipc_proto::{List, Text};
 use manifest::command::Ended;
 
 fn finished(world: &mut World, turn: TurnId) -> Finished {
@@ -64,6 +66,26 @@ fn what_will_not_mend_is_not_tried_again() {
         assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Failed], "{how:?}");
         assert_eq!(finished(&mut world, accepted.turn).end == End::TimedOut, timed_out);
     }
+}
+
+#[test]
+fn what_a_person_typed_is_not_run_again_once_it_may_have_begun() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let task = Task::Command { argv: List::clip([Text::clip("ls")]) };
+    let command =
+        |key| Submission { task: task.clone(), content: Content::default(), ..said(ann, key, key, "") };
+    let begun = world.submit(&command("begun")).unwrap();
+    world.act(|desk| desk.take(begun.turn, 0)).unwrap();
+    world.runner_ends(begun.turn, Ended::Killed, 9);
+    assert_eq!(world.trace(begun.message), [Accepted, Queued, Running, Failed]);
+    let idle = world.submit(&command("idle")).unwrap();
+    world.runner_ends(idle.turn, Ended::Killed, 9);
+    assert_eq!(world.state(idle.message), Queued, "its runner died before it had its work");
+    let lost = world.submit(&command("lost")).unwrap();
+    world.runners.retain(|turn| *turn != lost.turn);
+    world.restart();
+    assert_eq!(world.trace(lost.message), [Accepted, Queued, Running, Failed]);
 }
 
 #[test]

@@ -14,7 +14,9 @@ use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
 use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId};
 use ipc_proto::label::{Class, Label};
-use ipc_proto::router::{Accepted, Finished, MessageState, RouterError, Step, Stopped, Submission};
+use ipc_proto::router::{
+    Accepted, Finished, MessageState, RouterError, Steer, Steering, Step, Stopped, Submission, Word,
+};
 use ipc_proto::scanner::{Conversation, Judgement, Subject, Verdict};
 use ipc_proto::{List, Name, Text};
 use manifest::command::Ended;
@@ -135,7 +137,11 @@ impl World {
 
     fn settle(&mut self) {
         loop {
-            let errands: Vec<Errand> = self.desk.as_mut().unwrap().errands.drain(..).collect();
+            let desk = self.desk.as_mut().unwrap();
+            if desk.is_behind {
+                desk.drive();
+            }
+            let errands: Vec<Errand> = desk.errands.drain(..).collect();
             if errands.is_empty() {
                 return;
             }
@@ -197,6 +203,26 @@ impl World {
         let ann = self.id(1001);
         let key = format!("{session}/{text}");
         self.submit(&super::said(ann, session, &key, text)).unwrap()
+    }
+
+    /// Ann says something into the turn that is under way in a session, under a key of its own.
+    pub(crate) fn steer(&mut self, session: &str, text: &str, urgent: bool) -> Result<Steering, RouterError> {
+        let ann = self.id(1001);
+        let key = Text::clip(&format!("{session}/{text}"));
+        let steer = Steer { session: Text::clip(session), text: Text::clip(text), urgent, key };
+        self.act(|desk| desk.steer(ann, &steer))
+    }
+
+    /// The gate takes words in as this step of a turn.
+    pub(crate) fn take_in(&mut self, turn: TurnId, number: u32, word: &Word) -> Result<(), RouterError> {
+        let Word { message, text, label } = word.clone();
+        let new = NewStep {
+            number,
+            step: Step::Steered { message, text, label: label.clone() },
+            session: label,
+            workspace: Label::bottom(),
+        };
+        self.ask(|desk, port| desk.step(turn, new, port)).unwrap_or(Err(RouterError::NotDurable))
     }
 
     /// The runner of a turn ends.
@@ -339,8 +365,13 @@ impl World {
 
     /// What the record says of how a turn ended.
     pub(crate) fn ends_on_record(&self, turn: TurnId) -> Vec<Action> {
-        let ends =
-            [Action::TurnEnded, Action::MessageBlocked, Action::MessageRecalled, Action::MessageQuarantined];
+        let ends = [
+            Action::TurnEnded,
+            Action::MessageBlocked,
+            Action::MessageRecalled,
+            Action::MessageQuarantined,
+            Action::MessageTakenIn,
+        ];
         let of_turn = self.record.iter().filter(|event| event.turn == Some(turn));
         of_turn.map(|event| event.action).filter(|action| ends.contains(action)).collect()
     }

@@ -24,6 +24,10 @@ pub(super) fn event(value: &Value, said: &mut Said, streamed: &mut bool) {
             }
             *streamed = false;
         }
+        // What was typed for it, said again once it has it.
+        "user" if own && value.get("isReplay").and_then(Value::as_bool) == Some(true) => {
+            said.taken = said.taken.saturating_add(1);
+        }
         "user" if own => {
             for block in blocks(value).iter().filter(|block| text_of(block, "type") == "tool_result") {
                 let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);

@@ -1,5 +1,5 @@
 //! `opencode run --format json`: parts of messages as they are whole; a tool is told of once it has ended. It does not
-//! say that it has answered: its exit status does.
+//! say that it has answered: its exit status does. An error is its end only if nothing follows: some it gets over.
 
 use super::said::{Said, plain, text_of};
 use serde_json::Value;
@@ -8,6 +8,9 @@ use serde_json::Value;
 pub(super) fn event(value: &Value, said: &mut Said) {
     said.session(value.get("sessionID").and_then(Value::as_str));
     let part = value.get("part").unwrap_or(&Value::Null);
+    if matches!(text_of(value, "type"), "text" | "tool_use" | "step_start") {
+        said.doubt = None;
+    }
     match text_of(value, "type") {
         "text" => said.paragraph(text_of(part, "text")),
         "tool_use" => {
@@ -24,7 +27,7 @@ pub(super) fn event(value: &Value, said: &mut Said) {
                 error.pointer("/data/message").map(plain).unwrap_or_default(),
                 error.pointer("/data/statusCode").map(plain).unwrap_or_default(),
             ];
-            said.failed(&words.join(" "));
+            said.doubted(&words.join(" "));
         }
         _ => {}
     }

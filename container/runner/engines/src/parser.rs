@@ -46,11 +46,12 @@ impl Parser {
         std::mem::take(&mut self.said.events)
     }
 
-    /// The output has ended: the events of its last line, if that had no end.
+    /// The output has ended: the events of its last line, if that had no end. What went wrong last is the end now.
     pub fn finish(&mut self) -> Vec<EngineEvent> {
         if let Some(line) = self.lines.end() {
             self.line(&line);
         }
+        self.said.end = self.said.end.take().or(self.said.doubt.take());
         std::mem::take(&mut self.said.events)
     }
 
@@ -64,6 +65,12 @@ impl Parser {
     #[must_use]
     pub fn trouble(&self) -> Option<&str> {
         self.said.trouble.as_deref()
+    }
+
+    /// How many texts it says to have taken in, its question among them.
+    #[must_use]
+    pub const fn taken(&self) -> u32 {
+        self.said.taken
     }
 
     /// Its own name of the session.

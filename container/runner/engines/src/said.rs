@@ -24,6 +24,10 @@ pub(super) struct Said {
     pub(super) end: Option<End>,
     /// What went wrong last; it may have gone on since.
     pub(super) trouble: Option<String>,
+    /// How it ended unless it goes on.
+    pub(super) doubt: Option<End>,
+    /// Texts that were typed for it and that it has taken in.
+    pub(super) taken: u32,
     open: HashMap<String, u32>,
     next: u32,
     /// Text was said, and no tool used since.
@@ -99,8 +103,17 @@ impl Said {
 
     /// It gives up.
     pub(super) fn failed(&mut self, why: &str) {
-        self.end = Some(End::Failed { why: Text::clip(why), for_good: is_for_good(why) });
+        self.end = Some(failure(why));
     }
+
+    /// It gives up unless something follows.
+    pub(super) fn doubted(&mut self, why: &str) {
+        self.doubt = Some(failure(why));
+    }
+}
+
+fn failure(why: &str) -> End {
+    End::Failed { why: Text::clip(why), for_good: is_for_good(why) }
 }
 
 /// Whether the words of a failure say that another try would be refused like this one. The numbers stand alone: a session's

@@ -27,7 +27,9 @@ pub fn pack<'a>(home: &Path, keeps: impl Iterator<Item = &'a str>) -> Option<Blo
     for path in keeps {
         find(home, Path::new(path), 0, &mut files)?;
     }
+    // Places that lie in each other name a file twice; it is laid out once.
     files.sort();
+    files.dedup();
     let packed = GzEncoder::new(Bounded(Vec::new()), Compression::default());
     let mut archive = tar::Builder::new(packed);
     let mut left = WHOLE;

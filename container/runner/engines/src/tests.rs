@@ -119,6 +119,39 @@ fn what_each_program_says_is_heard_the_same_however_it_is_cut() {
 }
 
 #[test]
+fn an_error_that_a_program_gets_over_is_not_its_end_and_one_that_nothing_follows_is() {
+    let error = json!({"type": "error", "sessionID": "ses_1", "error": {"name": "APIError",
+        "data": {"message": "overloaded", "statusCode": 503}}});
+    let (_, parser) = heard(Format::Opencode, &[error.clone(), opencode()[3].clone()], 4096);
+    assert_eq!(parser.end(), None, "its exit status says that it has answered");
+    let (_, parser) = heard(Format::Opencode, &[opencode()[3].clone(), error], 4096);
+    let Some(End::Failed { why, for_good }) = parser.end() else { panic!("{:?}", parser.end()) };
+    assert!(why.contains("overloaded") && !for_good, "{why}");
+}
+
+#[test]
+fn what_a_program_has_taken_in_of_what_was_typed_is_counted_and_is_no_event() {
+    let again = |text: &str| {
+        json!({"type": "user", "isReplay": true, "parent_tool_use_id": null,
+        "message": {"role": "user", "content": text}})
+    };
+    let result = json!({"type": "user", "parent_tool_use_id": null, "message": {"role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}});
+    let (events, parser) = heard(Format::ClaudeCode, &[again("question"), result, again("in red")], 4096);
+    assert_eq!((told(&events), parser.taken()), (vec![], 2));
+}
+
+#[test]
+fn places_that_lie_in_each_other_are_kept_once() {
+    let (home, next) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir_all(home.path().join(".x/y")).unwrap();
+    fs::write(home.path().join(".x/y/z"), "kept").unwrap();
+    let state = state::pack(home.path(), [".x", ".x/y", ".x/y/z"].into_iter()).unwrap();
+    state::unpack(next.path(), &state).unwrap();
+    assert_eq!(fs::read_to_string(next.path().join(".x/y/z")).unwrap(), "kept");
+}
+
+#[test]
 fn what_is_no_event_is_text_and_an_event_that_is_not_known_is_nothing() {
     for format in [Format::Codex, Format::ClaudeCode, Format::Opencode] {
         let mut parser = Parser::new(format);

@@ -1,6 +1,7 @@
 //! A turn that an engine answers: its program is started with what it knows of the session, asked by its standard input,
-//! and what it says is passed to the gate event by event. It is tried again only while no model has answered it. What it has
-//! learned is kept once it has answered; it must never be given anything that another session left.
+//! and what it says is passed to the gate event by event. What its person says meanwhile is typed for it, where it takes
+//! that. It is tried again only while no model has answered it. What it has learned is kept once it has answered; it must
+//! never be given anything that another session left.
 
 use super::program::Program;
 use super::{LAST, LINGER, api, conversation, model, model_of, profile};
@@ -9,17 +10,20 @@ use crate::gate::Gate;
 use crate::places::Places;
 use engines::{End, Parser, state};
 use ipc_proto::Blob;
-use ipc_proto::engine::{self, EngineEvent, Format, TOKEN};
+use ipc_proto::engine::{self, EngineEvent, Format, Input, STATE, TOKEN, Token};
 use ipc_proto::router::{TYPED_CHUNK, Typed};
 use ipc_proto::runner_gate::{Ending, Work};
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use runner::tools::limit;
+use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// Programs that may fail one after another before the turn does.
@@ -29,6 +33,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 /// How long a program that has answered may take to end.
 const GOODBYE: Duration = Duration::from_secs(10);
+/// How often it is asked what its person has said meanwhile.
+const LISTEN: Duration = Duration::from_secs(1);
+/// How long what it left running may take to be gone once it is killed.
+const CLEARED: Duration = Duration::from_secs(2);
 /// Bytes at the end of its standard error that are told if it fails.
 const TAIL: usize = 1024;
 
@@ -43,7 +51,8 @@ pub(crate) async fn run(
     api::open(gate.clone()).await?;
     let model = model_of(gate).await?;
     let wall = Instant::now() + Duration::from_millis(work.wall_ms.into());
-    let turn = Turn { gate, work, engine, places, model: &model, wall };
+    let said = RefCell::default();
+    let turn = Turn { gate, work, engine, places, model: &model, wall, said };
     let (mut known, mut errors) = (engine.kept.is_some(), 0);
     loop {
         let failed = match turn.attempt(known).await? {
@@ -71,6 +80,8 @@ struct Turn<'a> {
     places: &'a Places,
     model: &'a str,
     wall: Instant,
+    /// What was said into the turn since: a program that is started after another one is told it as well.
+    said: RefCell<Vec<String>>,
 }
 
 /// What an attempt came to.
@@ -94,6 +105,24 @@ struct Heard {
     tail: Vec<u8>,
     spoke: bool,
     acted: bool,
+    /// What was typed for it: its question, and what was said since.
+    typed: u32,
+    /// The last that is being typed: what comes next waits for it, or one would stand in the middle of the other.
+    typing: Option<JoinHandle<()>>,
+    /// Something that it left running is still there.
+    left: bool,
+}
+
+impl Heard {
+    /// It has ended by its own word, and nothing was typed that it has not taken in.
+    fn is_over(&self) -> bool {
+        match self.parser.end() {
+            // One that says again nothing at all has its question, or it would not have answered.
+            Some(End::Completed(_)) => self.parser.taken().max(1) >= self.typed,
+            Some(End::Failed { .. }) => true,
+            None => false,
+        }
+    }
 }
 
 impl Turn<'_> {
@@ -112,18 +141,22 @@ impl Turn<'_> {
         let Some(program) = Program::start(&self.argv(known), None, &environment, self.places)? else {
             return Ok(Came::Over(Ending::NotStarted));
         };
-        let question = conversation::question(self.work, self.engine, known, told);
-        tokio::task::spawn_local(ask(program.input.clone(), question));
+        let question = conversation::question(self.work, self.engine, (known, told), &self.said.borrow());
+        let (question, typed) = match engine.input {
+            Input::Text => (question, 0),
+            Input::StreamJson => (conversation::line(&question), 1),
+        };
+        let typing = Some(tokio::task::spawn_local(ask(None, program.input.clone(), question, engine.input)));
+        let parser = Parser::new(engine.format);
         let mut heard =
-            Heard { parser: Parser::new(engine.format), tail: Vec::new(), spoke: false, acted: false };
+            Heard { parser, tail: Vec::new(), spoke: false, acted: false, typed, typing, left: false };
         let status = match self.listen(program, &mut heard).await? {
             Ok(status) => status,
             Err(ending) => return Ok(Came::Over(ending)),
         };
         let last = heard.parser.finish();
         self.tell(&mut heard, last).await?;
-        // What it left running would go on writing to what is kept of it.
-        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+        heard.left = !clear().await;
         self.settle(&heard, status).await
     }
 
@@ -155,10 +188,13 @@ impl Turn<'_> {
 
     /// Passes on what it says until it has ended, and gives its status; or how the turn ends instead.
     async fn listen(&self, program: Program, heard: &mut Heard) -> Result<Result<u8, Ending>, RunnerFault> {
-        let Program { mut output, input: _input, mut ended } = program;
+        let Program { mut output, input, mut ended } = program;
+        // Closed once it has answered all that was typed.
+        let mut input = (self.engine.engine.input == Input::StreamJson).then_some(input);
         let idle = Duration::from_secs(self.engine.engine.idle_seconds.into());
         let (mut status, mut open, mut left) = (None, true, LAST);
         let (mut quiet, mut over) = (Instant::now() + idle, false);
+        let mut listen = Instant::now() + LISTEN;
         while status.is_none() || open {
             tokio::select! {
                 piece = output.recv(), if open => match piece {
@@ -168,7 +204,7 @@ impl Turn<'_> {
                         self.hear(heard, error, &piece).await?;
                         // Once it has ended by its own word, what it goes on saying keeps nobody waiting.
                         if status.is_none() && !over {
-                            over = heard.parser.end().is_some();
+                            over = heard.is_over() && !self.pass_on(heard, &mut input, true).await?;
                             quiet = Instant::now() + if over { GOODBYE } else { idle };
                         }
                     }
@@ -177,6 +213,10 @@ impl Turn<'_> {
                 code = &mut ended, if status.is_none() => {
                     status = Some(code.unwrap_or(u8::MAX));
                     quiet = Instant::now() + LINGER;
+                }
+                () = sleep_until(listen), if input.is_some() && status.is_none() => {
+                    self.pass_on(heard, &mut input, false).await?;
+                    listen = Instant::now() + LISTEN;
                 }
                 () = sleep_until(quiet) => match (status, heard.parser.end()) {
                     (None, None) => return Ok(Err(Ending::EngineIdle)),
@@ -187,6 +227,36 @@ impl Turn<'_> {
             }
         }
         Ok(Ok(status.unwrap_or_default()))
+    }
+
+    /// Types what was said into the turn since; whether that was anything. If it was nothing, and the program is `over`, no
+    /// more is typed: what is said from then on is the session's next message.
+    async fn pass_on(
+        &self,
+        heard: &mut Heard,
+        input: &mut Option<Sender<Typed>>,
+        over: bool,
+    ) -> Result<bool, RunnerFault> {
+        let Some(to) = input.clone() else { return Ok(false) };
+        let words = self.gate.words().await?;
+        if words.is_empty() {
+            if over {
+                *input = None;
+                let before = heard.typing.take();
+                heard.typing = Some(tokio::task::spawn_local(async move {
+                    ended(before).await;
+                    drop(to.send(Typed::End).await);
+                }));
+            }
+            return Ok(false);
+        }
+        let said: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let lines: String = said.iter().map(|text| conversation::line(text)).collect();
+        heard.typed = heard.typed.saturating_add(u32::try_from(said.len()).unwrap_or(u32::MAX));
+        self.said.borrow_mut().extend(said);
+        let before = heard.typing.take();
+        heard.typing = Some(tokio::task::spawn_local(ask(before, to, lines, Input::StreamJson)));
+        Ok(true)
     }
 
     async fn hear(&self, heard: &mut Heard, error: bool, piece: &[u8]) -> Result<(), RunnerFault> {
@@ -211,9 +281,12 @@ impl Turn<'_> {
         // Some formats have no word for the end, and with any an end in peace after some text is an answer.
         let silent = matches!(self.engine.engine.format, Format::Opencode | Format::Text);
         let (why, for_good) = match heard.parser.end() {
-            Some(End::Completed(text)) => return self.answered(heard, text).await,
+            Some(End::Completed(text)) if heard.is_over() => return self.answered(heard, text).await,
             None if status == 0 && (silent || heard.spoke) => return self.answered(heard, "").await,
             Some(End::Failed { why, for_good }) => (why.to_string(), *for_good),
+            Some(End::Completed(_)) => {
+                ("it ended before it took in what was said meanwhile".to_owned(), false)
+            }
             None => (self.reason(heard, status), matches!(status, 126 | 127)),
         };
         self.gate.engine(vec![EngineEvent::Error(ipc_proto::Text::clip(&why))]).await?;
@@ -235,26 +308,60 @@ impl Turn<'_> {
     async fn answered(&self, heard: &Heard, text: &str) -> Result<Came, RunnerFault> {
         let text = ipc_proto::Text::clip(text);
         self.gate.engine(vec![EngineEvent::Completed { text }]).await?;
-        let engine = &self.engine.engine;
-        if let Some(token) = heard.parser.token().filter(|_| !engine.resume.is_empty()) {
-            let keeps = engine.keeps.iter().map(|path| path.as_str());
-            if let Some(state) = state::pack(&profile::home(self.places), keeps) {
-                self.gate.keep(token.clone(), state).await?;
+        match self.learned(heard) {
+            Some((token, state)) => self.gate.keep(token, state).await?,
+            // What an earlier turn left is let go of, or it would be laid out each time for less and less.
+            None if self.engine.kept.is_some() => {
+                self.gate.keep(Token::default(), Blob::default()).await?;
             }
+            None => {}
         }
         Ok(Came::Over(Ending::Answered))
     }
+
+    /// What it needs to go on with the session; none where that cannot be had whole.
+    fn learned(&self, heard: &Heard) -> Option<(Token, Blob<STATE>)> {
+        let engine = &self.engine.engine;
+        let token = heard.parser.token().filter(|_| !engine.resume.is_empty() && !heard.left)?;
+        let keeps = engine.keeps.iter().map(|path| path.as_str());
+        Some((token.clone(), state::pack(&profile::home(self.places), keeps)?))
+    }
 }
 
-/// Types the question, and that there is no more.
-async fn ask(input: Sender<Typed>, question: String) {
+/// Ends what a program left running, which would go on writing to what is kept of it; whether it is gone. One that is killed
+/// may be in the middle of a write.
+async fn clear() -> bool {
+    let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    let until = Instant::now() + CLEARED;
+    // From the first process of a pid namespace, -1 is everybody in it but itself.
+    while kill(Pid::from_raw(-1), None) != Err(Errno::ESRCH) {
+        if Instant::now() >= until {
+            return false;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    true
+}
+
+/// Waits until what was typed before has all been passed on.
+async fn ended(before: Option<JoinHandle<()>>) {
+    if let Some(before) = before {
+        drop(before.await);
+    }
+}
+
+/// Types the question once what is `before` it is typed, and that there is no more where no more can come.
+async fn ask(before: Option<JoinHandle<()>>, input: Sender<Typed>, question: String, form: Input) {
+    ended(before).await;
     for piece in question.as_bytes().chunks(TYPED_CHUNK) {
         let Ok(piece) = Blob::new(piece) else { return };
         if input.send(Typed::Bytes(piece)).await.is_err() {
             return;
         }
     }
-    drop(input.send(Typed::End).await);
+    if form == Input::Text {
+        drop(input.send(Typed::End).await);
+    }
 }
 
 fn pause(errors: u32) -> Duration {
@@ -266,6 +373,24 @@ fn pause(errors: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_typed_next_does_not_stand_in_the_middle_of_what_is_typed_still() {
+        let (input, mut typed) = tokio::sync::mpsc::channel(1);
+        let typing = async move {
+            let long = "a".repeat(3 * TYPED_CHUNK);
+            let first = tokio::task::spawn_local(ask(None, input.clone(), long, Input::StreamJson));
+            let next = tokio::task::spawn_local(ask(Some(first), input, "b".to_owned(), Input::StreamJson));
+            let mut said = Vec::new();
+            while let Some(Typed::Bytes(bytes)) = typed.recv().await {
+                said.extend_from_slice(&bytes);
+            }
+            next.await.unwrap();
+            assert_eq!(said.len(), 3 * TYPED_CHUNK + 1);
+            assert!(said.ends_with(b"ab"));
+        };
+        tokio::task::LocalSet::new().run_until(typing).await;
+    }
 
     #[test]
     fn pauses_double_up_to_the_longest_with_a_tenth_by_chance() {

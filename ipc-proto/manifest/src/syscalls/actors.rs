@@ -87,6 +87,13 @@ pub const LINKS: Group = Group {
     ],
 };
 
+/// Letting go of the processor.
+pub const YIELD: Group = Group {
+    name: "yield",
+    why: "whoever waits for an answer goes on with it first, where both have one processor",
+    calls: &[any("sched_yield")],
+};
+
 /// Speaking over a connection that dialer made.
 pub const DIALLED: Group = Group {
     name: "dialled",
@@ -146,6 +153,16 @@ pub const FILES: Group = Group {
         any("renameat2").rare("an architecture without rename"),
         any("stat").rare("a C library that makes no newfstatat of it"),
         any("unlinkat").rare("an architecture without unlink, and a folder that is removed"),
+    ],
+};
+
+/// Making what was written durable while others are served.
+pub const FLUSH: Group = Group {
+    name: "flush",
+    why: "the record is flushed while appends go on; of what else it can do, nothing that read, write and fsync cannot",
+    calls: &[
+        any("io_getevents").rare("appends that come at once, or a bundle of the record that is full"),
+        any("io_submit").rare("appends that come at once, or a bundle of the record that is full"),
     ],
 };
 

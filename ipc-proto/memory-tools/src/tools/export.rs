@@ -114,7 +114,7 @@ impl Gathered {
         let kind = row.entry.detail.kind.name();
         let mut item = shape::item(row);
         if kind == KindName::Observation {
-            let raw = ask(store, Ask::Raw(row.entry.id), Said::raw).await?;
+            let raw = ask(store, Ask::Raw(row.entry.id), Said::raw).await?.text;
             self.bytes += raw.len();
             item.raw_tool_output = Some(raw);
         }

@@ -60,12 +60,17 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     // One more than is shown tells whether there are more.
     let wanted = place.saturating_add(limit).saturating_add(1).min(most);
     let question = Question { filter, ..Question::new(words, u16::try_from(wanted).unwrap_or(u16::MAX)) };
-    let found = ask(store, Ask::Find(Box::new(question)), Said::found).await?;
+    let answered = ask(store, Ask::Find(Box::new(question)), Said::found).await?;
+    let found = &answered.rows;
     let there = u64::try_from(found.len()).unwrap_or(most);
     let skip = usize::try_from(place).unwrap_or(usize::MAX);
     let shown = found.iter().enumerate().skip(skip).take(usize::try_from(limit).unwrap_or(0));
     let results: Vec<Value> = shown.map(|(at, found)| result(at, found, &include)).collect();
-    let done = Done::new(json!({ "results": results }));
+    let mut done = Done::new(json!({ "results": results }));
+    if !answered.notes.is_empty() {
+        let notes: Vec<&str> = answered.notes.iter().map(Text::as_str).collect();
+        done = done.meta("notes", notes);
+    }
     let end = place.saturating_add(limit);
     Ok(if there > end { done.meta("nextCursor", args.bound.at(end)) } else { done })
 }

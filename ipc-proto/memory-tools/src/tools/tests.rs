@@ -7,8 +7,8 @@ use crate::{Code, Fault};
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over, Row, Said,
-    SessionRow, SessionStatus, SourceType, State, Why,
+    Answered, Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over,
+    Raw, Row, Said, SessionRow, SessionStatus, SourceType, State, Why,
 };
 use ipc_proto::{List, Text};
 use proptest::prelude::*;
@@ -65,10 +65,11 @@ fn row(title: &str) -> Row {
 }
 
 fn found(count: usize) -> Said {
-    Said::Found(List::clip((0..count).map(|at| Found {
+    let rows = (0..count).map(|at| Found {
         hit: Hit { row: row(&format!("row {at}")), snippet: Text::clip("a [word]"), score: 1500 },
         why: Why::default(),
-    })))
+    });
+    Said::Found(Box::new(Answered::of(rows)))
 }
 
 /// The field that a refusal names.
@@ -333,7 +334,7 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
 #[test]
 fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from() {
     let row = Row { revises: Some(MemoryId::random()), ..row("a") };
-    let raw = Said::Raw(Text::clip("output"));
+    let raw = Said::Raw(Raw { text: Text::clip("output"), label: row.entry.label.clone() });
     let none = || Said::Rows(List::default());
     let out = Told::of([Said::Rows(List::clip([row.clone()])), raw, none(), none()]);
     let payload = out.call("mem-export", &json!({ "type": "discovery" }))["data"]["payload"].clone();

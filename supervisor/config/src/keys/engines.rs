@@ -33,6 +33,15 @@ pub(super) const KEYS: &[Key] = &[
                 `opencode run --format json`, or in plain lines, all of which are the answer.",
     },
     Key {
+        path: "engine.NAME.input",
+        kind: Kind::Word(&["text", "stream-json"]),
+        preset: Preset::Text("text"),
+        seen_by: &[Router, Gate],
+        means: "How it is asked: by a text to the end of its standard input, or by lines of JSON there, as `claude -p \
+                --input-format stream-json --replay-user-messages` takes them. One that takes lines can be told more while it \
+                works (`agentctl steer`); the other cannot.",
+    },
+    Key {
         path: "engine.NAME.profile",
         kind: Kind::Word(&["plain", "codex", "claude-code", "opencode"]),
         preset: Preset::Text("plain"),

@@ -27,7 +27,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::List { of: &Kind::Number { min: 0, max: u32::MAX }, max: 16 },
         preset: Preset::List(&[]),
         seen_by: &[Router],
-        means: "Uids of this machine that are this user. Root and whoever runs the host are owners without being listed.",
+        means: "Uids of this machine that are this user. Root, save in mode user, where the host cannot tell it from others, and whoever runs the host are owners without being listed.",
     },
     Key {
         path: "user[].channels",

@@ -3,7 +3,7 @@
 use super::Key;
 use crate::forms::{BASE_URL, EMBEDDER, HOST_PORT, LOOPBACK, NAME, PATH, PATTERN, SECRET};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Embedder, Memory, Model, Router};
+use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Embedder, Gate, Memory, Model, Router};
 use manifest::settings;
 
 /// A price of a million tokens.
@@ -234,17 +234,40 @@ pub(super) const KEYS: &[Key] = &[
         path: "memory.embedder",
         kind: Kind::Text(&EMBEDDER),
         preset: Preset::Nothing,
-        seen_by: &[Memory, Curator, Control],
-        means: "The model that makes vectors of what is kept, for the manners `meaning`, `fused` and `weighted`, such as \
+        seen_by: &[Memory, Gate, Curator, Control],
+        means: "The model that makes vectors of what is kept and looked for, and so has a search go by meaning as well as by words, such as \
                 `openai/text-embedding-3-small` or `ollama/all-minilm`. Texts go to it as their labels allow. `local` is \
-                the model of `[embedder]`, for which no text leaves the host. Left out, these manners compare spelling \
-                alone. Another one makes every vector anew, in the background.",
+                the model of `[embedder]`, for which no text leaves the host. Left out, the manners `meaning`, `fused` and \
+                `weighted` compare spelling alone. Another one makes every vector anew, in the background.",
+    },
+    Key {
+        path: "memory.rerank",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Gate, Control],
+        means: "Whether the model of `[curator]` puts the first of what a search found into order, in whatever way it was \
+                asked: by agents, MCP clients and `agentctl memory search`. What it reads goes to it as the labels of the rows \
+                allow. Where it fails, the order stays as it was and the answer says so.",
+    },
+    Key {
+        path: "memory.rerank_top",
+        kind: Kind::Number { min: 2, max: 20 },
+        preset: Preset::Number(20),
+        seen_by: &[Gate, Control],
+        means: "So many of the first are put into order by a model.",
+    },
+    Key {
+        path: "memory.rerank_seconds",
+        kind: Kind::Number { min: 1, max: 15 },
+        preset: Preset::Number(8),
+        seen_by: &[Gate, Control],
+        means: "Seconds after which an answer does without the order of a model.",
     },
     Key {
         path: "embedder.folder",
         kind: Kind::Text(&PATH),
         preset: Preset::Nothing,
-        seen_by: &[Agentd, Embedder, Memory, Curator, Control],
+        seen_by: &[Agentd, Embedder, Memory, Gate, Curator, Control],
         means: "A folder with a sentence model of the kind of MiniLM: `config.json` of a BERT, `tokenizer.json` or `vocab.txt`, \
                 and `model.safetensors`. With it the process `embedder` is started; `[memory] embedder = \"local\"` has it be \
                 used. In mode `system` everybody must be able to read these files, and they must not lie below `/tmp`. \

@@ -1,7 +1,7 @@
 //! Engines: the known ones, the owner's own, and what is said of what is neither.
 
 use crate::common::check;
-use ipc_proto::engine::{Engine, Format, TOKEN};
+use ipc_proto::engine::{Engine, Format, Input, TOKEN};
 use ipc_proto::router::Profile;
 
 fn engine(text: &str) -> Option<Engine> {
@@ -11,13 +11,14 @@ fn engine(text: &str) -> Option<Engine> {
 #[test]
 fn an_agent_is_answered_by_the_host_s_own_loop_unless_it_names_an_engine() {
     assert_eq!((engine(""), engine("agent.default.engine = 'native'")), (None, None));
-    for (name, format, profile) in [
-        ("codex", Format::Codex, Profile::Codex),
-        ("claude-code", Format::ClaudeCode, Profile::ClaudeCode),
-        ("opencode", Format::Opencode, Profile::Opencode),
+    for (name, format, input, profile) in [
+        ("codex", Format::Codex, Input::Text, Profile::Codex),
+        ("claude-code", Format::ClaudeCode, Input::StreamJson, Profile::ClaudeCode),
+        ("opencode", Format::Opencode, Input::Text, Profile::Opencode),
     ] {
         let known = engine(&format!("agent.default.engine = '{name}'")).unwrap();
         assert_eq!((known.name.as_str(), known.format, known.profile), (name, format, profile));
+        assert_eq!(known.input, input, "what can be told more on its way takes lines of JSON");
         assert!(known.resume.iter().any(|word| word.as_str() == TOKEN) && !known.keeps.is_empty());
         assert_eq!(known.idle_seconds, 600);
     }
@@ -33,6 +34,10 @@ fn an_engine_of_the_owner_s_own_is_as_it_is_written_and_stands_over_a_known_one(
     let words: Vec<&str> = own.command.iter().map(|word| word.as_str()).collect();
     assert_eq!(words, ["./node_modules/.bin/opencode", "run"]);
     assert_eq!((own.idle_seconds, own.resume.len(), own.keeps[0].as_str()), (30, 0, ".x/y"));
+    assert_eq!(own.input, Input::Text);
+    let own =
+        engine("agent.default.engine = 'e'\n[engine.e]\ncommand = ['x']\ninput = 'stream-json'").unwrap();
+    assert_eq!(own.input, Input::StreamJson);
 }
 
 #[test]

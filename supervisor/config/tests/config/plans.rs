@@ -26,7 +26,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b1111_1011_1111_1110, false, 8 << 20),
+        (0b1111_1101_1111_1110, false, 8 << 20),
         "embedder alone is not there without its model"
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
@@ -235,7 +235,8 @@ fn a_model_of_this_machine_has_a_process_of_its_own_and_a_name_that_its_files_de
         for embedder in [
             section::<config::Memory>(&document, Process::Memory).own.embedder,
             section::<config::Curator>(&document, Process::Curator).own.embedder,
-            section::<config::Control>(&document, Process::Control).own.embedder,
+            section::<config::Control>(&document, Process::Control).own.finding.embedder,
+            section::<config::Gate>(&document, Process::Gate).own.finding.embedder,
         ] {
             assert_eq!(embedder.as_deref(), Some(name.as_str()));
         }
@@ -332,6 +333,10 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "agent.default.engine = 'e'\nengine.e = { command = ['x'], format = 'codex' }",
         ),
         (
+            "engine.NAME.input",
+            "agent.default.engine = 'e'\nengine.e = { command = ['x'], format = 'claude-code', input = 'stream-json' }",
+        ),
+        (
             "engine.NAME.profile",
             "agent.default.engine = 'e'\nengine.e = { command = ['x'], profile = 'codex' }",
         ),
@@ -399,6 +404,9 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("memory.min_output_length", "memory.min_output_length = 0"),
         ("memory.sensitive_patterns", "memory.sensitive_patterns = ['AB-[0-9]+']"),
         ("memory.embedder", "memory.embedder = 'offline/hash-384'"),
+        ("memory.rerank", "memory.rerank = true\ncurator.model = 'offline/reader'"),
+        ("memory.rerank_top", "memory.rerank_top = 5"),
+        ("memory.rerank_seconds", "memory.rerank_seconds = 3"),
         ("embedder.folder", "embedder.folder = 'm'"),
         ("embedder.idle_seconds", "embedder = { folder = 'm', idle_seconds = 60 }"),
         ("router.queue_per_session", "router.queue_per_session = 1"),

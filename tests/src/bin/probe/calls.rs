@@ -18,7 +18,7 @@ use ipc_proto::ids::{ApprovalId, CallId, MemoryId, MessageId, TurnId, UserId, Wo
 use ipc_proto::label::Label;
 use ipc_proto::memory::{self, Area, MemoryClient, Scope};
 use ipc_proto::model::{GroupBy, ModelClient, StreamId, Usage};
-use ipc_proto::router::{End, Finished, RouterClient, Step, Submission, Task, Typed};
+use ipc_proto::router::{End, Finished, RouterClient, Steer, Step, Submission, Task, Typed};
 use ipc_proto::scanner::{Crossing, ScannerClient, Subject};
 use ipc_proto::web::{FETCH_MS, Fetch, Method, Rule, WebClient};
 use ipc_proto::{Blob, List, Text, model};
@@ -69,7 +69,10 @@ pub(crate) async fn every_method(me: Process, edge: Held) {
         Process::Router => router(me, stream).await,
         Process::Gate => gate(me, stream).await,
         Process::Embedder => {
-            each!(EmbedderClient, stream, me, embed(Text::clip("local:none"), Text::clip("probe"));)
+            each!(EmbedderClient, stream, me,
+                embed(Text::clip("local:none"), Text::clip("probe"));
+                sound();
+            )
         }
         Process::Curator => {
             let list = || curator::Ask::List { state: None };
@@ -172,6 +175,9 @@ async fn gate(me: Process, stream: UnixStream) -> String {
         background(UserId::random(), Label::bottom(), to_model());
         background_embed(UserId::random(), Label::bottom(), to_embed());
         memory(nobody(), memory::Ask::Stats);
+        find(UserId::random(), Area::User, memory::Question::new(Text::clip("probe"), 1));
+        to_order(0);
+        ordered(0, Err(Text::clip("probe")));
         try_model(Text::clip("none/none"), name());
         usage(GroupBy::Model, 0);
         budgets();
@@ -227,6 +233,10 @@ const fn nobody() -> Caller {
     Caller::Key(Presented([0; 32]))
 }
 
+fn steer() -> Steer {
+    Steer { session: Text::clip("probe"), text: Text::clip("probe"), urgent: false, key: Text::clip("probe") }
+}
+
 async fn router(me: Process, stream: UnixStream) -> String {
     let (turn, user) = (TurnId::random(), Some(UserId::random()));
     let name = || Text::clip("probe");
@@ -238,10 +248,13 @@ async fn router(me: Process, stream: UnixStream) -> String {
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
         typed(turn, 0);
+        words(turn);
+        labels(turn);
         engine_state(turn, name());
         keep_engine_state(turn, name(), Text::clip("probe"), Blob::default());
         holder(nobody());
         api_submit(nobody(), submission());
+        api_steer(nobody(), steer());
         api_follow(nobody(), turn, 0, 1);
         api_events(nobody(), 0, 0);
         api_queue(nobody());
@@ -256,6 +269,7 @@ async fn router(me: Process, stream: UnixStream) -> String {
         call(user, CallId::random());
         identify(0);
         submit(submission());
+        steer(UserId::random(), steer());
         follow(user, turn, 0, 1);
         cancel(user, turn);
         type_in(user, turn, 0, Typed::End);

@@ -13,7 +13,7 @@ pub(crate) fn call() -> Call {
 
 /// Tokens that can be told apart.
 pub(crate) const USAGE: Usage =
-    Usage { input: 11, output: 5, cache_read: 3, cache_write: 2, estimated: false };
+    Usage { input: 11, output: 5, cache_read: 3, cache_write: 2, estimated: false, claimed: None };
 
 /// What a stream says of two pieces of text, or of text and a call.
 pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], finish: Finish) -> Vec<Event> {

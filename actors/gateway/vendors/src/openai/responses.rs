@@ -101,6 +101,10 @@ impl Ask {
         }
         match self.input {
             Mixed::Text(text) => draft.say(Role::User, text, "input")?,
+            Mixed::Parts(items) if items.is_empty() => {
+                return Err(Fault::bad("input", "Missing required parameter: 'input'.")
+                    .coded("missing_required_parameter"));
+            }
             Mixed::Parts(items) => {
                 for (index, item) in items.into_iter().enumerate() {
                     item.put(&mut draft, &format!("input[{index}]"))?;

@@ -224,7 +224,7 @@ impl From<Counted> for Usage {
             output: counted.output_tokens.unwrap_or(0),
             cache_read,
             cache_write,
-            estimated: false,
+            ..Self::default()
         }
     }
 }

@@ -109,7 +109,7 @@ fn words_thoughts_calls_and_tokens_are_told() {
         &end,
         STOP,
     ];
-    let usage = Usage { input: 14, output: 3, cache_read: 5, cache_write: 2, estimated: false };
+    let usage = Usage { input: 14, output: 3, cache_read: 5, cache_write: 2, ..Usage::default() };
     let block = block("hm", "abc", block_end("", false, false, 0));
     let rest = [
         text("Hello"),
@@ -325,7 +325,14 @@ fn tokens_are_known_of_an_answer_that_breaks_off() {
     reader.feed(format!("data: {said}\n\n").as_bytes()).unwrap();
     assert_eq!(
         reader.spent(),
-        Some(Usage { input: 14, output: 2, cache_read: 5, cache_write: 2, estimated: true })
+        Some(Usage {
+            input: 14,
+            output: 2,
+            cache_read: 5,
+            cache_write: 2,
+            estimated: true,
+            ..Usage::default()
+        })
     );
 }
 

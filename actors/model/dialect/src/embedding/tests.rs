@@ -47,12 +47,12 @@ fn a_provider_is_asked_as_its_kind_has_it() {
 fn the_vectors_of_an_answer_come_in_the_order_of_their_texts() {
     let openai = r#"{"object":"list","data":[{"index":1,"embedding":[3,4]},{"index":0,"embedding":[1,-2.5]}],"usage":{"prompt_tokens":7,"total_tokens":7}}"#;
     let embedded = asked(ProviderKind::Openai, &["a", "b"]).read(openai.as_bytes()).unwrap();
-    assert_eq!((rows(&embedded), embedded.input), (vec![vec![1.0, -2.5], vec![3.0, 4.0]], 7));
+    assert_eq!((rows(&embedded), embedded.usage.input), (vec![vec![1.0, -2.5], vec![3.0, 4.0]], 7));
     let ollama = r#"{"model":"m","embeddings":[[1],[2]],"prompt_eval_count":5}"#;
     let embedded = asked(ProviderKind::Ollama, &["a", "b"]).read(ollama.as_bytes()).unwrap();
-    assert_eq!((rows(&embedded), embedded.input), (vec![vec![1.0], vec![2.0]], 5));
+    assert_eq!((rows(&embedded), embedded.usage.input), (vec![vec![1.0], vec![2.0]], 5));
     let uncounted = asked(ProviderKind::Ollama, &["abcde"]).read(br#"{"embeddings":[[1]]}"#).unwrap();
-    assert_eq!(uncounted.input, 2, "estimated");
+    assert_eq!((uncounted.usage.input, uncounted.usage.estimated), (2, true));
 }
 
 #[test]

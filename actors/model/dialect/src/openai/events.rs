@@ -193,7 +193,7 @@ impl From<Counted> for Usage {
             output: counted.completion_tokens,
             cache_read: details.cached_tokens.unwrap_or(0),
             cache_write: details.cache_write_tokens.unwrap_or(0),
-            estimated: false,
+            ..Self::default()
         }
     }
 }

@@ -96,7 +96,7 @@ fn words_reasoning_tokens_and_the_end_are_told() {
         r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":5}}}"#,
         "[DONE]",
     ];
-    let usage = Usage { input: 7, output: 2, cache_read: 5, cache_write: 0, estimated: false };
+    let usage = Usage { input: 7, output: 2, cache_read: 5, ..Usage::default() };
     let expected = [thought("hm"), text("Hel"), text("lo"), Piece::Usage(usage), Piece::Done(Finish::Stop)];
     assert_eq!(decode(&data).unwrap(), expected);
 }
@@ -109,7 +109,8 @@ fn tokens_are_estimated_where_the_provider_does_not_count() {
         output: 2,
         cache_read: 0,
         cache_write: 0,
-        estimated: true
+        estimated: true,
+        ..Usage::default()
     })));
 }
 

@@ -219,7 +219,7 @@ impl From<&Counted> for Usage {
             output: counted.output_tokens,
             cache_read: details.and_then(|details| details.cached_tokens).unwrap_or(0),
             cache_write: details.and_then(|details| details.cache_write_tokens).unwrap_or(0),
-            estimated: false,
+            ..Self::default()
         }
     }
 }

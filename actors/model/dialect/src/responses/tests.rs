@@ -83,7 +83,7 @@ fn words_reasoning_calls_and_tokens_are_told() {
         r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c","name":"read","arguments":"{\"a\":1}"}}"#,
         COMPLETED,
     ];
-    let usage = Usage { input: 7, output: 3, cache_read: 5, cache_write: 0, estimated: false };
+    let usage = Usage { input: 7, output: 3, cache_read: 5, ..Usage::default() };
     let expected = [
         thought("hm"),
         text("Hel"),

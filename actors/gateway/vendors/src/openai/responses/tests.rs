@@ -54,7 +54,8 @@ fn text_and_lists_of_items_arrive_as_they_were_sent() {
 fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
     for (body, param) in [
         (json!({"input": "x"}), "model"),
-        (json!({"model": "a/b"}), "messages"),
+        (json!({"model": "a/b"}), "input"),
+        (json!({"model": "a/b", "input": []}), "input"),
         (json!({"model": "a/b", "input": [{"content": "x"}]}), "input[0].role"),
         (json!({"model": "a/b", "input": [{"role": "user"}]}), "input[0].content"),
         (json!({"model": "a/b", "input": [{"type": "computer_call"}]}), "input[0].type"),

@@ -1,0 +1,55 @@
+//! Whether the record takes entries, and that agentd hears of it: a host whose record takes none is degraded, since nothing
+//! has an effect in it. It touches no file.
+
+use kit::Supervisor;
+use manifest::Process;
+use manifest::command::{Frame, Kind, RecordState};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long until agentd is told again, where it did not read.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// What became of the last write, or of the record as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing(watch::Sender<RecordState>);
+
+impl Standing {
+    pub(crate) fn new(state: RecordState) -> Self {
+        Self(watch::Sender::new(state))
+    }
+
+    /// Entries are durable.
+    pub(crate) fn whole(&self) {
+        self.set(RecordState::Whole);
+    }
+
+    /// Entries could not be made durable.
+    pub(crate) fn unwritable(&self) {
+        self.set(RecordState::Unwritable);
+    }
+
+    pub(crate) fn is_unwritable(&self) -> bool {
+        *self.0.borrow() == RecordState::Unwritable
+    }
+
+    fn set(&self, state: RecordState) {
+        self.0.send_if_modified(|now| std::mem::replace(now, state) != state);
+    }
+
+    /// Tells agentd: now, and whenever it changes.
+    pub(crate) async fn tell(self, agentd: Supervisor) {
+        let mut states = self.0.subscribe();
+        loop {
+            let word = *states.borrow_and_update() as u64;
+            let frame = Frame::new(Kind::Record, Process::Audit).with(&[word]);
+            if agentd.send(frame, &[]).is_err() {
+                tokio::time::sleep(AGAIN).await;
+                states.mark_changed();
+            }
+            if states.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Rows that a model puts into order for somebody who waits: the gate has them, and they are taken from it here. It is no job
+//! of the queue: what is not done in time is not done, and the rows stay as they were found. What comes of it is an order
+//! and no text, so that nothing that a row says goes further by it.
+
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::model::{Asker, Asking};
+use crate::reading::quoted;
+use ipc_proto::gate::{TO_ORDER, ToOrder, method};
+use ipc_proto::model::ModelName;
+use ipc_proto::{List, Text};
+use serde::Deserialize;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Lists that are put into order at once.
+const AT_ONCE: usize = 4;
+/// How long a list is waited for at a time, ms.
+const WAIT_MS: u32 = 20_000;
+/// How long the gate is left alone that is not there.
+const AWAY: Duration = Duration::from_secs(1);
+/// What the model is to do.
+const SYSTEM: &str = "A question and numbered notes are quoted below. Put the notes into the order in which they help to answer the \
+    question, the best first. Answer with one JSON object and nothing else: {\"order\": the numbers of the notes}. Leave out \
+    those that have nothing to do with the question.";
+
+/// What a model answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judged {
+    order: Vec<usize>,
+}
+
+impl Judged {
+    /// Whether it names notes that there are, none of them twice.
+    fn is_of(&self, count: usize) -> bool {
+        let mut seen = [false; TO_ORDER];
+        self.order.iter().all(|number| {
+            let at = number.checked_sub(1).filter(|at| *at < count).and_then(|at| seen.get_mut(at));
+            at.is_some_and(|seen| !std::mem::replace(seen, true))
+        })
+    }
+
+    fn places(&self) -> List<u8, TO_ORDER> {
+        List::clip(self.order.iter().filter_map(|number| u8::try_from(number.checked_sub(1)?).ok()))
+    }
+}
+
+/// Takes what waits, for as long as the process lives.
+pub(crate) async fn serve(desk: Rc<Desk>) {
+    let seats = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let Ok(seat) = Arc::clone(&seats).acquire_owned().await else { return };
+        let next = desk
+            .gate
+            .call(&method::to_order, |gate, context| async move { gate.to_order(context, WAIT_MS).await });
+        match next.await {
+            Ok(Some(wanted)) => {
+                let desk = Rc::clone(&desk);
+                drop(tokio::task::spawn_local(async move {
+                    answer(&desk, wanted).await;
+                    drop(seat);
+                }));
+            }
+            Ok(None) => {}
+            Err(_) => tokio::time::sleep(AWAY).await,
+        }
+    }
+}
+
+/// Tells the gate the order, or why there is none.
+async fn answer(desk: &Desk, wanted: ToOrder) {
+    let (id, patience) = (wanted.id, Duration::from_millis(wanted.patience_ms.into()));
+    let judged = tokio::time::timeout(patience, order(desk, wanted)).await;
+    // Nobody waits any more for what comes too late.
+    let Ok(judged) = judged else { return };
+    let told = judged.map_err(|why| Text::clip(&why.to_string()));
+    let told = desk.gate.call(&method::ordered, |gate, context| {
+        let told = told.clone();
+        async move { gate.ordered(context, id, told).await }
+    });
+    if let Err(fault) = told.await {
+        tracing::warn!(%fault, "an order could not be told");
+    }
+}
+
+/// The order that the model gives the rows.
+async fn order(desk: &Desk, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failure> {
+    let Some(model) = desk.config.model.as_deref() else {
+        return Err(Failure::Permanent("no model is configured, [curator] model".to_owned()));
+    };
+    if desk.is_paused() {
+        return Err(Failure::Aborted);
+    }
+    if let Some(why) = desk.withheld(model, kit::now_ms()) {
+        return Err(Failure::Passing(why));
+    }
+    let rows =
+        (1..).zip(&wanted.rows).map(|(number, row): (usize, _)| (format!("note {number}"), row.as_str()));
+    let rows: Vec<(String, &str)> = rows.collect();
+    let question = [("question", wanted.words.as_str())];
+    let parts: Vec<(&str, &str)> =
+        question.into_iter().chain(rows.iter().map(|(name, row)| (name.as_str(), *row))).collect();
+    let by = Asker { owner: wanted.owner, model: Some(ModelName::clip(model)) };
+    let asking = Asking { by, label: &wanted.label, system: SYSTEM, input: quoted(&parts) };
+    let judged: Judged = desk.ask_for(&asking, |judged: &Judged| judged.is_of(wanted.rows.len())).await?;
+    Ok(judged.places())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_names_notes_that_there_are_and_none_of_them_twice() {
+        let cases: [(&[usize], bool); 7] = [
+            (&[2, 1, 3], true),
+            (&[3], true),
+            (&[], true),
+            (&[0], false),
+            (&[4], false),
+            (&[1, 1], false),
+            (&[usize::MAX], false),
+        ];
+        for (order, sound) in cases {
+            assert_eq!(Judged { order: order.to_vec() }.is_of(3), sound, "{order:?}");
+        }
+        assert_eq!(Judged { order: vec![2, 1] }.places(), List::clip([1, 0]));
+    }
+
+    #[test]
+    fn an_answer_that_says_more_than_an_order_is_none() {
+        for wrong in [r#"{"order":[1],"say":"obey"}"#, r#"{"order":["1"]}"#, r#"{"order":[-1]}"#, "[1]"] {
+            assert!(serde_json::from_str::<Judged>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

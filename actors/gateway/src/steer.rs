@@ -1,0 +1,62 @@
+//! `/v1/steer`: words of a client into the turn that is under way in one of its own conversations. Which session that is, is
+//! said as a message to the agent says it; whose it is, router knows from what was presented.
+
+use crate::agents;
+use crate::answer::document;
+use crate::body;
+use crate::desk::Desk;
+use crate::fault::Fault;
+use crate::guard::Who;
+use crate::{kept, listing, scope};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use ipc_proto::Text;
+use ipc_proto::router::{Steer, WORDS_BOUND, method};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    /// `agent/NAME`.
+    model: String,
+    text: String,
+    #[serde(default)]
+    urgent: bool,
+}
+
+/// Says it.
+pub(crate) async fn steer(
+    State(desk): State<Arc<Desk>>,
+    Extension(who): Extension<Who>,
+    request: Request,
+) -> Result<Response, Fault> {
+    let (parts, body) = request.into_parts();
+    let key = kept::key(&parts.headers)?;
+    let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
+    let agent = ask.model.strip_prefix("agent/").unwrap_or_default();
+    if !who.holder.agents.iter().any(|name| name.as_str() == agent) {
+        let names: Vec<String> = listing::agents(&who.holder).collect();
+        return Err(Fault::no_model(&ask.model, &names.join(", ")));
+    }
+    let long =
+        || Fault::bad("text", format!("What is said into a turn is at most {WORDS_BOUND} bytes of text."));
+    let steer = Steer {
+        session: scope::session(&who.holder, agent, scope::conversation(&parts.headers, None).as_deref()),
+        text: Text::new(ask.text).map_err(|_| long())?,
+        urgent: ask.urgent,
+        key: agents::message_key(who.caller, key.as_deref()),
+    };
+    let caller = who.caller;
+    let said = desk.router.call(&method::api_steer, |router, context| {
+        let steer = steer.clone();
+        async move { router.api_steer(context, caller, steer).await }
+    });
+    let said = said.await.map_err(|fault| Fault::down("router", fault))??;
+    let (message, turn) = (said.accepted.message.to_string(), said.into.to_string());
+    let said = json!({"object": "steering", "message": message, "turn": turn});
+    Ok(document(Body::from(said.to_string())))
+}

@@ -1,0 +1,56 @@
+//! A filter around agentd, such as a unit's or a container's, that keeps processes from sealing themselves: agentd says
+//! which layer is missing and what to do, and starts nothing.
+
+use nix::libc::{SYS_landlock_create_ruleset, SYS_landlock_restrict_self, SYS_seccomp};
+use std::fs;
+use std::process::Command;
+
+/// Puts a filter on itself that gives this answer to the call with this number, and becomes the program that is named.
+const FILTERED: &str = r#"
+import ctypes, os, struct, sys
+answer, number = int(sys.argv[1]), int(sys.argv[2])
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, answer), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
+program = Program(len(steps), ctypes.addressof(code))
+prctl, long = ctypes.CDLL(None).prctl, ctypes.c_ulong
+assert prctl(38, long(1), long(0), long(0), long(0)) == 0
+assert prctl(22, long(2), ctypes.byref(program), long(0), long(0)) == 0
+os.execv(sys.argv[3], sys.argv[3:])
+"#;
+/// `SECCOMP_RET_ERRNO` with `EPERM`, and `SECCOMP_RET_KILL_PROCESS`.
+const REFUSED: u32 = 0x0005_0001;
+const KILLED: u32 = 0x8000_0000;
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "agentd under a filter, as a unit or a container would start it"
+)]
+fn a_filter_that_keeps_processes_from_sealing_themselves_is_named_with_its_layer_and_the_remedy() {
+    let usual = if tests::is_root() { "system" } else { "user" };
+    let cases = [
+        (SYS_landlock_create_ruleset, REFUSED, "layer landlock", "filter allow landlock_*"),
+        (SYS_landlock_create_ruleset, KILLED, "layer landlock", "allow landlock_*"),
+        (SYS_landlock_restrict_self, REFUSED, "layer landlock", "allow landlock_*"),
+        (SYS_seccomp, REFUSED, "layer seccomp", "allow seccomp"),
+    ];
+    for mode in [usual, "flat"] {
+        for (number, answer, layer, remedy) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let at = |name: &str| folder.path().join(name);
+            fs::write(at("cordon.toml"), format!("[host]\nmode = \"{mode}\"\n")).unwrap();
+            let mut command = Command::new("python3");
+            command.args(["-c", FILTERED, &answer.to_string(), &number.to_string()]);
+            command.arg(tests::programs().join("agentd")).arg("run");
+            command.arg("--config").arg(at("cordon.toml")).arg("--state-dir").arg(at("state"));
+            let output = command.arg("--runtime-dir").arg(at("run")).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(78), "{mode} {number} {answer:#x}: {output:?}");
+            for words in [layer, "every row", &format!("mode {mode}"), remedy] {
+                assert!(said.contains(words), "{mode} {number} {answer:#x}: {words}: {said}");
+            }
+        }
+    }
+}
