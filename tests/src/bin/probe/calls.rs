@@ -248,10 +248,10 @@ async fn router(me: Process, stream: UnixStream) -> String {
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
         typed(turn, 0);
-        words(turn);
-        labels(turn);
         engine_state(turn, name());
         keep_engine_state(turn, name(), Text::clip("probe"), Blob::default());
+        words(turn);
+        labels(turn);
         holder(nobody());
         api_submit(nobody(), submission());
         api_steer(nobody(), steer());

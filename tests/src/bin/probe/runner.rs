@@ -28,9 +28,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use wire::codec::{Messages, Side, decode};
 
-/// Tells router that trying again may help.
-const AGAIN: u8 = 130;
-/// The note of an attempt before.
+/// Ends a turn whose gate is lost.
+const LOST: u8 = 130;
+/// The note of a turn before, in the same workspace.
 const NOTE: &str = "/workspace/note";
 /// How long the gate is given to end the connection.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -89,7 +89,7 @@ async fn turn(socket: OwnedFd, holds: String, early: Vec<&str>) -> Result<ExitCo
         (Some("early"), _) => format!("before {early:?}, after {:?}", writable()),
         (Some(attack), _) => {
             std::fs::write(NOTE, format!("{attack}: {}", send(stream, attack).await?))?;
-            return Ok(ExitCode::from(AGAIN));
+            return Ok(ExitCode::from(LOST));
         }
         (None, _) => return Err("no command".into()),
     };
@@ -144,6 +144,7 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("run_count", let_through(&gate.run_count(now(), to_model()).await)),
         ("run_input", let_through(&gate.run_input(now(), 0).await)),
         ("engine", let_through(&gate.engine(now(), List::default()).await)),
+        ("words", let_through(&gate.words(now()).await)),
         ("keep", let_through(&gate.keep(now(), Text::clip("probe"), Blob::new(*b"kept")?).await)),
     ];
     let line = outcomes.map(|(method, outcome)| format!("{method}={outcome}")).join(" ");
