@@ -16,6 +16,7 @@ const fn may(process: Process, kind: Kind) -> bool {
         Kind::Ready | Kind::Beat | Kind::Failing => true,
         Kind::Launch | Kind::Wall => matches!(process, Process::Router),
         Kind::Locked => matches!(process, Process::Credproxy),
+        Kind::Record => matches!(process, Process::Audit),
         Kind::Kill => matches!(process, Process::Router | Process::Gate),
         Kind::Attach
         | Kind::Restart
