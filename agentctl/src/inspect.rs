@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The processes that can be inspected.
-const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, embedder, curator, gateway, control, \
+const NAMES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, embedder, gate, curator, gateway, control, \
      runner, runner@agent";
 
 /// What a process said last.

@@ -4,7 +4,7 @@ use crate::common::{check, check_in, machine};
 
 const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
-const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, gate, embedder, curator, gateway, control";
+const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, embedder, gate, curator, gateway, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
                    `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
