@@ -206,8 +206,7 @@ fn degraded(host: &HostStatus) -> Row {
     if check.starts_with("failed") {
         return of(Status::Fail, format!("its self-check {check}"));
     }
-    let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
-    let away: Vec<&str> = away.map(|process| process.name.as_str()).collect();
+    let away: Vec<&str> = status::degraded(host).map(|process| process.name.as_str()).collect();
     match (host.reason.as_str(), away.as_slice()) {
         ("", []) => of(Status::Pass, "it says that nothing is amiss".to_owned()),
         ("", away) => of(Status::Warn, format!("not ready: {}", away.join(", "))),

@@ -187,38 +187,9 @@ fn print(app: &App, named: &[NamedEvent], changes: &[Change], tried: &[Record]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::{List, Text};
 
     fn host(state: &str, generation: u64) -> HostStatus {
-        let process = ProcessStatus {
-            name: Text::clip("router"),
-            state: Text::clip(state),
-            pid: 7,
-            uid: 1,
-            generation,
-            restarts: 0,
-            uptime_ms: 10,
-            pss_kib: 0,
-            rss_kib: 0,
-            calls: 0,
-            refused: 0,
-            p50_us: 0,
-            p99_us: 0,
-            in_flight: 0,
-            queue: 0,
-        };
-        HostStatus {
-            state: Text::clip("ready"),
-            mode: Text::clip("user"),
-            limits: Text::clip("watch"),
-            self_check: Text::clip("pending"),
-            version: Text::clip("0"),
-            pid: 1,
-            uptime_ms: 1,
-            reason: Text::default(),
-            state_dir: Text::clip("/s"),
-            processes: List::clip([process]),
-        }
+        status::tests::host("router", state, generation)
     }
 
     #[test]

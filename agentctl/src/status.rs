@@ -42,7 +42,8 @@ pub(crate) fn document(host: &HostStatus) -> Value {
     })
 }
 
-fn degraded(host: &HostStatus) -> impl Iterator<Item = &ProcessStatus> {
+/// The processes that are not ready.
+pub(crate) fn degraded(host: &HostStatus) -> impl Iterator<Item = &ProcessStatus> {
     host.processes.iter().filter(|process| process.state.as_str() != "ready")
 }
 
@@ -86,4 +87,43 @@ fn row(process: &ProcessStatus) -> Vec<String> {
         process.in_flight.to_string(),
         process.queue.to_string(),
     ]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use ipc_proto::{List, Text};
+
+    /// A host with one process, of this name and in this state.
+    pub(crate) fn host(name: &str, state: &str, generation: u64) -> HostStatus {
+        let process = ProcessStatus {
+            name: Text::clip(name),
+            state: Text::clip(state),
+            pid: 7,
+            uid: 1,
+            generation,
+            restarts: 0,
+            uptime_ms: 10,
+            pss_kib: 0,
+            rss_kib: 0,
+            calls: 0,
+            refused: 0,
+            p50_us: 0,
+            p99_us: 0,
+            in_flight: 0,
+            queue: 0,
+        };
+        HostStatus {
+            state: Text::clip("ready"),
+            mode: Text::clip("user"),
+            limits: Text::clip("watch"),
+            self_check: Text::clip("pending"),
+            version: Text::clip("0"),
+            pid: 1,
+            uptime_ms: 1,
+            reason: Text::default(),
+            state_dir: Text::clip("/s"),
+            processes: List::clip([process]),
+        }
+    }
 }

@@ -51,7 +51,7 @@ fn say(what: &str, words: &str) {
 }
 
 fn kernel(mode: Mode) -> bool {
-    let name = crate::host::name_of(mode);
+    let name = mode.name();
     match probe::require(mode) {
         Ok(()) => say("kernel", &format!("every layer of mode {name} is there")),
         Err(fault) => {

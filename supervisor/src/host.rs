@@ -107,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
             exit::say(&format!(
                 "agentd: ready in {} ms, mode {}",
                 began.elapsed().as_millis(),
-                name_of(host.mode)
+                host.mode.name()
             ));
             if host.mode == Mode::Flat {
                 exit::say(FLAT);
@@ -129,14 +129,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
 const FLAT: &str = "agentd: mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
     runner's private /tmp, /proc and read-only root; killing all of a jail at once by its pid namespace; limits \
     that the kernel counts for one jail alone. What is left: landlock, seccomp and the descriptor topology.";
-
-pub(crate) const fn name_of(mode: Mode) -> &'static str {
-    match mode {
-        Mode::System => "system",
-        Mode::User => "user",
-        Mode::Flat => "flat",
-    }
-}
 
 /// Everything in order: configuration, mode, folders, lock, programs, listeners.
 fn make(options: &Options) -> Result<Host, Fault> {

@@ -3,15 +3,7 @@
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tests::{Host, Setup, Upstream, text};
-
-/// An answer as OpenAI-compatible servers stream it: one token, and seven that were read.
-pub(crate) fn answer(text: &str) -> String {
-    let said = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
-    let usage = json!({"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8});
-    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
-    format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n")
-}
+use tests::{Host, Setup, Upstream, answer, text};
 
 /// A refusal with this head.
 fn refusal(status: &str, head: &str) -> String {

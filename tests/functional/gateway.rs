@@ -53,11 +53,7 @@ print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["conte
 
 #[test]
 fn an_agent_that_a_coding_agent_answers_for_is_an_agent_like_any_other_and_its_key_pays() {
-    let piece = json!({"choices": [{"index": 0, "delta": {"content": "high water"}}]});
-    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}});
-    let stream = format!("data: {piece}\n\ndata: {end}\n\ndata: [DONE]\n\n");
-    let upstream = Upstream::answering("text/event-stream", move |_| stream.clone());
+    let upstream = Upstream::answering("text/event-stream", |_| tests::answer("high water"));
     let at = format!("127.0.0.1:{}", upstream.port);
     let config = format!(
         "{ENGINE}[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\

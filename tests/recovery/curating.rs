@@ -61,14 +61,6 @@ fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kep
     );
 }
 
-/// An answer as OpenAI-compatible servers stream it.
-fn answer(text: &str) -> String {
-    let said = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
-    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}});
-    format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n")
-}
-
 #[test]
 fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_entity_once() {
     let made = json!({
@@ -89,7 +81,7 @@ fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_enti
         .chain(["curator:curator.settled".to_owned()])
     {
         let told = made.to_string();
-        let upstream = Upstream::answering("text/event-stream", move |_| answer(&told));
+        let upstream = Upstream::answering("text/event-stream", move |_| tests::answer(&told));
         let at = format!("127.0.0.1:{}", upstream.port);
         let config = format!(
             "[credproxy]\nplain_http = [\"{at}\"]\n[provider.corp]\nbase_url = \"http://{at}/v1\"\n\

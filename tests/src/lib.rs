@@ -18,7 +18,7 @@ mod upstream;
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
 pub use chatting::{Chatting, call, hook, planned, script, text};
 pub use person::Person;
-pub use upstream::Upstream;
+pub use upstream::{Upstream, answer};
 
 use serde_json::Value;
 use std::fs;

@@ -1,5 +1,6 @@
 //! A server on loopback that stands for the web: it gives pages, and keeps every request.
 
+use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -52,6 +53,15 @@ impl Upstream {
     pub fn heard(&self) -> Vec<String> {
         self.heard.lock().expect("the requests").clone()
     }
+}
+
+/// An answer as OpenAI-compatible servers stream it: one token, and seven that were read.
+#[must_use]
+pub fn answer(text: &str) -> String {
+    let said = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    let usage = json!({"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8});
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage});
+    format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n")
 }
 
 fn request(stream: &TcpStream) -> String {

@@ -126,17 +126,14 @@ impl Log {
 mod tests {
     use super::*;
     use crate::batch::Batch;
-    use crate::open::{self, Opened};
+    use crate::open;
     use ipc_proto::Name;
     use ipc_proto::audit::{Action, Event, Result3, Serial};
     use std::fs;
     use std::path::Path;
 
     fn opened(folder: &Path) -> Log {
-        match open::open(folder).unwrap() {
-            Opened::Whole(log) => *log,
-            Opened::Broken(fault) => panic!("{fault}"),
-        }
+        open::open(folder).unwrap().whole().unwrap()
     }
 
     fn batch(log: &Log, entries: u64) -> Batch {

@@ -2,7 +2,7 @@
 //! code writes it.
 
 use crate::batch::Batch;
-use crate::open::{self, Opened};
+use crate::open;
 use crate::retention::Retention;
 use crate::server::{self, Auditor};
 use ipc_proto::Name;
@@ -64,10 +64,8 @@ impl Log {
     /// # Errors
     /// It cannot be opened, or does not hold.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        match open::open(folder).map_err(io::Error::other)? {
-            Opened::Whole(log) => Ok(Self { log: *log, number: 0 }),
-            Opened::Broken(fault) => Err(io::Error::other(fault)),
-        }
+        let opened = open::open(folder).map_err(io::Error::other)?;
+        Ok(Self { log: opened.whole().map_err(io::Error::other)?, number: 0 })
     }
 
     /// Entries in it.

@@ -240,14 +240,11 @@ impl Drop for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::{self, Opened};
+    use crate::open;
     use std::path::Path;
 
     fn opened(folder: &Path) -> Log {
-        match open::open(folder).unwrap() {
-            Opened::Whole(log) => *log,
-            Opened::Broken(fault) => panic!("{fault}"),
-        }
+        open::open(folder).unwrap().whole().unwrap()
     }
 
     fn append(log: &mut Log, count: u64) {

@@ -39,6 +39,16 @@ pub(crate) enum Opened {
     Broken(String),
 }
 
+impl Opened {
+    /// The log, or why it does not hold.
+    pub(crate) fn whole(self) -> Result<Log, String> {
+        match self {
+            Self::Whole(log) => Ok(*log),
+            Self::Broken(fault) => Err(fault),
+        }
+    }
+}
+
 /// Opens the log of this folder, or begins one.
 pub(crate) fn open(path: &Path) -> Result<Opened, OpenLogFault> {
     let folder = Folder::new(path);

@@ -4,11 +4,7 @@
 use kit::Supervisor;
 use manifest::Process;
 use manifest::command::{Frame, Kind, RecordState};
-use std::time::Duration;
 use tokio::sync::watch;
-
-/// How long until agentd is told again, where it did not read.
-const AGAIN: Duration = Duration::from_millis(200);
 
 /// What became of the last write, or of the record as it was found.
 #[derive(Clone, Debug)]
@@ -39,17 +35,7 @@ impl Standing {
 
     /// Tells agentd: now, and whenever it changes.
     pub(crate) async fn tell(self, agentd: Supervisor) {
-        let mut states = self.0.subscribe();
-        loop {
-            let word = *states.borrow_and_update() as u64;
-            let frame = Frame::new(Kind::Record, Process::Audit).with(&[word]);
-            if agentd.send(frame, &[]).is_err() {
-                tokio::time::sleep(AGAIN).await;
-                states.mark_changed();
-            }
-            if states.changed().await.is_err() {
-                return;
-            }
-        }
+        let frame = |state: &RecordState| Frame::new(Kind::Record, Process::Audit).with(&[*state as u64]);
+        agentd.keep_told(self.0.subscribe(), frame).await;
     }
 }

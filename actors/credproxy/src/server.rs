@@ -18,7 +18,7 @@ use ipc_proto::credproxy::{
 };
 use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
 use ipc_proto::{Blob, Fault, List, Name, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Recorder, Supervisor};
+use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Recorder};
 use manifest::Process;
 use manifest::command::{Frame, Kind};
 use rustls::ClientConfig;
@@ -26,9 +26,8 @@ use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tarpc::context::Context;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 /// The process.
 pub(crate) struct Credproxy {
@@ -67,7 +66,9 @@ impl kit::Actor for Credproxy {
     async fn start(opened: Opened, host: Host) -> Self {
         let Opened { start, views, tls, plain_http, shares } = opened;
         let Views { needles, fingerprints, locked } = views;
-        tokio::task::spawn_local(tell(host.supervisor(), locked));
+        // Whether the vault waits for its passphrase.
+        let frame = |locked: &bool| Frame::new(Kind::Locked, Process::Credproxy).with(&[u64::from(*locked)]);
+        tokio::task::spawn_local(host.supervisor().keep_told(locked, frame));
         // An actor fails to start when its name is taken or its own start fails; this one has neither.
         let keeper = match ractor::Actor::spawn(None, Keeper, start).await {
             Ok((keeper, _)) => keeper,
@@ -97,24 +98,6 @@ impl kit::Actor for Credproxy {
 
     fn queue_depth(&self) -> u64 {
         u64::try_from(AT_ONCE.saturating_sub(self.proxy.slots.available_permits())).unwrap_or(0)
-    }
-}
-
-/// How long until agentd is told again, where it did not read.
-const AGAIN: Duration = Duration::from_millis(200);
-
-/// Tells agentd whether the vault waits for its passphrase: now, and whenever that changes.
-async fn tell(agentd: Supervisor, mut locked: watch::Receiver<bool>) {
-    loop {
-        let word = u64::from(*locked.borrow_and_update());
-        let frame = Frame::new(Kind::Locked, Process::Credproxy).with(&[word]);
-        if agentd.send(frame, &[]).is_err() {
-            tokio::time::sleep(AGAIN).await;
-            locked.mark_changed();
-        }
-        if locked.changed().await.is_err() {
-            return;
-        }
     }
 }
 

@@ -5,7 +5,12 @@ use manifest::command::{FRAME, Frame};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
+
+/// How long until agentd is told again, where it did not read.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// The way to agentd.
 #[derive(Clone)]
@@ -27,6 +32,20 @@ impl Supervisor {
             return passing::send_plain(self.0.as_fd(), &frame.encode());
         }
         passing::send(self.0.as_fd(), &frame.encode(), descriptors)
+    }
+
+    /// Tells agentd of a value by the frame that is made of it: now, and whenever it changes, until nobody can change it.
+    pub async fn keep_told<T>(self, mut value: watch::Receiver<T>, frame: impl Fn(&T) -> Frame) {
+        loop {
+            let now = frame(&value.borrow_and_update());
+            if self.send(now, &[]).is_err() {
+                tokio::time::sleep(AGAIN).await;
+                value.mark_changed();
+            }
+            if value.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// The next frame; `None` when agentd is gone, which is this process's end.

@@ -293,7 +293,12 @@ impl Desk {
 
     /// Messages whose turn is not over and of which `which` holds.
     pub(crate) fn live_where(&self, which: impl Fn(&Live) -> bool) -> Vec<i64> {
-        self.live.iter().filter(|(_, live)| which(live)).map(|(seq, _)| *seq).collect()
+        self.heads_where(which).map(|head| head.seq).collect()
+    }
+
+    /// The same with what is known of each.
+    pub(crate) fn heads_where(&self, which: impl Fn(&Live) -> bool) -> impl Iterator<Item = &Head> {
+        self.live.values().filter(move |live| which(live)).map(|live| &live.head)
     }
 
     /// Goes on with a message after a pause.

@@ -56,7 +56,7 @@ impl Desk {
         if session.ended {
             return Err(RouterError::SessionOver);
         }
-        let into = self.answering(session.id)?.turn;
+        let into = self.answering(session.id)?;
         let engine = self.config.agents.get(session.agent.as_str()).and_then(|agent| agent.engine.as_ref());
         if let Some(engine) = engine.filter(|engine| engine.input != ipc_proto::engine::Input::StreamJson) {
             return Err(RouterError::NotSteered(engine.name.clone()));
@@ -78,14 +78,14 @@ impl Desk {
         Ok(Steering { accepted, into })
     }
 
-    /// The message that is being answered in this session.
-    fn answering(&self, session: SessionId) -> Result<Head, RouterError> {
+    /// The turn that answers in this session.
+    fn answering(&self, session: SessionId) -> Result<TurnId, RouterError> {
         let begun = |live: &Live| {
             live.head.session == session && live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_))
         };
-        for seq in self.live_where(begun) {
-            if self.store.said_without_media(seq)?.1 == Task::Chat {
-                return self.store.message_at(seq)?.ok_or(RouterError::NotUnderWay);
+        for head in self.heads_where(begun) {
+            if self.store.said_without_media(head.seq)?.1 == Task::Chat {
+                return Ok(head.turn);
             }
         }
         Err(RouterError::NotUnderWay)

@@ -214,9 +214,9 @@ impl Desk {
             return Ok(());
         }
         let (mut runs, mut engines) = (0, HashSet::new());
-        for seq in self.live_where(|live| live.head.user == user) {
-            let here = self.store.message_at(seq)?.ok_or(StoreFault::Missing("message"))?.session;
-            match self.store.said_without_media(seq)?.1 {
+        for head in self.heads_where(|live| live.head.user == user) {
+            let here = head.session;
+            match self.store.said_without_media(head.seq)?.1 {
                 Task::Run(_) => runs += 1,
                 Task::Chat if answers(&self.store.session(here)?.agent) => drop(engines.insert(here)),
                 _ => {}

@@ -7,8 +7,9 @@ use super::programs::{Said, said};
 use super::reach::{Listener, listeners, loopback};
 use super::service::{Unit, judge};
 use super::{Row, Status, degraded, files};
-use ipc_proto::control::{HostStatus, ProcessStatus};
-use ipc_proto::{List, Text};
+use crate::status;
+use ipc_proto::Text;
+use ipc_proto::control::HostStatus;
 use proptest::prelude::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -39,32 +40,9 @@ fn the_mount_that_holds_a_path_is_the_nearest_above_it() {
 #[test]
 fn a_host_whose_jails_were_not_proven_fails_and_one_that_is_degraded_is_said_to_be() {
     let host = |self_check: &str, reason: &str, state: &str| HostStatus {
-        state: Text::clip("degraded"),
-        mode: Text::clip("user"),
-        limits: Text::clip("watch"),
         self_check: Text::clip(self_check),
-        version: Text::clip("0"),
-        pid: 1,
-        uptime_ms: 1,
         reason: Text::clip(reason),
-        state_dir: Text::clip("/s"),
-        processes: List::clip([ProcessStatus {
-            name: Text::clip("gate"),
-            state: Text::clip(state),
-            pid: 7,
-            uid: 1,
-            generation: 1,
-            restarts: 0,
-            uptime_ms: 10,
-            pss_kib: 0,
-            rss_kib: 0,
-            calls: 0,
-            refused: 0,
-            p50_us: 0,
-            p99_us: 0,
-            in_flight: 0,
-            queue: 0,
-        }]),
+        ..status::tests::host("gate", state, 1)
     };
     for (check, reason, state, status, said) in [
         ("passed in 9 ms", "", "ready", Status::Pass, "nothing"),

@@ -22,7 +22,7 @@ impl fmt::Display for Summary<'_> {
         let plan = self.plan;
         writeln!(f, "{}: ok", self.name.escape_debug())?;
         let mut line = |what: &str, text: String| writeln!(f, "{what:<10} {text}");
-        line("mode", mode(plan.host.mode).to_owned())?;
+        line("mode", plan.host.mode.map_or("auto", Mode::name).to_owned())?;
         line("ids", ids(plan))?;
         line("processes", listed(processes(plan, true)))?;
         let off = listed(processes(plan, false));
@@ -48,15 +48,6 @@ impl fmt::Display for Summary<'_> {
             line("provider", format!("{name}: {} ({})", provider.base_url, listed(provider.models.keys())))?;
         }
         Ok(())
-    }
-}
-
-const fn mode(mode: Option<Mode>) -> &'static str {
-    match mode {
-        None => "auto",
-        Some(Mode::System) => "system",
-        Some(Mode::User) => "user",
-        Some(Mode::Flat) => "flat",
     }
 }
 

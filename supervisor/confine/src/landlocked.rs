@@ -40,13 +40,12 @@ pub enum LandlockFault {
 pub(crate) fn require(mode: Mode) -> Result<(), LandlockFault> {
     // Truncation is only held from ABI 3 on, TCP from 4, signals and abstract sockets from 6; with namespaces and
     // seccomp those have a second layer, in flat mode they have none.
-    let (needed, mode) = match mode {
-        Mode::System => (2, "system"),
-        Mode::User => (2, "user"),
-        Mode::Flat => (6, "flat"),
+    let needed = match mode {
+        Mode::System | Mode::User => 2,
+        Mode::Flat => 6,
     };
     let found = sys::landlock_abi();
-    if found >= needed { Ok(()) } else { Err(LandlockFault::TooOld { found, needed, mode }) }
+    if found >= needed { Ok(()) } else { Err(LandlockFault::TooOld { found, needed, mode: mode.name() }) }
 }
 
 /// What may be done beneath a path.

@@ -4,6 +4,7 @@
 
 use crate::landlocked::{self, LandlockFault};
 use crate::namespaces::become_root_of_own_namespace;
+use crate::seccomp;
 use crate::sys::{self, Forked};
 use manifest::command::Mode;
 use nix::mount::{MsFlags, mount};
@@ -56,13 +57,8 @@ pub enum ModeFault {
 /// # Errors
 /// [`ModeFault`]: which layer is missing, and the remedy.
 pub fn require(mode: Mode) -> Result<(), ModeFault> {
-    let name = match mode {
-        Mode::System => "system",
-        Mode::User => "user",
-        Mode::Flat => "flat",
-    };
     let sealed = |layer, calls, act: fn() -> io::Result<()>| {
-        attempt(act).map_err(|cause| ModeFault::NoSeal { mode: name, layer, calls, cause })
+        attempt(act).map_err(|cause| ModeFault::NoSeal { mode: mode.name(), layer, calls, cause })
     };
     // A filter may kill whoever as much as asks for the version.
     sealed("landlock", "landlock_*", || {
@@ -70,12 +66,12 @@ pub fn require(mode: Mode) -> Result<(), ModeFault> {
         Ok(())
     })?;
     landlocked::require(mode)?;
-    namespaces(mode, name)?;
+    namespaces(mode)?;
     sealed("landlock", "landlock_*", landlocks)?;
     sealed("seccomp", "seccomp", filters)
 }
 
-fn namespaces(mode: Mode, name: &'static str) -> Result<(), ModeFault> {
+fn namespaces(mode: Mode) -> Result<(), ModeFault> {
     let tried = match mode {
         Mode::Flat => return Ok(()),
         Mode::System if !nix::unistd::geteuid().is_root() => return Err(ModeFault::NotRoot),
@@ -89,7 +85,7 @@ fn namespaces(mode: Mode, name: &'static str) -> Result<(), ModeFault> {
             mount_something()
         }),
     };
-    tried.map_err(|cause| ModeFault::NoNamespaces { mode: name, cause })
+    tried.map_err(|cause| ModeFault::NoNamespaces { mode: mode.name(), cause })
 }
 
 /// As every row does, with no file to be opened.
@@ -98,10 +94,12 @@ fn landlocks() -> io::Result<()> {
     landlocked::restrict(&[], false).map_err(|fault| errno(&fault))
 }
 
-/// As every row does, with everything allowed.
+/// As every row does, with a listener and everything allowed.
 fn filters() -> io::Result<()> {
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
-    sys::filter_nothing()
+    // `linux/bpf_common.h`: give an answer.
+    let all = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
+    seccomp::install(&all, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER).map(drop)
 }
 
 /// The kernel's word behind a fault.

@@ -104,7 +104,7 @@ pub(crate) fn apply(filters: &[Program]) -> Result<(), SeccompFault> {
 
 /// Installs one filter. no_new_privs is set already; seccompiler would set it again, which a filter before this one
 /// need not allow.
-fn install(filter: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<RawFd> {
+pub(crate) fn install(filter: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<RawFd> {
     let length = u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
     // SAFETY: the program and its instructions are valid for the call and only read.

@@ -24,19 +24,6 @@ pub(crate) fn landlock_abi() -> i32 {
     i32::try_from(abi).unwrap_or(0).max(0)
 }
 
-/// Puts a filter with a listener on this thread that lets everything through: what every seal asks of the kernel, and
-/// what a filter around agentd may refuse.
-pub(crate) fn filter_nothing() -> io::Result<()> {
-    // `linux/bpf_common.h`: give an answer.
-    let all = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
-    let program = libc::sock_fprog { len: 1, filter: all.as_ptr().cast_mut() };
-    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // SAFETY: the program and its one instruction are valid for the call and only read.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
-    check(answer).map(drop)
-}
-
 /// Arguments of `clone3`, `linux/sched.h`, up to `set_tid_size`.
 #[repr(C)]
 #[derive(Default)]

@@ -2,10 +2,10 @@
 //! gives the first of what was found. Where one fails, whoever asked is told, and nothing takes its place unseen.
 
 use super::client::Way;
-use crate::curator::{answer, config};
+use crate::curator::config;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tests::{Host, Setup, Upstream, call, script, text};
+use tests::{Host, Setup, Upstream, answer, call, script, text};
 
 /// Notes that the word `ferry` finds in this order.
 const NOTES: [&str; 3] =

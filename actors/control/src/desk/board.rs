@@ -76,7 +76,7 @@ impl Board {
         let processes = self.processes.iter().map(|(process, words)| status_of(*process, words, now_ms));
         HostStatus {
             state: Name::clip(HostState::from_number(state).map_or(UNKNOWN, host_word)),
-            mode: Name::clip(Mode::from_number(mode).map_or(UNKNOWN, mode_word)),
+            mode: Name::clip(Mode::from_number(mode).map_or(UNKNOWN, Mode::name)),
             limits: Name::clip(Holder::from_number(holder).map_or(UNKNOWN, holder_word)),
             self_check: Text::clip(&self_check(&self.host)),
             version: Name::clip(env!("CARGO_PKG_VERSION")),
@@ -158,14 +158,6 @@ const fn process_word(state: ProcessState) -> &'static str {
         ProcessState::Waiting => "waiting",
         ProcessState::Held => "held",
         ProcessState::Stopped => "stopped",
-    }
-}
-
-const fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::System => "system",
-        Mode::User => "user",
-        Mode::Flat => "flat",
     }
 }
 

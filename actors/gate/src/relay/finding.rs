@@ -5,14 +5,12 @@
 
 use super::admit::{self, Client};
 use super::orders::{Of, Order};
-use super::{embedded, orders::Orders};
+use super::{embedded, memory, orders::Orders};
 use crate::host::{Shared, down};
 use crate::relay::relayed;
 use ipc_proto::gate::{RelayError, TO_ORDER, ToOrder};
 use ipc_proto::label::Label;
-use ipc_proto::memory::{
-    Answered, Ask, Found, HITS, Kind, Manner, Question, Row, Said, Scope, Vector, method,
-};
+use ipc_proto::memory::{Answered, Ask, Found, HITS, Kind, Manner, Question, Row, Scope, Vector};
 use ipc_proto::model::{Embedding, ModelError, Payer};
 use ipc_proto::{Blob, List, Name, Text, embedder};
 use sha2::{Digest, Sha256};
@@ -59,13 +57,8 @@ pub(crate) async fn find(
 }
 
 async fn ask(shared: &Shared, scope: &Scope, question: &Question) -> Result<Box<Answered>, RelayError> {
-    let (scope, ask) = (scope.clone(), Ask::Find(Box::new(question.clone())));
-    let answer = shared.memory.call(&method::ask, |memory, rpc| {
-        let (scope, ask) = (scope.clone(), ask.clone());
-        async move { memory.ask(rpc, scope, ask).await }
-    });
-    let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?;
-    said.and_then(Said::found).map_err(RelayError::Memory)
+    let ask = Ask::Find(Box::new(question.clone()));
+    memory::asked(shared, scope.clone(), ask).await?.found().map_err(RelayError::Memory)
 }
 
 /// What the embedder of this host makes of a question.

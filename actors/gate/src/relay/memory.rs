@@ -44,7 +44,8 @@ pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<
     }
 }
 
-async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, RelayError> {
+/// Asks memory, without a look at who asks.
+pub(super) async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, RelayError> {
     let answer = shared.memory.call(&method::ask, |memory, rpc| {
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }

@@ -151,7 +151,7 @@ fn whole() -> Vec<Piece> {
         Piece::CallStart { index: 0, tool: Text::clip("x") },
         Piece::CallDelta { index: 0, args: Text::clip("{}") },
         Piece::CallEnd { index: 0 },
-        Piece::Usage(Usage { input: 4, output: 2, cache_read: 0, ..Usage::default() }),
+        Piece::Usage(Usage { input: 4, output: 2, ..Usage::default() }),
         Piece::Done(Finish::ToolUse),
     ]
 }

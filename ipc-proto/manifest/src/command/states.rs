@@ -104,6 +104,18 @@ pub enum Mode {
     Flat = 2,
 }
 
+impl Mode {
+    /// Its name, as it is configured and shown.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Flat => "flat",
+        }
+    }
+}
+
 /// What holds the limits of a jail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]

@@ -83,7 +83,7 @@ fn words_thoughts_calls_and_tokens_are_told() {
         delta(1, "{}"),
         Piece::CallEnd { index: 0 },
         Piece::CallEnd { index: 1 },
-        Piece::Usage(Usage { input: 7, output: 3, cache_read: 0, ..Usage::default() }),
+        Piece::Usage(Usage { input: 7, output: 3, ..Usage::default() }),
         Piece::Done(Finish::ToolUse),
     ];
     assert_eq!(decode(&lines).unwrap(), expected);

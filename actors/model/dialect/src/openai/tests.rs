@@ -107,8 +107,6 @@ fn tokens_are_estimated_where_the_provider_does_not_count() {
     assert!(pieces.contains(&Piece::Usage(Usage {
         input: 9,
         output: 2,
-        cache_read: 0,
-        cache_write: 0,
         estimated: true,
         ..Usage::default()
     })));
