@@ -45,11 +45,11 @@ deny: ## licences, sources and bans always, from what is on this disk; advisorie
 
 test: build ## everything this user may run; what needs root is named, not skipped in silence
 	$(CARGO) test --workspace --quiet
-	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined"; fi
+	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined, and of tests/security and tests/recovery what is ignored"; fi
 
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
-	$(CARGO) test --quiet --workspace --test confined -- --ignored
+	$(CARGO) test --quiet --workspace --test confined --test security --test recovery -- --ignored
 
 conformance: build ## official SDKs and coding agents, from their registries, against a host; needs python3, node and npm
 	PROGRAMS=target/debug tests/conformance/run

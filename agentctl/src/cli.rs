@@ -7,7 +7,7 @@ use crate::{
     model, policy, queue, redteam, report, run, sandbox, scan, session, setup, steer, user, web, workspace,
 };
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use ipc_proto::bounded::TooLong;
 use ipc_proto::{Name, Text};
 use std::ffi::OsString;
@@ -187,7 +187,7 @@ pub(crate) fn text<const N: usize>(text: &str) -> Result<Text<N>, TooLong> {
 /// Reads the command line; help and usage errors are printed here.
 ///
 /// # Errors
-/// The exit status: 0 for help and version, 64 for a mistake.
+/// The exit status: 0 for help and version, and for a hook, which never fails its client; 64 for a mistake.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     Cli::try_parse_from(&arguments).map_err(|error| match error.kind() {
@@ -196,11 +196,21 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli
             let _ = error.print();
             ExitCode::SUCCESS
         }
+        _ if is_hook(&arguments) => {
+            hook::misused(&error);
+            ExitCode::SUCCESS
+        }
         _ => {
             usage(&arguments, &error);
             ExitCode::from(USAGE)
         }
     })
+}
+
+/// Whether `hook` was meant, which fails nobody: the grammar is broken, and what stands before the mistake is read.
+fn is_hook(arguments: &[OsString]) -> bool {
+    let read = Cli::command().ignore_errors(true).try_get_matches_from(arguments);
+    read.is_ok_and(|read| read.subcommand_name() == Some("hook"))
 }
 
 /// Whether JSON was asked for must be seen without the grammar, since it was broken.
@@ -216,7 +226,6 @@ fn usage(arguments: &[OsString], error: &clap::Error) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     const MAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/man/agentctl.8");
 
@@ -243,6 +252,28 @@ mod tests {
             let tail = if matches!(line, "sandbox run" | "run") { "-- true" } else { "" };
             assert!(accepts(&format!("{line} --json --socket /s {tail}")), "{line}");
             assert!(accepts(&format!("--json {line} {tail}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_hook_is_known_as_one_whatever_is_wrong_with_it_and_nothing_else_is() {
+        let of = |line: &str| {
+            let words = std::iter::once("agentctl").chain(line.split_whitespace());
+            is_hook(&words.map(OsString::from).collect::<Vec<_>>())
+        };
+        for line in [
+            "hook",
+            "hook vim",
+            "hook claude-code --timeout x",
+            "--socket /s hook opencode e --new",
+            "hook --json x",
+        ] {
+            assert!(of(line) && !accepts(line), "{line}");
+        }
+        for line in
+            ["", "nothing", "memory add hook --importance 9", "run --resume hook", "--socket hook nothing"]
+        {
+            assert!(!of(line), "{line}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! `--fix` it changes modes and owners of the host's own folders and nothing else of theirs; it must never look into a
 //! database, a secret or the record.
 
+mod contents;
 mod files;
 mod ground;
 mod machine;

@@ -10,7 +10,7 @@ use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::memory::{
-    Area, Ask, BLOCK_TOKENS, Block, BlockAsk, Capture, CaptureEvent, Project, RAW_BOUND, Said,
+    Area, Ask, BLOCK_TOKENS, Block, BlockAsk, Capture, CaptureEvent, Project, RAW_BOUND, Said, WORDS,
 };
 use ipc_proto::{Name, Text};
 use serde_json::Value;
@@ -23,9 +23,9 @@ use std::time::Duration;
 const TOLD: u64 = 16 * 1024 * 1024;
 /// What stands where an output was cut.
 const CUT: &str = "\n[cut here]";
-/// Rows of a block's index, and how many of the newest it gives in full (open-mem's numbers).
-const ROWS: (u16, u16) = (50, 3);
-/// The same of a block for one question.
+/// Rows that a block gives in full.
+const FULL: u16 = 3;
+/// Rows of the index of a block for one question, and how many it gives in full.
 const FEW: (u16, u16) = (8, 1);
 
 /// The arguments of `hook`.
@@ -87,7 +87,7 @@ enum Give {
     /// Where a conversation was made smaller, or is about to be.
     Compacting,
     /// To one question.
-    Question(Text<2048>),
+    Question(Text<WORDS>),
 }
 
 /// Why nothing was taken down or given back.
@@ -105,6 +105,13 @@ enum Fault {
     Asked(#[from] Failure),
 }
 
+/// Says what is wrong with the command line. That fails nobody either: a plugin may be newer than this program.
+pub(crate) fn misused(error: &clap::Error) {
+    let why = error.render().to_string();
+    let first: Vec<&str> = why.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    log::failed("-", "-", &first.join(" "));
+}
+
 /// Takes down and gives back. Ends well, whatever happens.
 pub(crate) async fn hook(app: &App, arguments: Hook) -> Outcome {
     let limit = Duration::from_millis(arguments.timeout);
@@ -117,7 +124,8 @@ pub(crate) async fn hook(app: &App, arguments: Hook) -> Outcome {
 }
 
 async fn serve(app: &App, arguments: &Hook) -> Result<(), Fault> {
-    let bytes = input().await?;
+    let mut bytes = input().await?;
+    ipc_proto::json::mend(&mut bytes);
     let told: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::NotJson)?;
     let told = match arguments.client {
         Client::ClaudeCode => claude_code::told(&told, arguments.event.as_deref())?,
@@ -147,19 +155,31 @@ async fn input() -> Result<Vec<u8>, Fault> {
 
 /// Has what is remembered put before the model.
 async fn give(app: &App, arguments: &Hook, told: &Told) -> Result<(), Fault> {
-    let (tokens, (rows, full), words, compacting) = match &told.give {
-        None => return Ok(()),
-        Some(Give::Start) => (arguments.tokens, ROWS, Text::default(), false),
-        Some(Give::Compacting) => (arguments.tokens, ROWS, Text::default(), true),
-        Some(Give::Question(words)) => (arguments.prompt_tokens, FEW, words.clone(), false),
+    let Some(give) = &told.give else { return Ok(()) };
+    let session = Some((Name::clip(arguments.client.name()), told.session.clone()));
+    let usual = BlockAsk {
+        tokens: Some(arguments.tokens),
+        ..BlockAsk::new(Some(told.project.clone()), session, FULL)
     };
-    if tokens == 0 {
+    let wanted = match give {
+        Give::Start => usual,
+        Give::Compacting => BlockAsk { compacting: true, ..usual },
+        Give::Question(words) => BlockAsk {
+            words: words.clone(),
+            only: true,
+            tokens: Some(arguments.prompt_tokens),
+            rows: Some(FEW.0),
+            full: FEW.1,
+            ..usual
+        },
+    };
+    if wanted.tokens == Some(0) {
         return Ok(());
     }
-    let session = Some((Name::clip(arguments.client.name()), told.session.clone()));
-    let project = Some(told.project.clone());
-    let wanted = BlockAsk { project, session, words, tokens, rows, full, compacting };
     let block: Box<Block> = memory(app, Ask::Block(Box::new(wanted)), Said::block).await?;
+    for why in block.withheld() {
+        log::failed(arguments.client.name(), &told.event, &why);
+    }
     if block.text.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 //! control; which project, the folder says.
 
 mod folder;
+mod lines;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
@@ -13,15 +14,12 @@ use ipc_proto::memory::{Area, Ask, Said};
 use memory_tools::{Code, Fault, FolderAct, Place, Server, Store, Trouble};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::stdio_pipes;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::sync::{mpsc, oneshot};
 
-/// Bytes of one message of a client; a longer one is dropped.
-const LINE: usize = 8 << 20;
 /// Questions that wait for the connection to control.
 const WAITING: usize = 64;
 
@@ -58,7 +56,7 @@ pub(crate) async fn mcp(app: &App, arguments: Mcp) -> Outcome {
 
 async fn serve(server: Server<Remembered>) -> Result<(), Failure> {
     let (input, output) = stdio_pipes();
-    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(LINE);
+    let transport = lines::Lines::new(input, output);
     let broken = |why: String| Failure::Output(std::io::Error::other(why));
     match server.serve(transport).await {
         // What is under way is answered before it ends.

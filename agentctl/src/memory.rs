@@ -10,6 +10,7 @@ mod history;
 mod import;
 mod lines;
 mod markdown;
+mod observed;
 mod proposed;
 mod revise;
 mod search;
@@ -178,6 +179,13 @@ async fn fetch(app: &App, area: Area, id: MemoryId) -> Result<Row, Failure> {
     Ok(row.ok_or(ControlError::Memory(MemoryError::NotFound))?)
 }
 
+/// Says on standard error that an area's database is damaged, and how many memories of it cannot be read; gives how many.
+async fn say_unread(app: &App, area: Area) -> Result<u32, Failure> {
+    let Some(unread) = ask(app, area, Ask::Unread, Said::unread).await? else { return Ok(0) };
+    app.out.hint(&format!("{unread} memories of this area cannot be read: {}", MemoryError::ReadOnly));
+    Ok(unread)
+}
+
 /// What says nothing but that it is done.
 fn done(said: Said) -> Result<(), MemoryError> {
     if matches!(said, Said::Done) { Ok(()) } else { Err(MemoryError::Storage) }
@@ -206,6 +214,14 @@ fn eval(app: &App, lines: Stdio, (limit, by): (u16, Option<Manner>), embedder: O
     }
     let before = [OsStr::new("--offline"), OsStr::new("vectors"), folder.as_os_str()];
     sibling::piped((EMBEDDER, &before), (PROGRAM, &words), lines)
+}
+
+/// A tag: what says nothing is none.
+fn tag(word: &str) -> Result<Name, String> {
+    if word.trim().is_empty() {
+        return Err("a tag is a word".to_owned());
+    }
+    Name::new(word).map_err(|why| why.to_string())
 }
 
 /// A value by the name that it has on the wire.

@@ -23,6 +23,8 @@ const CANCELLED: u8 = 130;
 const ENDED: u8 = 137;
 /// Its jail used up its CPU time: 128 and SIGXCPU.
 const NO_CPU: u8 = 152;
+/// Its jail took of the disk what the host keeps free: 128 and SIGXFSZ.
+const NO_DISK: u8 = 153;
 
 /// The commands of `sandbox`.
 #[derive(clap::Subcommand)]
@@ -123,6 +125,7 @@ pub(crate) const fn status(end: &End) -> u8 {
         End::Blocked | End::Failed(_) | End::Quarantined(_) | End::TakenIn(_) => REFUSED,
         End::OverLimit(Limit::Memory | Limit::Processes) => ENDED,
         End::OverLimit(Limit::Cpu) => NO_CPU,
+        End::OverLimit(Limit::Disk) => NO_DISK,
     }
 }
 
@@ -174,6 +177,7 @@ mod tests {
             (End::OverLimit(Limit::Memory), 137),
             (End::OverLimit(Limit::Processes), 137),
             (End::OverLimit(Limit::Cpu), 152),
+            (End::OverLimit(Limit::Disk), 153),
             (End::Cancelled, 130),
             (End::Recalled, 130),
         ] {

@@ -161,6 +161,7 @@ pub(crate) const fn word(end: &End) -> &'static str {
         End::OverLimit(Limit::Memory) => "memory_limit",
         End::OverLimit(Limit::Cpu) => "cpu_limit",
         End::OverLimit(Limit::Processes) => "process_limit",
+        End::OverLimit(Limit::Disk) => "disk_limit",
         End::TakenIn(_) => "taken_in",
     }
 }

@@ -39,7 +39,8 @@ pub(crate) enum Workspace {
         /// The file to put there; standard input without one
         file: Option<PathBuf>,
     },
-    /// Forget the workspace of a session that has ended
+    /// Remove the workspace of a session that has ended: a folder of the host's own with all that is in it; a directory of yours
+    /// is forgotten and left as it is
     Remove {
         /// Its id
         id: WorkspaceId,

@@ -110,10 +110,14 @@ pub struct Memory {
     pub ignored_tools: Vec<String>,
     /// Characters of an output below which it is not taken down.
     pub min_output_length: u32,
+    /// Most rows in the index of a block.
+    pub max_index_entries: u16,
     /// What is cut out of every text before it is kept, as regular expressions.
     pub sensitive_patterns: Vec<String>,
     /// The model whose vectors of the rows are kept.
     pub embedder: Option<String>,
+    /// The path of the database as everybody but memory sees it, for its log.
+    pub database: String,
 }
 
 /// `[web]`.

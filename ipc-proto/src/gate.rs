@@ -4,7 +4,7 @@ use crate::api::Caller;
 use crate::embedder::EmbedderError;
 use crate::ids::UserId;
 use crate::label::Label;
-use crate::memory::{self, Answered, Area, MemoryError, Question, Said};
+use crate::memory::{self, Answered, Area, Block, BlockAsk, MemoryError, Question, Said};
 use crate::model::{
     BudgetInfo, Embedded, Embedding, GroupBy, ModelError, ModelInfo, ModelName, Piece, Request, StreamId,
     UsageRow,
@@ -108,6 +108,9 @@ pub enum RelayError {
     /// Memory refused.
     #[error("{0}")]
     Memory(MemoryError),
+    /// No such agent; the valid names are listed.
+    #[error("no such agent; there are: {0}")]
+    NoAgent(Text<512>),
     /// The model of this machine made no vector of a question.
     #[error("{0}")]
     Embedder(EmbedderError),
@@ -188,9 +191,15 @@ service! {
 
         // Curator's: background work, for whom it is and with the label of what it reads. It meets what a client's does;
         // what comes of it is pulled as clients do.
-        /// Begins an answer; `request.payer` is filled in here, whatever it says.
+        /// Begins an answer; `request.payer` is filled in here, whatever it says. `order`: of rows that somebody wants in an
+        /// order, their id: who wants it pays, and without anybody nothing is begun.
         [once, 1024, 30]
-        async fn background(owner: UserId, label: Label, request: Request) -> Result<StreamId, RelayError>;
+        async fn background(
+            owner: UserId,
+            label: Label,
+            order: Option<u64>,
+            request: Request,
+        ) -> Result<StreamId, RelayError>;
         /// Vectors of these texts.
         [once, 2304, 140]
         async fn background_embed(owner: UserId, label: Label, request: Embedding) -> Result<Embedded, RelayError>;
@@ -211,6 +220,10 @@ service! {
         async fn ordered(id: u64, order: Result<List<u8, TO_ORDER>, Text<200>>) -> ();
 
         // Control's.
+        /// What is remembered, as a model is given it: judged, and without what may not be given. Of an agent's area it is
+        /// what a turn of that agent is given, its own and its user's. `user`: the owner's name.
+        [idempotent, 512, 35]
+        async fn recall(owner: UserId, user: Name, area: Area, ask: BlockAsk) -> Result<Box<Block>, RelayError>;
         /// Has a model answer one short question, and says how it did.
         [once, 4, 150]
         async fn try_model(model: ModelName, by: Name) -> Result<Tried, RelayError>;

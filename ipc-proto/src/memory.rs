@@ -3,17 +3,21 @@
 
 mod asking;
 mod entry;
+mod refusal;
+mod words;
 mod work;
 
 pub use asking::{
-    Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, Manner,
-    Muted, Over, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Stats, Vector, Weighed,
-    Why,
+    Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, LeftOut,
+    Manner, Muted, Over, Part, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Stats,
+    Vector, Weighed, Why, Without,
 };
 pub use entry::{
     Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind, KindName, Observation,
     ObservationType, Project, Row, Source, SourceType, State, StateName, Summary,
 };
+pub use refusal::Refusal;
+pub use words::{WORDS, words};
 pub use work::{Settled, Task, TaskName, Work};
 
 use crate::ids::{MemoryId, UserId};
@@ -37,6 +41,8 @@ pub const LISTED: usize = 64;
 pub const TAKEN: usize = 32;
 /// Bytes of a project's name.
 pub const PROJECT: usize = 512;
+/// Rows that a block may be laid out without.
+pub const LEFT_OUT: usize = 256;
 /// Tokens of a block that does not say (open-mem's `maxContextTokens`).
 pub const BLOCK_TOKENS: u32 = 4000;
 
@@ -67,10 +73,9 @@ pub enum MemoryError {
     /// No such row in this scope.
     #[error("no such row")]
     NotFound,
-    /// The scanner found what must not be kept, nothing was left without its private parts, or the id is that of
-    /// another row, here or elsewhere, or of a deleted one.
-    #[error("not kept: refused by the scanner, empty, or its id is in use")]
-    Refused,
+    /// This row is not kept.
+    #[error("not kept: {0}")]
+    Refused(Refusal),
     /// The scanner is not there, so nothing is stored.
     #[error("the scanner is not there; nothing is stored unscanned")]
     ScannerDown,
@@ -95,9 +100,18 @@ pub enum MemoryError {
     /// The vector is of another embedder, or of another length, than those that are kept.
     #[error("the vector is not of the embedder whose vectors are kept")]
     OtherEmbedder,
-    /// The database is damaged: it can be read and nothing is written.
-    #[error("the memory database is damaged and only read; its log says how to mend it")]
+    /// The database is damaged: it is read as far as it can be, and nothing is written.
+    #[error(
+        "the memory database (memory/memory.db in the state directory) is damaged and only read: take along what can be read \
+         (agentctl memory export FILE), then stop the host and put a copy back (agentctl backup restore)"
+    )]
     ReadOnly,
+    /// The database is damaged just where what was asked for is.
+    #[error(
+        "this cannot be read: the memory database (memory/memory.db in the state directory) is damaged there; take along what \
+         can be read (agentctl memory export FILE), then stop the host and put a copy back (agentctl backup restore)"
+    )]
+    Damaged,
     /// The database failed or the disk is full.
     #[error("the memory database cannot be read or written")]
     Storage,

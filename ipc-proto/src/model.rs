@@ -403,6 +403,15 @@ pub enum ModelError {
     Unpriced,
 }
 
+impl ModelError {
+    /// The seconds after which to try again, of an error in its own words; none if it does not say.
+    #[must_use]
+    pub fn again_in(words: &str) -> Option<u32> {
+        let seconds = words.strip_prefix("LLM_")?.strip_suffix(" s")?.rsplit(' ').next()?;
+        seconds.parse().ok().filter(|seconds| *seconds > 0)
+    }
+}
+
 /// What is known of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
@@ -451,7 +460,7 @@ pub struct Embedded {
 service! {
     /// Models.
     pub trait Model {
-        /// Begins an answer.
+        /// Makes an answer ready: the money for it is set aside, durably. No provider hears of it before the first `next`.
         [once, 8192, 20]
         async fn start(request: Request) -> Result<StreamId, ModelError>;
         /// The next pieces, at most `credit`; waits up to 20 s for the first, and may come back empty.
@@ -475,5 +484,27 @@ service! {
         /// Every budget and how it stands.
         [idempotent, 64, 20]
         async fn budgets() -> Result<List<BudgetInfo, 64>, ModelError>;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_an_error_that_passes_say_after_how_many_seconds_and_no_other_words_do() {
+        let budget = |again_s| ModelError::Budget { per: Per::Day, again_s };
+        for (error, seconds) in [
+            (ModelError::RateLimited { retry_after_s: 17 }, Some(17)),
+            (budget(86_400), Some(86_400)),
+            (budget(0), None),
+            (ModelError::CoolingDown { again_s: 30 }, Some(30)),
+            (ModelError::Server { status: 503 }, None),
+            (ModelError::TooLong { context: 8 }, None),
+            (ModelError::Timeout, None),
+        ] {
+            assert_eq!(ModelError::again_in(&error.to_string()), seconds, "{error}");
+        }
+        assert_eq!(ModelError::again_in("it took 5 s"), None);
     }
 }

@@ -488,6 +488,8 @@ pub enum Limit {
     Cpu,
     /// Processes at once, where the kernel does not refuse one more.
     Processes,
+    /// The disk of the workspaces, down to what the host keeps free.
+    Disk,
 }
 
 impl Limit {
@@ -506,6 +508,7 @@ impl Limit {
             Self::Memory => format!("the jail was ended: it used more than its {memory} MiB of memory"),
             Self::Cpu => "the jail was ended: it used up its CPU time".into(),
             Self::Processes => format!("the jail was ended: more than its {processes} processes ran in it"),
+            Self::Disk => "the jail was ended: it took of the disk what the host keeps free".into(),
         }
     }
 }

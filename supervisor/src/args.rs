@@ -65,9 +65,11 @@ impl Options {
 
 /// Reads the command line.
 pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let mut words = words;
+    let mut words = words.peekable();
     let command = words.next().ok_or("a command is missing: run or check")?;
+    let asks = words.peek().is_some_and(|word| word == "--help" || word == "-h");
     match command.to_str() {
+        Some("run" | "check") if asks => Ok(Command::Help),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("run") => options(words).map(Command::Run),
@@ -146,7 +148,9 @@ mod tests {
         };
         assert_eq!(parsed("run --config /c --state-dir /s --runtime-dir /r"), Ok(Command::Run(run)));
         assert_eq!(parsed("check"), Ok(Command::Check(Options::default())));
-        assert_eq!(parsed("--help"), Ok(Command::Help));
+        for line in ["--help", "run --help", "check -h"] {
+            assert_eq!(parsed(line), Ok(Command::Help), "{line}");
+        }
     }
 
     #[test]

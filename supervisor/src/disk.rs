@@ -1,9 +1,11 @@
 //! The room on the state directory's disk: looked at with every tick, told to those who begin what is new. What is kept
 //! free is for what was accepted: it is brought to its end, on the record, instead of stopping halfway.
 //!
-//! It asks the kernel for two numbers and touches no file. That the disk is low ends nothing and starts nothing again.
+//! It asks the kernel for two numbers and touches no file. That the disk is low ends nothing and starts nothing again, but
+//! for jails that go on filling it: [`crate::spill`].
 
 use crate::host::Host;
+use crate::spill::{self, Spill};
 use crate::tell;
 use manifest::Process as Name;
 use manifest::command::Room;
@@ -11,8 +13,11 @@ use nix::sys::statvfs::statvfs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often it is looked at: the disk fills in seconds at the fastest, and the look costs microseconds.
+/// How often it is looked at: the look costs microseconds.
 const LOOK: Duration = Duration::from_millis(250);
+/// The same while jails run, which can fill it: at the soonest, and bytes that go in a second at the most.
+const SOONEST: Duration = Duration::from_millis(5);
+const FASTEST: u64 = 4 << 30;
 /// Who begins what is new, or tells people why it does not begin.
 const CONCERNED: [Name; 3] = [Name::Router, Name::Gate, Name::Control];
 /// What must be free beyond what is kept before there is room again, as a part of that: at the edge itself, each
@@ -22,38 +27,62 @@ const SLACK: u64 = 8;
 /// What is known of it.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    /// As it was told last.
     pub(crate) room: Room,
     looked: Option<Instant>,
+    /// Bytes that were free then.
+    bytes: u64,
+    /// What those concerned were told last, and at which look.
+    told: Room,
+    told_at: Option<Instant>,
+    pub(crate) spill: Spill,
 }
 
 impl Disk {
     /// Nothing is known yet; so many MiB are kept.
     pub(crate) fn new(kept_mib: u32) -> Self {
-        Self { room: Room { kept_mib, ..Room::default() }, looked: None }
+        let room = Room { kept_mib, ..Room::default() };
+        Self { room, looked: None, bytes: u64::MAX, told: room, told_at: None, spill: Spill::default() }
     }
 }
 
 /// Looks, if it is time to, and tells everybody concerned if that changed anything.
 pub(crate) fn look(host: &mut Host) {
-    if host.disk.looked.is_some_and(|at| at.elapsed() < LOOK) {
+    if due(host).is_some_and(|due| due > Instant::now()) {
         return;
     }
     host.disk.looked = Some(Instant::now());
     let Some(bytes) = free(&host.places.state) else { return };
-    let (before, after) = (host.disk.room, judged(host.disk.room, bytes));
+    host.disk.bytes = bytes;
+    let soon = host.disk.told_at.is_some_and(|at| at.elapsed() < LOOK);
+    let before = host.disk.room;
+    let after = steadied(before, judged(before, bytes), soon);
     host.disk.room = after;
+    spill::look(host, bytes);
     if before.low != after.low {
         let how = if after.low { "nothing new is begun" } else { "there is room again" };
         let line = format!("{} MiB of the disk are free, {} are kept: {how}", after.free_mib, after.kept_mib);
         host.logs.write("agentd", &line);
     }
-    if before.low != after.low || (after.low && before != after) {
+    if is_news(host.disk.told, after, soon) {
+        (host.disk.told, host.disk.told_at) = (after, host.disk.looked);
         for name in CONCERNED {
             tell(host, name);
         }
     }
     tell::host(host);
+}
+
+/// When it is looked at next; at once if it never was.
+pub(crate) fn due(host: &Host) -> Option<Instant> {
+    let disk = &host.disk;
+    let pace = if host.runners.live.is_empty() { LOOK } else { pace(disk.room, disk.bytes) };
+    disk.looked.map(|at| at + pace)
+}
+
+/// How long it takes at the fastest until no more is free than is kept.
+fn pace(room: Room, bytes: u64) -> Duration {
+    let left = bytes.saturating_sub(u64::from(room.kept_mib) << 20);
+    Duration::from_millis(left / (FASTEST / 1000)).clamp(SOONEST, LOOK)
 }
 
 /// Tells one process how it is, if it is one of those concerned: after its start, and with every change.
@@ -76,6 +105,18 @@ fn judged(before: Room, bytes: u64) -> Room {
     Room { low: bytes < wanted, free_mib: u32::try_from(bytes >> 20).unwrap_or(u32::MAX), ..before }
 }
 
+/// What is told so soon after the last word is that nothing new is begun, and no more: a jail that takes room and gives it
+/// back would else have everybody told at each look, and who stands still for a copy of the state loses what does not fit
+/// into its socket.
+const fn steadied(before: Room, after: Room, soon: bool) -> Room {
+    Room { low: after.low || (before.low && soon), ..after }
+}
+
+/// Whether those concerned are told.
+fn is_news(told: Room, now: Room, soon: bool) -> bool {
+    now.low != told.low || (now.low && now != told && !soon)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +133,30 @@ mod tests {
         }
         assert_eq!(seen, [false, false, true, true, true, false, false, true]);
         assert_eq!((room.free_mib, room.kept_mib), (63, 64));
+    }
+
+    #[test]
+    fn while_jails_run_it_is_looked_at_as_soon_as_they_could_have_filled_it() {
+        let room = Room { kept_mib: 64, ..Room::default() };
+        let millis = |mib: u64| pace(room, mib * MIB).as_millis();
+        assert_eq!([0, 63, 80, 64 + 400, 64 + 4096].map(millis), [5, 5, 5, 97, 250]);
+    }
+
+    #[test]
+    fn who_was_told_just_now_is_told_at_once_that_room_is_gone_and_later_of_anything_else() {
+        let room = |low, free_mib| Room { low, free_mib, kept_mib: 64 };
+        let (low, fine) = (room(true, 63), room(false, 80));
+        assert_eq!(steadied(low, fine, true), room(true, 80));
+        assert_eq!((steadied(low, fine, false), steadied(fine, low, true)), (fine, low));
+        for (told, now, soon, news) in [
+            (fine, low, true, true),
+            (low, fine, false, true),
+            (low, room(true, 60), true, false),
+            (low, room(true, 60), false, true),
+            (fine, room(false, 79), false, false),
+        ] {
+            assert_eq!(is_news(told, now, soon), news, "{told:?} {now:?} {soon}");
+        }
     }
 
     #[test]

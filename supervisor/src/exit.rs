@@ -1,6 +1,8 @@
 //! How agentd ends: exit codes after sysexits.h, one line to standard error.
 
 use crate::journal;
+use manifest::Process as Name;
+use manifest::command::Failure;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -19,6 +21,18 @@ pub(crate) enum Fault {
     /// A layer that the mode needs is missing.
     #[error(transparent)]
     Mode(#[from] confine::probe::ModeFault),
+    /// What the state lies on cannot show runners their workspaces.
+    #[error(
+        "mode system: layer mounts, row runner: {path} lies on a file system that shows no folder under a jail's own ids \
+         ({cause}); keep the state on ext4, xfs or btrfs (in a container, on a volume and not on its overlay), or set \
+         [host] mode = \"user\""
+    )]
+    Unmapped {
+        /// The folder of workspaces.
+        path: String,
+        /// The kernel's word.
+        cause: std::io::Error,
+    },
     /// A directory, socket or lock.
     #[error("{what} {path}: {cause}")]
     Place {
@@ -40,17 +54,45 @@ pub(crate) enum Fault {
         /// Why not.
         cause: String,
     },
+    /// A process could not be started, and another try would find the same.
+    #[error("{process} could not be started, and would not be if it were tried again: {cause}")]
+    NeverStarts {
+        /// Which.
+        process: &'static str,
+        /// Why not.
+        cause: String,
+    },
     /// The kernel failed us.
     #[error("{0}: {1}")]
     Kernel(&'static str, std::io::Error),
 }
 
 impl Fault {
+    /// A process that never was ready has given up, for this reason if it gave one.
+    pub(crate) fn of_process(process: Name, failure: Option<Failure>) -> Self {
+        let (why, again) = match failure {
+            Some(Failure::Config) => ("it refused its configuration", false),
+            Some(Failure::NotOwn) => ("a file in its folder is not its own to use", false),
+            Some(Failure::NoRoom) => ("the disk of the state directory is full", true),
+            Some(Failure::Open) => ("it could not open what it needs", true),
+            Some(Failure::Seal) => ("it could not be sealed", true),
+            None => ("it gave no reason", true),
+        };
+        let (process, cause) = (process.name(), format!("{why}; its log says more"));
+        if again { Self::Start { process, cause } } else { Self::NeverStarts { process, cause } }
+    }
+
     /// `EX_UNAVAILABLE`, `EX_NOPERM`, `EX_CONFIG`.
     fn code(&self) -> u8 {
         match self {
-            Self::Configuration | Self::Config(_) | Self::Mode(_) | Self::Unfit => 78,
+            Self::Configuration
+            | Self::Config(_)
+            | Self::Mode(_)
+            | Self::Unfit
+            | Self::Unmapped { .. }
+            | Self::NeverStarts { .. } => 78,
             Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::PermissionDenied => 77,
+            Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::InvalidData => 78,
             Self::Place { .. } | Self::Locked(_) | Self::Start { .. } | Self::Kernel(..) => 69,
         }
     }

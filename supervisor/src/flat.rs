@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use crate::places;
+use crate::sockets;
 use crate::warm::{self, Warm, WarmFault};
 use confine::{Home, Ids, RunnerJail};
 use manifest::Process as Name;
@@ -20,9 +21,9 @@ pub(crate) fn launch(
     let slot = host.runners.free_slot(host.configuration.settings.runner_slots).ok_or(WarmFault::Full)?;
     let ids = owner(host, directory).map_err(WarmFault::Workspace)?;
     let tmp = temporary(host, turn, ids).map_err(WarmFault::Workspace)?;
-    let (theirs, gate) = warm::socket()?;
+    let (theirs, gate) = sockets::edge()?;
     let row = warm::row(Name::Runner)?;
-    let (notices, ear) = warm::notices(host, row)?;
+    let (notices, ear) = sockets::notices(host, row)?;
     let jail = RunnerJail {
         row,
         program: &host.runner_program,

@@ -2,7 +2,7 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{freeze, places, proof, start, stop, tell, twins, vault, violations};
+use crate::{freeze, places, proof, removed, start, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState, RecordState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,6 +43,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         (Kind::Recorded, Name::Control) => host.violations.recorded(frame.words[0]),
         (Kind::Launch, Name::Router) => proof::launch(host, frame),
         (Kind::Kill, Name::Router | Name::Gate) => kill(host, frame.id(0)),
+        (Kind::Remove, Name::Router) => removed::remove(host, frame.id(0)),
         (Kind::Wall, Name::Router) => host.runners.give(frame.id(0), frame.words[2]),
         (Kind::Attach, Name::Control) => attach(host, frame, descriptors),
         (Kind::Restart, Name::Control) => answer(host, frame, restart),
@@ -84,22 +85,20 @@ fn beat(host: &mut Host, name: Name, frame: &Frame) {
 
 /// Audit's word on the record: where it takes nothing, nothing has an effect.
 fn record(host: &mut Host, frame: &Frame) {
-    let [state, ..] = frame.words;
+    let [state, a, b, c, d, ..] = frame.words;
     host.record = RecordState::from_number(state).unwrap_or(RecordState::Broken);
+    if host.record == RecordState::Whole {
+        host.known.keep([a, b, c, d]);
+    }
     tell::checked(host);
 }
 
 /// Its own log says more; what matters here is that a host which never was ready ends rather than tries again.
 fn failing(host: &mut Host, name: Name, frame: &Frame) {
     let [failure, ..] = frame.words;
-    let why = match Failure::from_number(failure) {
-        Some(Failure::Config) => "it refused its configuration",
-        Some(Failure::Open) => "it could not open what it needs",
-        Some(Failure::Seal) => "it could not be sealed",
-        None => "it gave no reason",
-    };
-    if host.process(name).is_some_and(|process| !process.proven) {
-        host.start_failed = Some((name, why));
+    // The first says why: what is stopped for it makes room, and others then find another reason.
+    if host.start_failed.is_none() && host.process(name).is_some_and(|process| !process.proven) {
+        host.start_failed = Some((name, Failure::from_number(failure)));
     }
 }
 

@@ -5,6 +5,7 @@ use crate::configure::{self, Configuration};
 use crate::disk::Disk;
 use crate::exit::{self, Fault};
 use crate::freeze::Frozen;
+use crate::known::Known;
 use crate::limits::Holding;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
@@ -12,6 +13,7 @@ use crate::notify::Notify;
 use crate::places::{self, Places};
 use crate::process::Process;
 use crate::proof::{self, Proof};
+use crate::removed::Removed;
 use crate::restart::History;
 use crate::runners::Runners;
 use crate::twins::{self, Twins};
@@ -23,7 +25,7 @@ use crate::workspaces::Workspaces;
 use crate::{clock, orphans, start, stop, wait};
 use confine::{Ids, probe};
 use manifest::Process as Name;
-use manifest::command::{HostState, Mode, ProcessState, RecordState};
+use manifest::command::{Failure, HostState, Mode, ProcessState, RecordState};
 use manifest::settings::Settings;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
@@ -51,6 +53,7 @@ pub(crate) struct Host {
     pub(crate) vault: Vault,
     /// Whether the record takes entries, as audit said last.
     pub(crate) record: RecordState,
+    pub(crate) known: Known,
     /// How far every process's wall clock is off the machine's, ms; 0 but in tests.
     pub(crate) clock_ms: i64,
     pub(crate) notify: Notify,
@@ -75,11 +78,13 @@ pub(crate) struct Host {
     pub(crate) watch: Watch,
     /// A runner may have left processes behind.
     pub(crate) orphans: bool,
+    /// Folders of removed workspaces that go.
+    pub(crate) removed: Removed,
     pub(crate) violations: Violations,
     #[cfg(debug_assertions)]
     pub(crate) recording: crate::recording::Recording,
     /// A process that failed before it ever was ready, and why.
-    pub(crate) start_failed: Option<(Name, &'static str)>,
+    pub(crate) start_failed: Option<(Name, Option<Failure>)>,
     watchdog_fed: Instant,
     /// Held for as long as the host runs.
     _lock: nix::fcntl::Flock<File>,
@@ -118,9 +123,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
     stop::everything(&mut host);
     host.limits.close();
     match host.start_failed {
-        Some((name, why)) => {
-            Err(Fault::Start { process: name.name(), cause: format!("{why}; its log says more") })
-        }
+        Some((name, failure)) => Err(Fault::of_process(name, failure)),
         None => Ok(()),
     }
 }
@@ -147,13 +150,11 @@ fn make(options: &Options) -> Result<Host, Fault> {
     }
     orphans::adopt(mode).map_err(kernel("cannot take orphans"))?;
     let processes = processes(&configuration, &places, &ids)?;
-    let stage = places.state.join("stage");
-    places::folder(&stage, 0o700, None)?;
-    let pool = made_ready(mode, &stage)?;
+    let stage = own_folder(&places, "stage", None)?;
+    let mut pool = made_ready(mode, &stage)?;
     runners_folders(&places)?;
-    let log_folder = places.state.join("logs");
-    places::folder(&log_folder, 0o700, ids(Name::Control))?;
-    let rotate = configuration.settings.rotate_bytes.into();
+    workspaces_are_shown(&mut pool, mode, configuration.settings, ids(Name::Runner), &places)?;
+    let log_folder = own_folder(&places, "logs", ids(Name::Control))?;
     Ok(Host {
         options: options.kept(),
         mode,
@@ -163,10 +164,11 @@ fn make(options: &Options) -> Result<Host, Fault> {
         twins: Twins::new(places::program("twin")?),
         proof: Proof::default(),
         workspaces: Workspaces::default(),
-        logs: Logs::new(log_folder, rotate, ids(Name::Control)),
+        logs: Logs::new(log_folder, configuration.settings.rotate_bytes.into(), ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
         vault: Vault::new(),
         record: RecordState::default(),
+        known: Known::read(&places.state)?,
         clock_ms: 0,
         notify: Notify::from_environment(),
         listeners: Listeners::make(&places.runtime, &configuration.settings, own_uid == 0)?,
@@ -183,6 +185,8 @@ fn make(options: &Options) -> Result<Host, Fault> {
         limits: Holding::find().map_err(kernel("cannot find out what holds limits"))?,
         watch: Watch::default(),
         orphans: false,
+        // A host that was killed may have left some.
+        removed: Removed { waits: true, ..Removed::default() },
         violations: Violations::default(),
         #[cfg(debug_assertions)]
         recording: crate::recording::Recording::new(options.record.clone()),
@@ -192,6 +196,13 @@ fn make(options: &Options) -> Result<Host, Fault> {
         places,
         _lock: lock,
     })
+}
+
+/// A folder of the state directory that nobody else looks into.
+fn own_folder(places: &Places, name: &str, owner: Option<Ids>) -> Result<PathBuf, Fault> {
+    let folder = places.state.join(name);
+    places::folder(&folder, 0o700, owner)?;
+    Ok(folder)
 }
 
 /// What runners are made of, before there is one.
@@ -217,6 +228,25 @@ fn runners_folders(places: &Places) -> Result<(), Fault> {
     drop(std::fs::remove_dir_all(places.runtime.join("tmp")));
     drop(std::fs::remove_dir_all(places.state.join(twins::FOLDER)));
     places::folder(&places.runtime.join("tmp"), 0o711, None)
+}
+
+/// Refuses a state directory whose folders could be no runner's workspace: every turn would fail.
+fn workspaces_are_shown(
+    pool: &mut Pool,
+    mode: Mode,
+    settings: Settings,
+    owner: Option<Ids>,
+    places: &Places,
+) -> Result<(), Fault> {
+    let slot = settings.slot(0).filter(|_| mode == Mode::System).map(|id| Ids { uid: id, gid: id });
+    let (Some(slot), Some(owner)) = (slot, owner) else { return Ok(()) };
+    let folder = places.state.join("runner");
+    pool.try_workspaces(slot, owner, &folder).map_err(|cause| match cause.raw_os_error() {
+        Some(nix::libc::EINVAL | nix::libc::EPERM) => {
+            Fault::Unmapped { path: folder.display().to_string(), cause }
+        }
+        _ => Fault::Kernel("cannot make ready for runners", cause),
+    })
 }
 
 /// As many descriptors as there may be: a slot takes three, a runner three more, an attached directory one. Every child

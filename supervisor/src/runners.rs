@@ -4,7 +4,7 @@
 use crate::exit::Fault;
 use crate::host::Host;
 use crate::limits::Held;
-use crate::violations::{self, Ear};
+use crate::violations::{self, Ear, Whose};
 use crate::warm::{self, Pool, Warm};
 use crate::workspaces::Attached;
 use crate::{flat, places};
@@ -30,6 +30,8 @@ const MOST_CPU: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(crate) struct Runner {
     pub(crate) turn: [u8; 16],
+    /// The session of its turn, as router said.
+    session: [u8; 16],
     /// Of which row it is.
     pub(crate) row: &'static Row,
     pub(crate) child: Child,
@@ -44,6 +46,12 @@ pub(crate) struct Runner {
     /// Where its jail is heard of what it may not do.
     ear: Ear,
     tmp: Option<PathBuf>,
+}
+
+impl Runner {
+    const fn whose(&self) -> Whose {
+        Whose { turn: self.turn, session: self.session }
+    }
 }
 
 /// All runners.
@@ -74,11 +82,13 @@ impl Runners {
         live.chain(waiting).filter_map(|(pid, ear)| ear.descriptor().map(|ear| (pid, ear)))
     }
 
-    /// The turn of a runner, all zero without one, and where its jail is heard.
-    pub(crate) fn ear(&mut self, pid: i32) -> Option<([u8; 16], &mut Ear)> {
-        let waiting = self.pool.waiting.iter_mut().map(|runner| (runner.child.pid, [0; 16], &mut runner.ear));
-        let live = self.live.iter_mut().map(|runner| (runner.child.pid, runner.turn, &mut runner.ear));
-        live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, turn, ear)| (turn, ear))
+    /// Whose a runner is, and where its jail is heard.
+    pub(crate) fn ear(&mut self, pid: i32) -> Option<(Whose, &mut Ear)> {
+        let waiting = self.pool.waiting.iter_mut();
+        let waiting = waiting.map(|runner| (runner.child.pid, Whose::default(), &mut runner.ear));
+        let live = self.live.iter_mut();
+        let live = live.map(|runner| (runner.child.pid, runner.whose(), &mut runner.ear));
+        live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, whose, ear)| (whose, ear))
     }
 
     /// The turns that have a live runner.
@@ -197,6 +207,7 @@ fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
     }
     Ok(Runner {
         turn,
+        session: frame.id(4),
         row,
         child,
         slot,
@@ -219,13 +230,18 @@ fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<Attached, Refu
             Mode::System | Mode::Flat => Ok(attached),
         };
     }
-    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = host.places.state.join("runner").join(name);
+    let path = folder_of(host, id);
     let refused = |_: Fault| none;
     if !path.exists() {
         places::folder(&path, 0o700, host.runner_ids).map_err(refused)?;
     }
     places::open_folder(&path).map(here).map_err(refused)
+}
+
+/// The folder of a workspace that the host keeps.
+pub(crate) fn folder_of(host: &Host, id: [u8; 16]) -> PathBuf {
+    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    host.places.state.join("runner").join(name)
 }
 
 /// A directory of agentd's own mount namespace.
@@ -249,7 +265,7 @@ pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
     };
     let runner = host.runners.live.swap_remove(at);
     if ended == Ended::Killed && code == nix::libc::SIGSYS {
-        violations::killed_untold(host, runner.row.process, runner.turn, pid);
+        violations::killed_untold(host, runner.row.process, runner.whose(), pid);
     }
     let stated = runner.held.end();
     if let Some(tmp) = &runner.tmp {

@@ -20,6 +20,7 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     let armed = host.options.fault.filter(|(process, _)| *process == name).map_or(0, |(_, point)| point);
     let (mode, off, recording) = (host.mode as u64, clock::word(host.clock_ms), u64::from(host.records()));
     let (flags, handed) = if name == Name::Credproxy { host.vault.handed() } else { (0, Vec::new()) };
+    let [a, b, c, d] = if name == Name::Audit { host.known.words() } else { [0; 4] };
     let Some(process) = host.process_mut(name) else { return Ok(()) };
     process.generation += 1;
     process.state = ProcessState::Starting;
@@ -27,7 +28,8 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     process.life = Some(life);
     let armed = if process.generation == 1 { armed } else { 0 };
     let descriptors: Vec<_> = std::iter::once(&section).chain(&handed).map(AsFd::as_fd).collect();
-    process.tell(Frame::new(Kind::Start, name).with(&[mode, armed, off, recording, flags]), &descriptors);
+    let words = [mode, armed, off, recording, flags, a, b, c, d];
+    process.tell(Frame::new(Kind::Start, name).with(&words), &descriptors);
     edges::plumb(host, name).map_err(|cause| failed(cause.to_string()))?;
     hand_over(host, name);
     if name == Name::Control {

@@ -86,6 +86,7 @@ fn tell_systemd(host: &Host) {
                 RecordState::Whole => {}
                 RecordState::Unwritable => why.push("the record cannot be written".to_owned()),
                 RecordState::Broken => why.push("the record does not verify".to_owned()),
+                RecordState::Foreign => why.push("the record is another log than this host's".to_owned()),
             }
             if host.proof.failed() {
                 why.push("self-check failed, no runner is served".to_owned());

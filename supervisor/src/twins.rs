@@ -6,7 +6,7 @@
 
 use crate::host::Host;
 use crate::limits::Held;
-use crate::{places, proof, warm};
+use crate::{places, proof, sockets, warm};
 use confine::{ActorJail, Cell, Child, Home, Ids, RunnerJail, passing};
 use manifest::command::{Ended, Frame, HostState, Kind, Mode, ProcessState};
 use manifest::{Network, Process as Name};
@@ -240,7 +240,7 @@ fn runner_in(
 ) -> io::Result<(Child, OwnedFd, Held)> {
     let row = warm::row(name).map_err(io::Error::other)?;
     let tmp = path.join("tmp");
-    let (theirs, end) = warm::socket().map_err(io::Error::other)?;
+    let (theirs, end) = sockets::edge().map_err(io::Error::other)?;
     let ids = host.runner_ids;
     let mut cell = match (host.mode, row.network) {
         (Mode::Flat, _) => {

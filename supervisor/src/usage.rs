@@ -58,6 +58,23 @@ pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
     usage
 }
 
+/// Bytes that a jail has written, as far as the kernel says: by those that run in it, and by those that ended and were waited
+/// for; each counts with what it gave to be written, or what of files it changed in memory, whichever is more. At most
+/// `most` processes are looked at.
+pub(crate) fn written(root: i32, most: u32) -> u64 {
+    let (mut open, mut seen, mut bytes) = (vec![root], 0, 0_u64);
+    while let Some(pid) = open.pop().filter(|_| seen <= most) {
+        seen += 1;
+        let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+        let count = |name: &str| -> u64 {
+            text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).unwrap_or(0)
+        };
+        bytes = bytes.saturating_add(count("wchar: ").max(count("write_bytes: ")));
+        open.extend(tasks::children(pid));
+    }
+    bytes
+}
+
 /// Bytes of a process that no file backs.
 fn held(pid: i32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -23,6 +23,8 @@ const KEPT: usize = 256;
 const TOLD: u32 = 64;
 /// Violations of one jail that agentd answers at all: some programs try each family of sockets.
 const ANSWERED: u32 = 1024;
+/// Arguments that are told: those that say what was tried.
+const ARGUMENTS: usize = 3;
 /// What stands for the number of a call that nobody was told of: the kernel killed by itself.
 const UNKNOWN: u64 = u64::MAX;
 /// What stands for it where a jail has used up what is told of it.
@@ -151,10 +153,17 @@ pub(crate) struct Violations {
     untold: u64,
 }
 
+/// Whose a runner is: ids of its turn and of the session of that, all zero without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Whose {
+    pub(crate) turn: [u8; 16],
+    pub(crate) session: [u8; 16],
+}
+
 /// What was tried.
 struct Tried {
     who: Name,
-    turn: [u8; 16],
+    whose: Whose,
     pid: i32,
     number: u64,
     arguments: [u64; 6],
@@ -180,10 +189,9 @@ impl Violations {
         }
         self.last += 1;
         let mut words = [0; WORDS];
-        let [low, high] = id_words(tried.turn);
+        let ids = [(at::TURN, tried.whose.turn), (at::SESSION, tried.whose.session)];
+        let ids = ids.into_iter().flat_map(|(at, id)| (at..).zip(id_words(id)));
         let facts = [
-            (at::TURN, low),
-            (at::TURN + 1, high),
             (at::NUMBER, tried.number),
             (at::PID, u64::from(tried.pid.unsigned_abs())),
             (at::ERRNO, tried.errno.map_or(0, u64::from)),
@@ -191,7 +199,8 @@ impl Violations {
             (at::AT, now_ms()),
             (at::UNTOLD, std::mem::take(&mut self.untold)),
         ];
-        for (index, word) in facts.into_iter().chain((at::ARGUMENTS..).zip(tried.arguments)) {
+        let arguments = (at::ARGUMENTS..).zip(tried.arguments).take(ARGUMENTS);
+        for (index, word) in facts.into_iter().chain(arguments).chain(ids) {
             if let Some(slot) = words.get_mut(index) {
                 *slot = word;
             }
@@ -243,13 +252,13 @@ pub(crate) fn of_actor(host: &mut Host, name: Name) {
     }
     let Some(life) = host.process_mut(name).and_then(|process| process.life.as_mut()) else { return };
     life.ear.heard += 1;
-    add(host, row, [0; 16], pid, &notice, None);
+    add(host, row, Whose::default(), pid, &notice, None);
     stop::kill(host, name, &format!("it may not call {}", called(&notice)));
 }
 
 /// Hears the jail whose runner is this process.
 pub(crate) fn of_runner(host: &mut Host, pid: i32) {
-    let Some((turn, ear)) = host.runners.ear(pid) else { return };
+    let Some((whose, ear)) = host.runners.ear(pid) else { return };
     let Some(row) = ear.row else { return };
     let Some(notice) = ear.next() else { return };
     #[cfg(debug_assertions)]
@@ -275,11 +284,11 @@ pub(crate) fn of_runner(host: &mut Host, pid: i32) {
         ear.hears = Hears::Nothing;
     }
     if heard <= TOLD {
-        add(host, row, turn, notice.thread, &notice, errno);
+        add(host, row, whose, notice.thread, &notice, errno);
     } else if heard == TOLD + 1 || heard == ANSWERED {
         host.violations.add(&Tried {
             who: row.process,
-            turn,
+            whose,
             pid: notice.thread,
             number: USED_UP,
             arguments: [0; 6],
@@ -289,17 +298,17 @@ pub(crate) fn of_runner(host: &mut Host, pid: i32) {
     tell(host);
 }
 
-fn add(host: &mut Host, row: &Row, turn: [u8; 16], pid: i32, notice: &Notice, errno: Option<u32>) {
+fn add(host: &mut Host, row: &Row, whose: Whose, pid: i32, notice: &Notice, errno: Option<u32>) {
     let number = u64::from(notice.number.unsigned_abs());
-    let tried = Tried { who: row.process, turn, pid, number, arguments: notice.arguments, errno };
+    let tried = Tried { who: row.process, whose, pid, number, arguments: notice.arguments, errno };
     host.violations.add(&tried);
     tell(host);
 }
 
 /// A process was killed by the kernel for a call that nobody was told of: before it handed its listener over, or what
 /// handing it over needed and its last filter takes away.
-pub(crate) fn killed_untold(host: &mut Host, who: Name, turn: [u8; 16], pid: i32) {
-    host.violations.add(&Tried { who, turn, pid, number: UNKNOWN, arguments: [0; 6], errno: None });
+pub(crate) fn killed_untold(host: &mut Host, who: Name, whose: Whose, pid: i32) {
+    host.violations.add(&Tried { who, whose, pid, number: UNKNOWN, arguments: [0; 6], errno: None });
     tell(host);
 }
 
@@ -315,7 +324,14 @@ mod tests {
     use super::*;
 
     fn tried(number: u64) -> Tried {
-        Tried { who: Name::Web, turn: [0; 16], pid: 7, number, arguments: [1, 2, 3, 4, 5, 6], errno: None }
+        Tried {
+            who: Name::Web,
+            whose: Whose { turn: [1; 16], session: [2; 16] },
+            pid: 7,
+            number,
+            arguments: [1, 2, 3, 4, 5, 6],
+            errno: None,
+        }
     }
 
     #[test]
@@ -330,7 +346,8 @@ mod tests {
         violations.add(&tried(59));
         let last = violations.waiting.back().unwrap();
         assert_eq!((sequence(last), last.words[at::UNTOLD], violations.untold), (257, 44, 0));
-        assert_eq!(last.words[at::ARGUMENTS..at::ARGUMENTS + 3], [1, 2, 3]);
+        assert_eq!(last.words[at::ARGUMENTS..at::SESSION], [1, 2, 3, 0]);
+        assert_eq!((last.id(at::TURN / 2), last.id(at::SESSION / 2)), ([1; 16], [2; 16]));
         violations.recorded(u64::MAX);
         assert!(violations.waiting.is_empty());
     }

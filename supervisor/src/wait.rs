@@ -1,7 +1,7 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
 use crate::host::Host;
-use crate::{clock, disk, frames, freeze, orphans, runners, stop, twins, violations, warm};
+use crate::{clock, disk, frames, freeze, orphans, removed, runners, stop, twins, violations, warm};
 use manifest::Process as Name;
 use manifest::command::Ended;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -83,7 +83,15 @@ fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
     let watch = host.watch.due(host.runners.live.len()).filter(|_| host.frozen.is_none());
     let orphans = host.orphans.then(|| Instant::now() + orphans::AGAIN);
     let due = may_start.filter_map(|process| process.due).chain(runners).chain(freeze::deadline(host));
-    let due = due.chain(watch).chain(orphans).chain(warm::due(host)).chain(host.twins.next_deadline()).min();
+    let removed = (host.removed.waits && host.frozen.is_none()).then(|| Instant::now() + removed::AGAIN);
+    let due = due
+        .chain(watch)
+        .chain(orphans)
+        .chain(removed)
+        .chain(warm::due(host))
+        .chain(disk::due(host).filter(|_| !host.runners.live.is_empty()))
+        .chain(host.twins.next_deadline())
+        .min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
 }
@@ -126,7 +134,7 @@ fn reap(host: &mut Host) {
                 }
                 pump(host, name);
                 if ended == Ended::Killed && code == nix::libc::SIGSYS {
-                    violations::killed_untold(host, name, [0; 16], pid.as_raw());
+                    violations::killed_untold(host, name, violations::Whose::default(), pid.as_raw());
                 }
                 stop::ended(host, name, &how);
             }
@@ -141,6 +149,7 @@ fn clocks(host: &mut Host) {
     clock::look(host);
     disk::look(host);
     orphans::end(host);
+    removed::go_on(host);
     let now = Instant::now();
     let due: Vec<Name> = host
         .processes

@@ -7,15 +7,17 @@
 use crate::exit::say;
 use crate::host::Host;
 use crate::limits::Held;
+use crate::sockets::{self, Sockets};
 use crate::violations::Ear;
 use crate::workspaces::Attached;
-use confine::{Cell, Child, Home, Ids, LaunchFault, RunnerJail, Template, passing};
-use manifest::command::{Ended, Frame, HostState, Kind, Mode};
+use confine::{Cell, Child, Home, Ids, LaunchFault, RunnerJail, Template};
+use manifest::command::{Ended, HostState, Mode};
 use manifest::{Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -53,6 +55,8 @@ pub(crate) struct Pool {
     /// By slot, made when the slot is first used.
     cells: Vec<Option<Cell>>,
     pub(crate) waiting: Vec<Warm>,
+    /// For the next runner: a tenth of a millisecond less to wait for, where none waits.
+    spare: Option<Sockets>,
     due: Instant,
 }
 
@@ -117,27 +121,6 @@ impl Warm {
     }
 }
 
-/// The socket of a runner: its end, the gate's end.
-pub(crate) fn socket() -> Result<(OwnedFd, OwnedFd), WarmFault> {
-    let (theirs, gate) = passing::stream_pair().map_err(WarmFault::Socket)?;
-    for end in [&theirs, &gate] {
-        passing::refuse_descriptors(end.as_fd());
-    }
-    Ok((theirs, gate))
-}
-
-/// The socket over which a runner hands its listener to agentd: its end, and agentd's ear.
-pub(crate) fn notices(host: &Host, row: &'static Row) -> Result<(OwnedFd, Ear), WarmFault> {
-    let (theirs, ours) = passing::frame_pair().map_err(WarmFault::Socket)?;
-    passing::set_nonblocking(ours.as_fd()).map_err(WarmFault::Socket)?;
-    passing::refuse_descriptors(theirs.as_fd());
-    if host.records() {
-        let start = Frame::new(Kind::Start, row.process).with(&[host.mode as u64, 0, 1]);
-        passing::send_plain(ours.as_fd(), &start.encode()).map_err(WarmFault::Socket)?;
-    }
-    Ok((theirs, Ear::of_runner(ours, row)))
-}
-
 /// The row of runners of this kind.
 pub(crate) fn row(kind: Name) -> Result<&'static Row, WarmFault> {
     manifest::row(kind).ok_or_else(|| WarmFault::Cell(io::ErrorKind::NotFound.into()))
@@ -147,7 +130,18 @@ impl Pool {
     /// An empty pool, and the tree that its runners' roots will be copies of.
     pub(crate) fn new(mode: Mode, stage: &Path) -> Result<Self, LaunchFault> {
         let template = if mode == Mode::Flat { None } else { Some(Template::build(stage)?) };
-        Ok(Self { template, cells: Vec::new(), waiting: Vec::new(), due: Instant::now() })
+        Ok(Self { template, cells: Vec::new(), waiting: Vec::new(), spare: None, due: Instant::now() })
+    }
+
+    /// Makes what the first slot keeps, which has these ids, and tries with it whether `folder` can be shown as a
+    /// workspace of `owner`: not every file system can be. Nothing of it stays mounted.
+    ///
+    /// # Errors
+    /// EINVAL or EPERM where it cannot; else what the kernel says.
+    pub(crate) fn try_workspaces(&mut self, slot: Ids, owner: Ids, folder: &Path) -> io::Result<()> {
+        let directory = File::open(folder)?;
+        let cell = self.cell(0, || Cell::make(Mode::System, Some(slot)))?;
+        cell.workspace(directory.as_fd(), None, owner).map(drop)
     }
 
     /// What the roots of runners are copies of; none in mode flat.
@@ -217,7 +211,8 @@ pub(crate) fn with_loopback(
     let (slot, own) = place(host)?;
     let mut cell = Cell::with_loopback(host.mode, own).map_err(WarmFault::Cell)?;
     host.runners.pool.renew(&host.stage)?;
-    let runner = launched(host, row(Name::AgentRunner)?, slot, &cell)?;
+    let sockets = spare(host)?;
+    let runner = launched(host, row(Name::AgentRunner)?, slot, &cell, sockets)?;
     let bound =
         template(host).and_then(|template| attach(template, &mut cell, &runner, directory, cpu_seconds));
     match bound {
@@ -250,14 +245,26 @@ fn start(host: &mut Host) -> Result<Warm, WarmFault> {
     };
     host.runners.pool.cell(slot, make).map_err(WarmFault::Cell)?;
     host.runners.pool.renew(&host.stage)?;
+    let sockets = spare(host)?;
     let cell = host.runners.pool.cells.get(usize::from(slot)).and_then(Option::as_ref);
-    launched(host, row(Name::Runner)?, slot, cell.ok_or_else(none)?)
+    launched(host, row(Name::Runner)?, slot, cell.ok_or_else(none)?, sockets)
+}
+
+/// Those that were made ahead, or others.
+fn spare(host: &mut Host) -> Result<Sockets, WarmFault> {
+    host.runners.pool.spare.take().map_or_else(Sockets::make, Ok)
 }
 
 /// Launches a runner of this row in these namespaces.
-fn launched(host: &Host, row: &'static Row, slot: u16, cell: &Cell) -> Result<Warm, WarmFault> {
-    let (theirs, gate) = socket()?;
-    let (notices, ear) = notices(host, row)?;
+fn launched(
+    host: &Host,
+    row: &'static Row,
+    slot: u16,
+    cell: &Cell,
+    sockets: Sockets,
+) -> Result<Warm, WarmFault> {
+    let Sockets { edge: (theirs, gate), notices: (notices, ours) } = sockets;
+    let ear = sockets::ear(host, row, ours)?;
     let jail = RunnerJail {
         row,
         program: &host.runner_program,
@@ -319,8 +326,14 @@ pub(crate) fn due(host: &Host) -> Option<Instant> {
     may.then_some(pool.due)
 }
 
-/// Adds one runner to the pool, if it is time. To be called when there is nothing else to do.
+/// Adds one runner to the pool, if it is time, and makes sockets for the next. To be called when there is nothing else
+/// to do.
 pub(crate) fn refill(host: &mut Host) {
+    let pool = &mut host.runners.pool;
+    if pool.template.is_some() && pool.spare.is_none() {
+        // Whoever needs them says why they cannot be made.
+        pool.spare = Sockets::make().ok();
+    }
     if due(host).is_none_or(|due| due > Instant::now()) {
         return;
     }

@@ -11,7 +11,11 @@ mod namespaces_off;
 #[cfg(test)]
 mod old_kernel;
 #[cfg(test)]
+mod rebound;
+#[cfg(test)]
 mod systemd;
+#[cfg(test)]
+mod two_users;
 #[cfg(test)]
 mod user_unit;
 

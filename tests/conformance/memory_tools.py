@@ -79,7 +79,7 @@ async def the_tools_are_listed(session):
     assert [tool.name for tool in listed] == TOOLS, listed
     assert all(len(tool.description) >= 10 for tool in listed)
     told = await well(session, "mem-help")
-    assert told["contractVersion"] == "1.0.0" and len(told["tools"]) == 10, told
+    assert told["contractVersion"] == "1.1.0" and len(told["tools"]) == 10, told
 
 
 async def a_memory_is_kept_found_read_revised_and_removed(session, word):
@@ -119,10 +119,30 @@ async def a_memory_is_kept_found_read_revised_and_removed(session, word):
                                  "narrative": "it sounds in fog", "createdAt": "2024-01-02T03:04:05.000Z"}]}
     brought = await well(session, "mem-import", payload=foreign, mode="merge")
     assert brought["imported"] == 1 and brought["failed"] == [], brought
+    # However old it is, it is there after the next write, which looks after what is over its time.
+    await well(session, "mem-create", title=f"{word} bell", type="feature", narrative="it rings in fog")
+    horns = await well(session, "mem-find", query=f"{word} horn")
+    assert any(hit["title"] == f"{word} horn" for hit in horns["results"]), horns
 
     await well(session, "mem-remove", id=revised["id"], reason="it is gone")
     await refused(session, "NOT_FOUND", "mem-get", ids=[revised["id"]])
     await refused(session, "NOT_FOUND", "mem-remove", id=revised["id"])
+
+
+async def any_text_at_all_is_a_query(session):
+    await well(session, "mem-create", title="a medlar", type="discovery", narrative="medlars are ripe in november")
+    for text in "medlar " + "w\u00f6rter " * 2000, "\u706f" * 3000, "\" OR (*) -- medlar":
+        found = await call(session, "mem-find", query=text, scope="all")
+        assert found["error"] is None, found
+        assert ("notes" in found["meta"]) == (len(text.encode()) > 2048), found["meta"]
+    assert "results" in (await call(session, "mem-find", query="medlar"))["data"]
+
+
+async def what_is_bounded_by_its_schema_is_bounded_alike_by_the_tool(session):
+    """A schema counts characters and the tools count bytes: none may let through what the other refuses."""
+    for tool in (await session.list_tools()).tools:
+        schema = json.dumps(tool.input_schema if SECOND else tool.inputSchema)
+        assert "maxLength" not in schema, tool.name
 
 
 async def what_is_wrong_is_said_by_its_field(session):
@@ -165,6 +185,8 @@ async def main():
                 await the_tools_are_listed(session)
                 word = f"w{'second' if SECOND else 'first'}{number}"
                 await a_memory_is_kept_found_read_revised_and_removed(session, word)
+                await any_text_at_all_is_a_query(session)
+                await what_is_bounded_by_its_schema_is_bounded_alike_by_the_tool(session)
                 await what_is_wrong_is_said_by_its_field(session)
                 await a_folder_is_kept_where_there_is_one(session, folder if name.startswith("stdio") else None)
             print(f"ok mcp {version('mcp')} over {name}: every tool")

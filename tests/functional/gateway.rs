@@ -370,7 +370,7 @@ fn a_client_that_goes_away_ends_a_model_s_answer_and_no_agent_s_turn() {
 
 #[test]
 fn faults_of_a_model_are_the_statuses_and_events_of_the_api() {
-    let host = Host::start();
+    let host = Setup::default().config("[agent.limited]\nmodel = \"scripted/limited\"\n").start();
     host.script("limited", &[json!({"pieces": [{"error": "rate_limited", "retry_after_s": 7}]})]);
     // More than the scanner holds back.
     let long = "One word after another. ".repeat(1000);
@@ -389,6 +389,9 @@ fn faults_of_a_model_are_the_statuses_and_events_of_the_api() {
         let limited = ask("/v1/messages", "scripted/limited", streams);
         assert_eq!((limited.status, &limited.document()["error"]["type"]), (429, &json!("rate_limit_error")));
     }
+    let limited = ask("/v1/chat/completions", "agent/limited", false);
+    assert_eq!((limited.status, &limited.document()["error"]["type"]), (429, &json!("requests")));
+    assert!(limited.head.contains("retry-after: 7"), "behind an agent as well: {}", limited.head);
     assert_eq!(ask("/v1/chat/completions", "scripted/broken", false).status, 502);
     let chat = ask("/v1/chat/completions", "scripted/broken", true).events();
     assert!(chat.last().unwrap()["error"]["message"].is_string(), "{chat:?}");

@@ -1,8 +1,11 @@
 //! Functional: what a person asks for happens, through real processes.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
+mod alerts;
 mod approvals;
+mod asking;
 mod backup;
+mod carried;
 mod curator;
 mod embedding;
 mod engines;
@@ -16,6 +19,7 @@ mod models;
 mod operations;
 mod providers;
 mod queue;
+mod reminded;
 mod running;
 mod sandbox;
 mod services;

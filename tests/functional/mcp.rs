@@ -27,12 +27,18 @@ impl Client {
     /// In a folder, greeted.
     fn start(host: &Host, folder: &Path) -> Self {
         let mut client = Self::run(host, folder);
+        let greeted = client.greet();
+        assert_eq!(greeted["result"]["serverInfo"]["name"], "cordon-memory", "{greeted}");
+        client
+    }
+
+    /// Greets; gives the answer.
+    fn greet(&mut self) -> Value {
         let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {},
             "clientInfo": { "name": "test", "version": "1" } });
-        let greeted = client.ask("initialize", &hello);
-        assert_eq!(greeted["result"]["serverInfo"]["name"], "cordon-memory", "{greeted}");
-        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        client
+        let greeted = self.ask("initialize", &hello);
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        greeted
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -53,13 +59,18 @@ impl Client {
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.request(method, params);
         loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "it ended before it answered {method}");
-            let answer: Value = serde_json::from_str(&line).unwrap();
+            let answer = self.next();
             if answer["id"] == id {
                 return answer;
             }
         }
+    }
+
+    /// The next that is said.
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "it ended");
+        serde_json::from_str(&line).unwrap()
     }
 
     /// The envelope of a tool's answer.
@@ -93,7 +104,7 @@ fn lamp(word: &str) -> Value {
 }
 
 #[test]
-fn hostile_lines_are_passed_over_and_the_next_question_is_answered() {
+fn hostile_lines_cost_nothing_but_themselves_and_the_next_question_is_answered() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::start(&host, folder.path());
     let deep = "[".repeat(100_000);
@@ -111,6 +122,52 @@ fn hostile_lines_are_passed_over_and_the_next_question_is_answered() {
     assert_eq!(tool["error"]["code"], "NOT_FOUND");
     assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
     assert_eq!(client.ask("tools/list", &json!({}))["result"]["tools"].as_array().map(Vec::len), Some(10));
+    assert_eq!(client.end(), (vec![], Some(0)));
+}
+
+/// The code of the refusal that a line is answered with, and the id that it has.
+fn refused(client: &mut Client, said: &str) -> (i64, Value) {
+    client.bytes(format!("{said}\n").as_bytes());
+    let answer = client.next();
+    assert!(answer.get("result").is_none(), "{said}: {answer}");
+    (answer["error"]["code"].as_i64().unwrap(), answer["id"].clone())
+}
+
+#[test]
+fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut client = Client::run(&host, folder.path());
+    let early = r#"{"jsonrpc":"2.0","id":"early","method":"tools/list"}"#;
+    assert_eq!(refused(&mut client, early), (-32002, json!("early")), "nobody was greeted yet");
+    assert_eq!(client.ask("ping", &json!({}))["result"], json!({}), "and it goes on");
+    assert_eq!(client.greet()["result"]["serverInfo"]["name"], "cordon-memory");
+    for (said, code, id) in [
+        ("{bad", -32700, Value::Null),
+        ("\u{0}", -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0"}"#, -32600, Value::Null),
+        (r#"{"id":7,"method":"ping"}"#, -32600, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{}}"#, -32602, json!("a")),
+        (r#"{"jsonrpc":"2.0","id":"b","method":"tools/call","params":[]}"#, -32602, json!("b")),
+        (
+            r#"{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"mem-help","arguments":[1]}}"#,
+            -32602,
+            json!("c"),
+        ),
+        (r#"{"jsonrpc":"2.0","id":"d","method":"memory/burn"}"#, -32601, json!("d")),
+    ] {
+        assert_eq!(refused(&mut client, said), (code, id), "{said}");
+    }
+    assert_eq!(refused(&mut client, &"x".repeat(9 << 20)), (-32600, Value::Null));
+    // Half a character is no reason to leave a question unanswered, nor is a long one.
+    let half = r#"{"jsonrpc":"2.0","id":"h","method":"tools/call","params":{"name":"mem-find","arguments":{"query":"lamp \ud83d"}}}"#;
+    client.bytes(format!("{half}\n").as_bytes());
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!("h"), &json!(false)), "{answer}");
+    let _ = client.well("mem-create", &lamp("pier"));
+    let found = client.call("mem-find", &json!({ "query": format!("pier {}", "wörter ".repeat(2000)) }));
+    assert_eq!(found["data"]["results"][0]["title"], "the pier lamp", "{found}");
+    assert!(found["meta"]["notes"][0].as_str().unwrap().contains("2048"), "{found}");
     assert_eq!(client.end(), (vec![], Some(0)));
 }
 
@@ -214,7 +271,7 @@ fn without_a_host_a_tool_says_so_and_the_client_goes_on() {
     let _ = host.wait();
     let answer = client.call("mem-find", &json!({ "query": "anything" }));
     assert_eq!(answer["error"]["code"], "INTERNAL_ERROR", "{answer}");
-    assert_eq!(client.well("mem-help", &json!({}))["contractVersion"], "1.0.0");
+    assert_eq!(client.well("mem-help", &json!({}))["contractVersion"], "1.1.0");
     assert_eq!(client.end().1, Some(0));
 }
 

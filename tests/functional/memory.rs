@@ -2,25 +2,8 @@
 //! and taken along to another host as it was.
 
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
-use std::process::{Output, Stdio};
-use tests::Host;
-
-/// Has a hook of this client tell something; it never fails.
-fn hook(host: &Host, words: &[&str], told: &Value) -> Output {
-    let mut command = host.command(&[&["hook"], words].concat());
-    command
-        .env("XDG_STATE_HOME", host.dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    output
-}
+use tests::{Host, hook_of as hook};
 
 const LONG: &str =
     "the light at the harbour's end was changed from red to green in src/light.rs and in docs/light.md";
@@ -138,7 +121,7 @@ fn an_export_taken_in_by_an_empty_host_gives_the_same_rows_byte_for_byte() {
     let project = tempfile::tempdir().unwrap();
     fill(&one, project.path());
     let text = export(&one);
-    assert_eq!(text.lines().count(), 7, "{text}");
+    assert_eq!(text.lines().count(), 8, "seven memories and a session: {text}");
     let tried = import(&other, &text, &["--mine", "--dry-run"]);
     assert_eq!((&tried["taken"], export(&other).as_str()), (&json!(7), ""));
     assert_eq!(import(&other, &text, &["--mine"])["taken"], json!(7));

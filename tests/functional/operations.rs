@@ -1,7 +1,7 @@
 //! Operations: what `agentctl` shows of the host, and what it does to it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use tests::{Host, Setup};
 
@@ -102,6 +102,35 @@ fn two_hosts_on_one_state_directory_are_refused() {
     let mut second = Setup::default().state(&host.state()).launch();
     assert_eq!(second.wait(), Some(69));
     assert!(second.log().contains("another host runs on"), "{}", second.log());
+}
+
+#[test]
+fn a_file_that_its_process_may_not_use_is_named_and_no_other_try_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let state = folder.path().join("state");
+    let setup = || Setup::default().state(&state);
+    assert_eq!(setup().start().stop(), Some(0));
+    for (process, file) in
+        [("audit", "key"), ("router", "queue.db"), ("model", "ledger.db"), ("curator", "jobs.db")]
+    {
+        let path = state.join(process).join(file);
+        let mode = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        let mut host = setup().launch();
+        assert_eq!(host.wait(), Some(78), "{process}: {}", host.log());
+        let said = host.log();
+        assert!(said.contains(&format!("{file} belongs to uid")), "{process}: {said}");
+        let found = format!("{process} could not be started, and would not be if it were tried again");
+        assert!(said.contains(&found) && said.contains("not its own to use"), "{process}: {said}");
+        let rows = host.ask(&["doctor", "--state-dir", state.to_str().unwrap()]);
+        let rows = rows["rows"].as_array().cloned().unwrap_or_default();
+        let row = rows.iter().find(|row| row["id"] == "permissions.files").unwrap();
+        let told = row["message"].as_str().unwrap();
+        assert!(row["status"] == "fail" && told.contains(path.to_str().unwrap()), "{row}");
+        fs::set_permissions(&path, mode).unwrap();
+    }
+    assert_eq!(setup().start().chat("s", "echo: well"), "well");
 }
 
 #[test]

@@ -259,6 +259,32 @@ fn a_run_that_is_taken_up_leaves_no_session_behind_that_nobody_named() {
 }
 
 #[test]
+fn a_workspace_that_is_removed_is_gone_from_the_disk_whatever_is_in_it_and_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let start = || tests::Setup::default().state(&state).start();
+    let entries = |of: &str| std::fs::read_dir(state.join(of)).map_or(0, Iterator::count);
+    let made = "run: mkdir -p a/b/c && for n in $(seq 600); do : > a/b/$n; done && chmod 000 a/b && ln -s / root; echo ok";
+    for (session, stops) in [("one", false), ("other", true)] {
+        let mut host = start();
+        assert!(host.chat(session, made).contains("ok"));
+        let _ = host.json(&["session", "end", session]);
+        let listed = host.json(&["workspace", "list"]);
+        assert_eq!(entries("runner"), 1, "it stays until it is removed");
+        let _ = host.json(&["workspace", "remove", &tests::text(&listed["workspaces"][0], "id")]);
+        if stops {
+            host.stop();
+            host = start();
+        }
+        host.wait_for("its folder is gone", || entries("runner") == 0 && entries("removed") == 0);
+        // Its processes are gone before the next host begins, however long they take.
+        host.stop();
+    }
+    assert!(std::path::Path::new("/usr").exists());
+}
+
+#[test]
 fn a_signal_ends_the_jail_gives_the_terminal_back_and_leaves_nothing_behind() {
     let host = Host::start();
     for (sent, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
@@ -333,16 +359,17 @@ fn a_program_whose_jail_is_lost_is_not_run_again_by_itself() {
 #[test]
 fn a_program_whose_gate_is_gone_ends_at_once_whether_it_speaks_or_not() {
     let host = Host::start();
-    let mut command = host.command(&["run", "--", "sh", "-c", "echo up; sleep 60"]);
+    let mut command = host.command(&["run", "--", "sh", "-c", "echo up; sleep 600"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut up = [0; 3];
     child.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+    // Long before its program would have ended, on however slow a machine.
     let began = Instant::now();
     kill(host.pid("gate"));
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert!(text(&output.stderr).contains("not run again by itself"), "{output:?}");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(300), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -185,6 +185,37 @@ fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way
 }
 
 #[test]
+fn an_image_that_a_vendor_counts_high_by_its_own_rule_is_believed_and_not_beyond_that() {
+    const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
+    // Four tiles of an image of 1024 by 1024, and what is around the question.
+    for (read, disbelieved) in [(2833 + 4 * 5667 + 20, 0), (2 * (2833 + 8 * 5667), 1)] {
+        let said = lying("a harbour", read, 3);
+        let upstream = Upstream::answering("text/event-stream", move |_| said.clone());
+        let model = "[provider.corp.models.gpt-4o-mini]\nvision = true\ninput_usd = 1\noutput_usd = 1\n";
+        let port = tests::free_port();
+        let more = format!("{model}[gateway]\nlisten = \"127.0.0.1:{port}\"\n[budget]\nday_usd = 1\n");
+        let host = Setup::default().config(&config(&upstream, &more)).start();
+        let key = tests::text(&host.json(&["key", "create", "one"]), "key");
+        let shown = serde_json::json!([
+            { "type": "text", "text": "what is this?" }, { "type": "image_url", "image_url": { "url": IMAGE } },
+        ]);
+        let body = serde_json::json!({
+            "model": "corp/gpt-4o-mini", "max_tokens": 16, "messages": [{ "role": "user", "content": shown }],
+        });
+        let (status, said) = tests::post_over_tcp(port, "/v1/chat/completions", &key, &body.to_string());
+        assert_eq!(status, 200, "{said}");
+        host.wait_for("it is settled", || today(&host).0 > 0 && today(&host).1 == 0);
+        assert_eq!(usage_by_model(&host)["disbelieved"], disbelieved, "{read}");
+        assert_eq!(host.recorded("usage_disbelieved").len(), disbelieved, "{read}");
+        let counted = today(&host).0;
+        assert!(
+            if disbelieved == 0 { counted == u64::from(read) + 3 } else { counted < u64::from(read) },
+            "{counted}"
+        );
+    }
+}
+
+#[test]
 fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most() {
     const BOUND: u64 = 20_000;
     // A thousand tokens around a question of few, 4 times what it has, and 16 of an answer and a quarter.

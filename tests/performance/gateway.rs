@@ -45,8 +45,9 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     let key = key(&host)?;
     let direct = Asked { at: provider.at(), key: String::new(), model: "one" };
     let through = Asked { at: listen, key: key.clone(), model: "near/one" };
+    let priced = Asked { model: "near/priced", ..through.clone() };
     let rival = LiteLlm::start(provider.at());
-    let mut figures = alone(&host, &direct, &through, rival.as_ref().map(LiteLlm::at))?;
+    let mut figures = alone(&host, &direct, (&through, &priced), rival.as_ref().map(LiteLlm::at))?;
     figures.extend(many(&host, &through, rival.as_ref().map(LiteLlm::at))?);
     drop(rival);
     figures.extend(paced(&host, listen, &key)?);
@@ -64,11 +65,22 @@ fn of_rival(at: SocketAddr) -> Asked {
     Asked { at, key: "none".to_owned(), model: "one" }
 }
 
-/// One client: what is added, answer whole and first byte of a stream.
-fn alone(host: &Host, direct: &Asked, through: &Asked, rival: Option<SocketAddr>) -> io::Result<Vec<Figure>> {
+/// One client: what is added, answer whole and first byte of a stream; and where money is set aside first, which is durable as
+/// well before anything is sent.
+fn alone(
+    host: &Host,
+    direct: &Asked,
+    (through, priced): (&Asked, &Asked),
+    rival: Option<SocketAddr>,
+) -> io::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     let mut appends = Samples::default();
-    for (stream, name) in [(false, "a whole answer"), (true, "the first byte of a stream")] {
+    for (through, stream, name) in [
+        (through, false, "a whole answer"),
+        (through, true, "the first byte of a stream"),
+        (priced, false, "a whole answer that costs money"),
+        (priced, true, "the first byte of a stream that costs money"),
+    ] {
         let (mut straight, mut passed, mut added) = <(Samples, Samples, Samples)>::default();
         for round in 0..=ROUNDS {
             let (one, other) = (timed(direct, stream, REQUESTS)?, timed(through, stream, REQUESTS)?);
@@ -89,7 +101,7 @@ fn alone(host: &Host, direct: &Asked, through: &Asked, rival: Option<SocketAddr>
         );
         let whole = Figure::new(format!("gateway: {name}, one client"), "ms", &passed);
         figures.push(whole.floor("the provider itself", &straight));
-        if let Some(at) = rival {
+        if let Some(at) = rival.filter(|_| through.model != priced.model) {
             let mut theirs = Samples::default();
             timed(&of_rival(at), stream, 5)?;
             for took in timed(&of_rival(at), stream, 50)? {

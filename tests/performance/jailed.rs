@@ -29,7 +29,28 @@ pub(crate) struct Jails {
     cells: Vec<Cell>,
     program: OwnedFd,
     null: OwnedFd,
+    /// For the next runner, as agentd has them.
+    spare: Option<Sockets>,
     folder: TempDir,
+}
+
+/// The sockets of a runner: of each its end, and the other.
+struct Sockets {
+    edge: (OwnedFd, OwnedFd),
+    notices: (OwnedFd, OwnedFd),
+}
+
+impl Sockets {
+    fn make() -> io::Result<Self> {
+        let edge = passing::stream_pair()?;
+        for end in [&edge.0, &edge.1] {
+            passing::refuse_descriptors(end.as_fd());
+        }
+        let notices = passing::frame_pair()?;
+        passing::set_nonblocking(notices.1.as_fd())?;
+        passing::refuse_descriptors(notices.0.as_fd());
+        Ok(Self { edge, notices })
+    }
 }
 
 /// A runner; it ends with the value.
@@ -69,6 +90,7 @@ impl Jails {
             cells: Vec::new(),
             program: File::open(program)?.into(),
             null: File::options().read(true).write(true).open("/dev/null")?.into(),
+            spare: None,
             folder,
         })
     }
@@ -88,14 +110,19 @@ impl Jails {
         Ok(())
     }
 
-    /// A runner without a turn.
-    pub(crate) fn launch(&self, slot: usize) -> io::Result<Jailed> {
-        let none = || io::Error::from(io::ErrorKind::NotFound);
-        let (theirs, gate) = passing::stream_pair()?;
-        for end in [&theirs, &gate] {
-            passing::refuse_descriptors(end.as_fd());
+    /// Makes the next runner's sockets ahead, as agentd does when it has nothing else to do.
+    pub(crate) fn rest(&mut self) -> io::Result<()> {
+        if self.spare.is_none() {
+            self.spare = Some(Sockets::make()?);
         }
-        let (notices, agentds) = passing::frame_pair()?;
+        Ok(())
+    }
+
+    /// A runner without a turn.
+    pub(crate) fn launch(&mut self, slot: usize) -> io::Result<Jailed> {
+        let none = || io::Error::from(io::ErrorKind::NotFound);
+        let sockets = self.spare.take().map_or_else(Sockets::make, Ok)?;
+        let Sockets { edge: (theirs, gate), notices: (notices, agentds) } = sockets;
         let jail = RunnerJail {
             row: manifest::row(Process::Runner).ok_or_else(none)?,
             program: &self.program,

@@ -59,6 +59,7 @@ fn cold(jails: &mut Jails) -> io::Result<Vec<Figure>> {
         for round in 0..=ROUNDS {
             let mut launched = Samples::default();
             for _ in 0..LAUNCHES {
+                jails.rest()?;
                 std::thread::sleep(pause);
                 launched.add_millis(one(jails)?);
             }
@@ -145,7 +146,7 @@ fn together(mut jails: Jails, first: &Burst) -> io::Result<Vec<Figure>> {
     for _ in 0..ROUNDS {
         sums.append(at_once(&mut jails)?);
     }
-    let weights = weigh(&jails)?;
+    let weights = weigh(&mut jails)?;
     Ok(vec![
         Figure::new("100 at once, 8 of them warm: p99 of a launch", "ms", &sums.p99).at_most(150.0),
         Figure::new("– launches a second", "1/s", &sums.rate).at_least(600.0),
@@ -220,7 +221,7 @@ fn look(
     Ok(())
 }
 
-fn weigh(jails: &Jails) -> io::Result<Samples> {
+fn weigh(jails: &mut Jails) -> io::Result<Samples> {
     let mut waiting = (0..WARM).map(|slot| jails.launch(slot)).collect::<io::Result<Vec<_>>>()?;
     for runner in &mut waiting {
         runner.ready()?;

@@ -1,4 +1,4 @@
-//! A provider of one model on loopback, which always says the same, whoever asks for whatever: it is a page of the web
+//! A provider of models on loopback, which always says the same, whoever asks for whatever: it is a page of the web
 //! as well. Only a host that dials can reach it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -39,6 +39,7 @@ impl Provider {
              [provider.near]\nbase_url = \"http://{at}/v1\"\n\
              [provider.near.models.one]\ncontext = 32768\noutput = 1024\n\
              [provider.near.models.slow]\ncontext = 32768\noutput = 1024\n\
+             [provider.near.models.priced]\ncontext = 32768\noutput = 1024\ninput_usd = 1\noutput_usd = 2\n\
              [agent.{AGENT}]\nmodel = \"near/one\"\n\
              [web]\nmode = \"unrestricted\"\nprivate_hosts = [\"{at}\"]\n\
              [agent.{FETCHER}]\nmodel = \"offline/hijackable\"\nprofile = \"power-user\"\ntools = [\"web_fetch\"]\n"

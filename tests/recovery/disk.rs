@@ -15,7 +15,8 @@ const MIB: u64 = 1 << 20;
 /// Keeps 8 MiB; an agent that is asked, waits, and then writes a line.
 const KEEPING: &str = "[host]\ndisk_reserve = 8\n[agent.slow]\nmodel = \"scripted/slow\"\n";
 
-/// A disk of a host's own; it goes with the value.
+/// A disk of a host's own; it goes with the value. It needs a mount, and a mount root; whoever is not root has the last law
+/// below without one.
 struct Disk(tempfile::TempDir);
 
 impl Disk {
@@ -56,11 +57,6 @@ fn free(path: &Path) -> u64 {
     about.blocks_available().saturating_mul(about.fragment_size())
 }
 
-/// A disk that fills needs a mount, and a mount root; whoever is not root has the law below without one.
-fn no_mounts() -> bool {
-    !is_root()
-}
-
 fn state_of(host: &Host) -> Value {
     host.json(&["status"])["host"].clone()
 }
@@ -75,10 +71,9 @@ fn refused(value: &Value) -> String {
 }
 
 #[test]
+#[ignore = "needs root: run by make test-confined"]
 fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepted_is_lost() {
-    if no_mounts() {
-        return;
-    }
+    assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("8m");
     let host = Setup::default().config("[host]\ndisk_reserve = 0\n").state(&disk.state()).start();
     let _ = host.chat("s", "remember: before the disk was full");
@@ -93,10 +88,9 @@ fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepte
 }
 
 #[test]
+#[ignore = "needs root: run by make test-confined"]
 fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_it() {
-    if no_mounts() {
-        return;
-    }
+    assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("48m");
     let host = Setup::default().config(KEEPING).state(&disk.state()).start();
     let write = json!({ "call": { "tool": "bash", "args": { "command": "echo done >> ledger" } } });
@@ -152,6 +146,79 @@ fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_i
         assert_eq!(host.process(name)["restarts"], 0, "{name} was started again for it");
     }
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() {
+    assert!(is_root(), "make test-confined needs root");
+    let disk = Disk::of("64m");
+    let host = Setup::default().config(KEEPING).state(&disk.state()).start();
+    let by = host.command(&["sandbox", "run", "--", "sh", "-c", "sleep 8; echo well"]);
+    let stands_by = running(by);
+    host.wait_for("it runs", || host.runners().len() == 1);
+    // So slow that agentd comes to look in between, whatever else this machine does.
+    let fills = "i=0; while :; do i=$((i + 1)); head -c 512K /dev/zero > f$i; sleep 0.01; done";
+    let ended = host.ctl(&["sandbox", "run", "--session", "fills", "--", "sh", "-c", fills]);
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(153), "{said}");
+    assert!(said.contains("it took of the disk what the host keeps free"), "{said}");
+    assert!(free(disk.0.path()) > MIB, "{} bytes are left", free(disk.0.path()));
+    becomes(&host, "degraded");
+    begins_nothing(&host);
+    let by = stands_by.wait_with_output().unwrap();
+    assert_eq!(
+        (by.status.code(), String::from_utf8_lossy(&by.stdout).into_owned()),
+        (Some(0), "well\n".into())
+    );
+    let turns = host.recorded("turn_ended");
+    assert!(
+        turns.iter().any(|turn| turn["reason"].as_str().is_some_and(|why| why.contains("of the disk"))),
+        "{turns:?}"
+    );
+    // What it left is its owner's to take away, and that is enough.
+    let mut left: Vec<_> =
+        fs::read_dir(disk.state().join("runner")).unwrap().flatten().map(|it| it.path()).collect();
+    left.retain(|folder| folder.join("f1").exists());
+    fs::remove_dir_all(&left[0]).unwrap();
+    becomes(&host, "ready");
+    assert_eq!(host.chat("s", "echo: x"), "x");
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn a_start_on_a_full_disk_says_so_and_its_units_try_again_until_there_is_room() {
+    assert!(is_root(), "make test-confined needs root");
+    let disk = Disk::of("48m");
+    let setup = || Setup::default().config("[host]\ndisk_reserve = 0\n").state(&disk.state());
+    let mut host = setup().start();
+    let _ = host.chat("s", "remember: before the disk was full");
+    assert_eq!(host.stop(), Some(0));
+    // What else a start has to write depends on what the last life was about; a ledger that is gone is written by each.
+    for file in ["ledger.db", "ledger.db-wal"] {
+        drop(fs::remove_file(disk.state().join("model").join(file)));
+    }
+    disk.fill(0);
+    let mut full = setup().launch();
+    full.wait_for("it says so", || {
+        full.log().contains("could not be started: the disk of the state directory is full")
+    });
+    assert_eq!(full.stop(), Some(69));
+    for unit in ["cordon.service", "cordon-user.service"] {
+        let unit =
+            fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy").join(unit)).unwrap();
+        for line in ["Restart=on-failure", "RestartPreventExitStatus=77 78", "StartLimitIntervalSec=0"] {
+            assert!(unit.lines().any(|it| it == line), "{line}");
+        }
+    }
+    disk.empty();
+    assert!(setup().start().chat("t", "recall disk full").contains("before the disk"));
+}
+
+/// Begins a command whose output is looked at later.
+fn running(mut command: std::process::Command) -> std::process::Child {
+    use std::process::Stdio;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Messages and memories are refused with the reason, and what only shows goes on.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 use tests::{Host, Setup, is_root, signal};
@@ -80,11 +81,10 @@ fn with_audit_held_no_call_takes_effect_listings_go_on_and_it_heals() {
 }
 
 #[test]
+#[ignore = "needs root: run by make test-confined"]
 fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
-    if !is_root() {
-        // A disk of the host's own needs a mount; `make test` as root has it.
-        return;
-    }
+    // A disk of the host's own needs a mount.
+    assert!(is_root(), "make test-confined needs root");
     let mount = tempfile::tempdir().unwrap();
     let options = Some("size=8m,mode=755");
     let flags = nix::mount::MsFlags::empty();
@@ -145,6 +145,62 @@ fn a_host_whose_record_does_not_verify_says_so_and_does_nothing() {
     assert_eq!(host.json(&["session", "list"])["ok"], true);
     let refused = host.ask(&["memory", "add", "the tide turns at noon"]);
     assert_eq!(refused["error"]["type"], "not_recorded", "{refused}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test copies a folder as a person would")]
+fn a_log_of_another_host_in_the_place_of_this_ones_is_refused_and_named_until_it_is_put_back_or_made_its_own()
+{
+    let (folder, other) = (tempfile::tempdir().unwrap(), Host::start());
+    let _ = other.chat("s", "echo: elsewhere");
+    let state = folder.path().join("state");
+    let (here, aside) = (state.join("audit"), folder.path().join("aside"));
+    let setup = || Setup::default().state(&state);
+    let refuses = |why: &str| {
+        let mut host = setup().launch();
+        host.wait_for("the host says so", || {
+            is(&host, "degraded", "record: it is another log than this host's")
+        });
+        let refused = host.ask(&["memory", "add", "the tide turns at noon"]);
+        assert_eq!(refused["error"]["type"], "not_recorded", "{refused}");
+        assert_eq!(host.json(&["session", "list"])["ok"], true);
+        host.wait_for("it is named", || host.log().contains(why) && host.log().contains("record.id"));
+        assert_eq!(host.stop(), Some(0));
+    };
+    let goes_on = |word: &str| {
+        let mut host = setup().start();
+        assert_eq!(host.chat("s", &format!("echo: {word}")), word);
+        assert_eq!(host.json(&["audit", "verify"])["ok"], true);
+        assert_eq!(host.stop(), Some(0));
+    };
+    goes_on("first");
+    fs::rename(&here, &aside).unwrap();
+    fs::create_dir(&here).unwrap();
+    refuses("there is no log any more");
+    fs::remove_dir_all(&here).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(other.state().join("audit")).arg(&here).status();
+    assert!(copied.unwrap().success());
+    refuses("whose first key is not that of this host's log");
+    fs::rename(&here, folder.path().join("others")).unwrap();
+    fs::rename(&aside, &here).unwrap();
+    goes_on("put back");
+    fs::rename(&here, &aside).unwrap();
+    fs::rename(folder.path().join("others"), &here).unwrap();
+    fs::remove_file(state.join("record.id")).unwrap();
+    goes_on("made its own");
+    goes_on("still");
+}
+
+#[test]
+fn a_log_whose_key_was_changed_is_this_hosts_at_every_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let setup = || Setup::default().state(&folder.path().join("state"));
+    for _ in 0..3 {
+        let mut host = setup().start();
+        assert_eq!(host.chat("s", "echo: x"), "x");
+        assert_eq!(host.json(&["audit", "rotate-key"])["ok"], true);
+        assert_eq!(host.stop(), Some(0));
+    }
 }
 
 /// Whether the host is in this state, for a reason that has these words in it.

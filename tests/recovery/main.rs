@@ -13,6 +13,7 @@ mod halting;
 mod kill_each;
 mod poison;
 mod remembering;
+mod salvaging;
 mod steering;
 mod vault;
 mod warm;

@@ -1,6 +1,7 @@
 //! Files after the seal: each row's own open in their mode and in no stronger one, and nothing else does.
 
 use crate::probed::{Probed, actors, launch};
+use manifest::syscalls::allows;
 use manifest::{Access, Place, Process, Row};
 use std::path::Path;
 
@@ -33,6 +34,26 @@ fn row(process: Process) -> &'static Row {
 /// Whether a process may open anything at all after the seal.
 fn has_files(process: Process) -> bool {
     row(process).syscalls.iter().any(|group| group.calls.iter().any(|call| call.name == "openat"))
+}
+
+/// `O_CREAT`.
+const CREATES: u64 = 0o100;
+
+/// Whether a row has every call that an attempt takes. What it has not would end the probe, whatever the file.
+fn has_calls(process: Process, item: &str) -> bool {
+    let has = |name: &str, arguments: [u64; 6]| allows(row(process), name, &arguments, u32::MAX);
+    let opens = has("openat", [0; 6]);
+    let makes = has("openat", [0, 0, CREATES, 0o666, 0, 0]);
+    let (renames, removes) = (has("rename", [0; 6]), has("unlink", [0; 6]));
+    match item.split(' ').next() {
+        Some("list") => opens && has("getdents64", [0; 6]),
+        Some("create") => makes,
+        Some("folder") => has("mkdir", [0; 6]),
+        Some("remove") => removes,
+        Some("rename") => renames,
+        Some("keep") => makes && renames && removes && has("fsync", [0; 6]),
+        _ => opens,
+    }
 }
 
 fn path(place: Place) -> String {
@@ -88,6 +109,7 @@ fn by_the_row(process: Process) -> Vec<(String, bool)> {
             }
             attempts
         })
+        .filter(|(item, _)| has_calls(process, item))
         .collect()
 }
 
@@ -139,6 +161,7 @@ fn beyond_the_row(process: Process) -> Vec<String> {
     if !granted(".") {
         items.extend(["list .", "read task", "create probe"].map(str::to_owned));
     }
+    items.retain(|item| has_calls(process, item));
     items
 }
 

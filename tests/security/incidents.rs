@@ -195,7 +195,7 @@ fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_profile_that_everybody_has
     let host = attacked(9, "", &[fetch("https://evil.test/?q=anything"), fetch("https://127.0.0.1/")]);
     let ended = host.json(&["chat", "--session", "s", "-m", "look at https://evil.test/?q=anything"]);
     assert_eq!(verdicts(&ended), ["refused", "refused"], "{ended}");
-    assert_eq!(host.recorded("alert").len(), 2);
+    assert_eq!(host.recorded("alert").len(), 1, "one of the same, in a session");
 }
 
 #[test]

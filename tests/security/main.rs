@@ -25,6 +25,7 @@ mod needed;
 mod privileges;
 mod probed;
 mod probes;
+mod rare;
 mod remembered;
 mod secrets;
 mod supervisor;

@@ -1,7 +1,8 @@
 //! No rule of the table is there for nothing: a day of the host in small, with every call of every process told to
-//! agentd, makes use of each rule of each row that the table does not mark as rare. What is rare is made in
-//! `supervisor/confine/tests/profiles`, which makes every rule.
+//! agentd, makes use of each rule of each row that the table does not mark as rare. When a rare one is needed the table
+//! says as well, and `rare.rs` makes it so.
 
+use crate::rare;
 use manifest::syscalls::Call;
 use manifest::{Row, TABLE};
 use serde_json::json;
@@ -12,7 +13,7 @@ use std::process::Stdio;
 use tests::{Host, Setup, Upstream, call};
 
 /// The name under which agentd notes each alternative of a rule.
-fn rules(row: &Row, call: &Call) -> Vec<String> {
+pub(crate) fn rules(row: &Row, call: &Call) -> Vec<String> {
     let name = |conditions: String| format!("{} {} {conditions}", row.process.name(), call.name);
     if call.when.is_empty() {
         return vec![name("[]".to_owned())];
@@ -29,8 +30,8 @@ cd ..; chmod 755 r/f; cp -a r r2; mv r2 r3; rm -r r3; sed -i s/x/y/ r/f; find . 
 (cd /tmp && rmdir -p q 2>/dev/null); mkdir q && rmdir q; touch r/f; stat -f . >/dev/null; kill -0 $$; (sleep 5 & kill $!; wait)
 cat f.txt | while read line; do echo $line; done; exec 5>&1; echo >&5; umask 022; uname -a; nice true
 /usr/bin/python3 -c '
-import os, subprocess, threading, socket, signal, time
-t = threading.Thread(target=time.sleep, args=(0.01,)); t.start(); t.join()
+import faulthandler, os, subprocess, threading, socket, signal, time
+faulthandler.enable(); t = threading.Thread(target=time.sleep, args=(0.01,)); t.start(); t.join()
 subprocess.run([\"true\"]); a, b = socket.socketpair(); a.send(b\"x\"); b.recvmsg(1); os.utime(\"f.txt\"); os.waitid
 signal.signal(signal.SIGUSR1, lambda *a: None); os.kill(os.getpid(), signal.SIGUSR1); os.fchmod(os.open(\"f.txt\", 0), 0o644)
 ' 2>/dev/null
@@ -145,4 +146,5 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
         .filter(|rule| !seen.contains(rule))
         .collect();
     assert!(needless.is_empty(), "{} rules that nothing needed: {needless:#?}", needless.len());
+    rare::all_needed(rare::By::ADay, &seen);
 }

@@ -14,7 +14,7 @@ const NO_KIND: u16 = 99;
 const fn may(process: Process, kind: Kind) -> bool {
     match kind {
         Kind::Ready | Kind::Beat | Kind::Failing => true,
-        Kind::Launch | Kind::Wall => matches!(process, Process::Router),
+        Kind::Launch | Kind::Wall | Kind::Remove => matches!(process, Process::Router),
         Kind::Locked => matches!(process, Process::Credproxy),
         Kind::Record => matches!(process, Process::Audit),
         Kind::Kill => matches!(process, Process::Router | Process::Gate),

@@ -1,5 +1,5 @@
 //! A filter around agentd, such as a unit's or a container's, that keeps processes from sealing themselves: agentd says
-//! which layer is missing and what to do, and starts nothing.
+//! which layer is missing and what to do, and starts nothing. The same of a disk that cannot show a jail its workspace.
 
 use nix::libc::{SYS_landlock_create_ruleset, SYS_landlock_restrict_self, SYS_seccomp};
 use std::fs;
@@ -52,5 +52,34 @@ fn a_filter_that_keeps_processes_from_sealing_themselves_is_named_with_its_layer
                 assert!(said.contains(words), "{mode} {number} {answer:#x}: {words}: {said}");
             }
         }
+    }
+}
+
+/// Begins the rest of its words on an overlay, as a container without a volume would: `$1` is where the state will be.
+const ON_OVERLAY: &str = r#"
+mkdir "$1" "$1.lower" "$1.disk" && mount -t tmpfs none "$1.disk" && mkdir "$1.disk/upper" "$1.disk/work" &&
+mount -t overlay overlay -o "lowerdir=$1.lower,upperdir=$1.disk/upper,workdir=$1.disk/work" "$1" || exit 99
+shift; exec "$@"
+"#;
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+#[expect(clippy::disallowed_methods, reason = "agentd in a mount namespace, as a container would start it")]
+fn a_state_directory_that_no_jail_can_be_shown_a_workspace_of_is_refused_with_the_layer_and_the_remedy() {
+    assert!(tests::is_root(), "make test-confined needs root");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("cordon.toml"), "[host]\nmode = \"system\"\n").unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", ON_OVERLAY, "sh"]).arg(at("disk"));
+    command.arg(tests::programs().join("agentd")).arg("run");
+    command.arg("--config").arg(at("cordon.toml")).arg("--state-dir").arg(at("disk/state"));
+    let output = command.arg("--runtime-dir").arg(at("run")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(78), "{output:?}");
+    for words in
+        ["mode system: layer mounts, row runner", "disk/state/runner", "on a volume", "mode = \"user\""]
+    {
+        assert!(said.contains(words), "{words}: {said}");
     }
 }

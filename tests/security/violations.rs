@@ -58,6 +58,9 @@ fn a_call_that_kills_in_a_jail_is_on_the_record_with_its_turn_and_the_turn_goes_
         assert!(text(entry, "reason").contains(call), "{entry}");
         assert_eq!((text(entry, "subject").as_str(), entry["turn"].clone()), ("runner", turns[0].clone()));
     }
+    let session = text(&host.recorded("turn_started")[0], "session");
+    let of_session = host.json(&["audit", "query", "--session", &session, "--action", "sandbox_violation"]);
+    assert_eq!(of_session["records"].as_array().map(Vec::len), Some(3), "{of_session}");
     let shown = events(&host, "sandbox.violation");
     assert!(shown.iter().any(|event| event["turn"] == turns[0]), "{shown:?}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 
 /// A call of a tool, as a script of [`Host::script`] asks for it.
 #[must_use]
@@ -146,8 +146,22 @@ pub fn text(value: &Value, name: &str) -> String {
 /// # Panics
 /// The command does not run.
 pub fn hook(host: &Host, told: &Value) {
-    let mut command = host.command(&["hook", "claude-code"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it runs");
+    let _ = hook_of(host, &["claude-code"], told);
+}
+
+/// Tells a host what the hook that these words name does, and gives what it answers.
+///
+/// # Panics
+/// The command does not run, or fails.
+#[must_use]
+pub fn hook_of(host: &Host, words: &[&str], told: &Value) -> Output {
+    // As long as it needs: a hook that is late loses what it was told and fails nobody.
+    let mut command = host.command(&[&["hook"][..], words, &["--timeout", "30000"]].concat());
+    command.env("XDG_STATE_HOME", host.dir());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
     drop(child.stdin.take().expect("its input").write_all(told.to_string().as_bytes()));
-    assert!(child.wait().expect("its end").success(), "{}", host.log());
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{output:?}: {}", host.log());
+    output
 }

@@ -16,7 +16,7 @@ mod person;
 mod upstream;
 
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
-pub use chatting::{Chatting, call, hook, planned, script, text};
+pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
 pub use person::Person;
 pub use upstream::{Upstream, answer};
 

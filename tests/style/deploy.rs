@@ -23,7 +23,7 @@ const IN_THE_WAY: &[&str] = &[
 /// Directives that the unit must have.
 const NEEDED: &[&str] = &[
     "Type=notify",
-    "RestartPreventExitStatus=78",
+    "RestartPreventExitStatus=77 78",
     "Delegate=yes",
     "StateDirectoryMode=0711",
     "ExecStart=/usr/bin/agentd run",

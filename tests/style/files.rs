@@ -10,7 +10,6 @@ const TEST_BOUND: usize = 600;
 /// Files of program that are longer, and why. A file that is not longer must not stand here.
 const LONGER: &[(&str, &str)] = &[
     ("actors/scanner/src/rules/hosting.rs", "rules and their samples: data"),
-    ("ipc-proto/manifest/src/syscalls/programs.rs", "the lists of system calls: data"),
     ("ipc-proto/src/config.rs", "what each process is handed of the configuration: types, and no logic"),
     ("ipc-proto/src/memory/asking.rs", "every question to memory and every answer: types, and no logic"),
     ("ipc-proto/src/model.rs", "what goes to a model and what comes of it: types, and no logic"),
@@ -21,11 +20,18 @@ const LONGER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Tests that another test of the same file runs where they mean something, and why.
+/// Tests that another test of the same file runs where they mean something, and why; and files of the suites that have, among
+/// others, tests for `make test-confined` to run.
 const RUN_BY_ANOTHER: &[(&str, &str)] = &[
     ("container/runner/src/tools/tests/commands.rs", "runs as the first process of a pid namespace"),
     ("container/runner/src/tools/tests/files.rs", "mounts a small disk in a namespace"),
     ("supervisor/src/cgroups.rs", "needs cgroups of version 2 to divide, which user-mode Linux has"),
+    ("tests/recovery/disk.rs", "mounts a disk of the host's own"),
+    ("tests/recovery/fail_closed.rs", "mounts a disk of the host's own"),
+    ("tests/security/linked.rs", "reads where a runner's memory lies"),
+    ("tests/security/rare.rs", "mounts a resolv.conf, and asks as another user"),
+    ("tests/security/rare/clock.rs", "changes what agentd starts with"),
+    ("tests/security/unsealable.rs", "mounts an overlay"),
 ];
 
 /// Lines before the file's own tests; a file that holds nothing but tests has none.

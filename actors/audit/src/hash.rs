@@ -82,6 +82,24 @@ pub(crate) fn put_hex(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]));
 }
 
+/// A hash as the words of a frame.
+pub(crate) fn words(hash: Hash) -> [u64; 4] {
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(hash.as_chunks().0) {
+        *word = u64::from_be_bytes(*bytes);
+    }
+    words
+}
+
+/// The hash that these words of a frame are.
+pub(crate) fn of_words(words: [u64; 4]) -> Hash {
+    let mut hash = [0; 32];
+    for (bytes, word) in hash.as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_be_bytes();
+    }
+    hash
+}
+
 /// A hash from 64 lower-case hex digits.
 pub(crate) fn unhex(text: &str) -> Option<Hash> {
     if text.len() != 64 || text.bytes().any(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
@@ -127,6 +145,12 @@ pub(crate) mod tests {
             let last = (!last.is_empty()).then(|| root(last));
             assert_eq!(range.root(last), naive(&leaves[..size]), "{size}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_frame_are_the_hash_again() {
+        let hash = of(b"x");
+        assert_eq!(of_words(words(hash)), hash);
     }
 
     #[test]

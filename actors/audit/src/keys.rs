@@ -2,14 +2,14 @@
 //! before it, each bound to the next by a note that both signed.
 
 use crate::folder::Folder;
-use crate::hash;
+use crate::hash::{self, Hash};
 use crate::note::{self, PublicKey, SecretKey};
 use ipc_proto::audit::NOTE;
 use std::io;
 use zeroize::Zeroizing;
 
 /// The signing key.
-const KEY: &str = "key";
+pub(crate) const KEY: &str = "key";
 /// The signing key to come, while a rotation is under way.
 const NEXT: &str = "key.next";
 /// The public key.
@@ -57,6 +57,13 @@ impl Keys {
         let trusted = chain(folder, &secret.public)?;
         let unfinished = unfinished(folder, &secret)?;
         Ok(Self { secret, trusted, unfinished })
+    }
+
+    /// Which log this is: a SHA-256 of its first key with its name. A rotation leaves it as it is, and nobody without a key of
+    /// the log can make a log that has the same.
+    pub(crate) fn log(&self) -> Hash {
+        let first = self.trusted.first().unwrap_or(&self.secret.public);
+        hash::of(first.text().as_bytes())
     }
 
     /// Makes the next key and the note that binds it, both durable; it does not sign yet. One that was prepared and

@@ -5,7 +5,7 @@ use crate::counts::{self, Counts, Meanings};
 use crate::entry::{self, Head};
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
-use crate::keys::{KeyFault, Keys};
+use crate::keys::{KEY, KeyFault, Keys};
 use crate::log::{CHECKPOINT, Log};
 use crate::note::Checkpoint;
 use crate::serials::{REMEMBERED, Serials};
@@ -37,6 +37,8 @@ pub(crate) enum Opened {
     Whole(Box<Log>),
     /// It does not; nothing is appended to it.
     Broken(String),
+    /// It is another than this host's; nothing is appended to it.
+    Foreign(String),
 }
 
 impl Opened {
@@ -44,18 +46,36 @@ impl Opened {
     pub(crate) fn whole(self) -> Result<Log, String> {
         match self {
             Self::Whole(log) => Ok(*log),
-            Self::Broken(fault) => Err(fault),
+            Self::Broken(fault) | Self::Foreign(fault) => Err(fault),
         }
     }
 }
 
+/// What a person can do where another log stands in the place of the host's.
+const REMEDY: &str = "put this host's own log back; or, for the host to go on with what is there, stop it and remove the file \
+    record.id from its state directory";
+
 /// Opens the log of this folder, or begins one.
 pub(crate) fn open(path: &Path) -> Result<Opened, OpenLogFault> {
+    open_known(path, None)
+}
+
+/// The same, if it is the log that is known to be there, where one is.
+pub(crate) fn open_known(path: &Path, known: Option<Hash>) -> Result<Opened, OpenLogFault> {
     let folder = Folder::new(path);
     if folder.has(FORMER) {
         return Err(OpenLogFault::Former(path.canonicalize().unwrap_or_else(|_| path.to_owned())));
     }
+    if known.is_some() && [KEY, CHECKPOINT, "tile"].iter().all(|file| !folder.has(file)) {
+        return Ok(foreign("there is no log any more".to_owned()));
+    }
     let keys = Keys::open(&folder)?;
+    if known.is_some_and(|known| known != keys.log()) {
+        let name = &keys.secret.public.name;
+        return Ok(foreign(format!(
+            "this is the log {name}, whose first key is not that of this host's log"
+        )));
+    }
     match look(&folder, keys)? {
         Ok(log) => Ok(Opened::Whole(Box::new(begin(log)?))),
         Err(fault) => {
@@ -63,6 +83,11 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenLogFault> {
             Ok(Opened::Broken(fault))
         }
     }
+}
+
+fn foreign(fault: String) -> Opened {
+    tracing::error!(%fault, remedy = REMEDY, "the record is another log than this host's; nothing is appended");
+    Opened::Foreign(fault)
 }
 
 /// What was found at opening and is not on the record yet.

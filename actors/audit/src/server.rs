@@ -2,6 +2,7 @@
 
 use crate::check::Check;
 use crate::digest;
+use crate::hash::{self, Hash};
 use crate::intake::{Append, Intake};
 use crate::log::Log;
 use crate::open::{self, Opened};
@@ -37,6 +38,8 @@ pub(crate) struct Auditor {
     entries: watch::Receiver<u64>,
     folder: PathBuf,
     standing: Standing,
+    /// Which log it is, if it holds.
+    log: Option<Hash>,
 }
 
 /// Flushes beside appends, and the descriptor that tells of those that are over.
@@ -64,16 +67,16 @@ impl Actor for Auditor {
     type Opened = (Opened, PathBuf, config::Audit, Option<Flushing>, bool);
 
     fn open(config: config::Audit, place: &Place) -> Result<Self::Opened, OpenFault> {
-        let folder = place.own();
-        let opened =
-            open::open(&folder).map_err(|fault| OpenFault::new("the record in the audit folder", fault))?;
+        let (folder, known) = (place.own(), place.log().map(hash::of_words));
+        let opened = open::open_known(&folder, known)
+            .map_err(|fault| OpenFault::new("the record in the audit folder", fault))?;
         let roomy = is_roomy(&folder);
         Ok((opened, folder, config, flushing(), roomy))
     }
 
     async fn start((opened, folder, config, flushing, roomy): Self::Opened, host: Host) -> Self {
         let auditor = Self::begin(opened, folder, config, flushing, roomy).await;
-        tokio::task::spawn_local(auditor.standing.clone().tell(host.supervisor()));
+        tokio::task::spawn_local(auditor.standing.clone().tell(host.supervisor(), auditor.log));
         auditor
     }
 
@@ -84,6 +87,7 @@ impl Actor for Auditor {
             intake: Arc::clone(&self.intake),
             entries: self.entries.clone(),
             folder: self.folder.clone(),
+            standing: self.standing.clone(),
         };
         edge.serve(FRAME_BOUND, Server(Rc::new(way)).serve()).await;
     }
@@ -103,7 +107,12 @@ impl Auditor {
         let standing = Standing::new(match opened {
             Opened::Whole(_) => RecordState::Whole,
             Opened::Broken(_) => RecordState::Broken,
+            Opened::Foreign(_) => RecordState::Foreign,
         });
+        let log = match &opened {
+            Opened::Whole(log) => Some(log.keys.log()),
+            Opened::Broken(_) | Opened::Foreign(_) => None,
+        };
         let (intake_too, standing_too) = (Arc::clone(&intake), standing.clone());
         let given = Given {
             opened,
@@ -121,7 +130,7 @@ impl Auditor {
         if let Some(told) = told {
             tokio::task::spawn_local(tell(told, writer.clone()));
         }
-        Self { writer, intake, entries, folder, standing }
+        Self { writer, intake, entries, folder, standing, log }
     }
 }
 
@@ -156,6 +165,7 @@ struct Way {
     intake: Arc<Intake>,
     entries: watch::Receiver<u64>,
     folder: PathBuf,
+    standing: Standing,
 }
 
 impl Server {
@@ -207,6 +217,10 @@ impl Audit for Server {
     }
 
     async fn verify(self, _: Context) -> Result<Report, AuditError> {
+        if self.0.standing.is_foreign() {
+            // By itself it may well hold.
+            return Ok(broken(0, [0; 32], "it is another log than this host's"));
+        }
         // On the heap: every call of every method has room for the largest of their futures.
         let mut check = match Check::begin(&self.0.folder, None, None) {
             Ok(check) => Box::new(check),

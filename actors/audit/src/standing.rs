@@ -1,6 +1,7 @@
 //! Whether the record takes entries, and that agentd hears of it: a host whose record takes none is degraded, since nothing
 //! has an effect in it. It touches no file.
 
+use crate::hash::{self, Hash};
 use kit::Supervisor;
 use manifest::Process;
 use manifest::command::{Frame, Kind, RecordState};
@@ -29,13 +30,19 @@ impl Standing {
         *self.0.borrow() == RecordState::Unwritable
     }
 
+    pub(crate) fn is_foreign(&self) -> bool {
+        *self.0.borrow() == RecordState::Foreign
+    }
+
     fn set(&self, state: RecordState) {
         self.0.send_if_modified(|now| std::mem::replace(now, state) != state);
     }
 
-    /// Tells agentd: now, and whenever it changes.
-    pub(crate) async fn tell(self, agentd: Supervisor) {
-        let frame = |state: &RecordState| Frame::new(Kind::Record, Process::Audit).with(&[*state as u64]);
+    /// Tells agentd, and which log it is: now, and whenever it changes.
+    pub(crate) async fn tell(self, agentd: Supervisor, log: Option<Hash>) {
+        let [a, b, c, d] = log.map_or([0; 4], hash::words);
+        let frame =
+            |state: &RecordState| Frame::new(Kind::Record, Process::Audit).with(&[*state as u64, a, b, c, d]);
         agentd.keep_told(self.0.subscribe(), frame).await;
     }
 }

@@ -159,7 +159,7 @@ impl State {
         let Given { opened, config, intake, entries, flusher, roomy, standing } = given;
         let mut log = match opened {
             Opened::Whole(log) => Some(log),
-            Opened::Broken(_) => None,
+            Opened::Broken(_) | Opened::Foreign(_) => None,
         };
         entries.send_replace(log.as_ref().map_or(0, |log| log.entries()));
         if let (Some(log), true) = (&mut log, roomy)

@@ -134,6 +134,35 @@ fn entries_in_another_order_are_found_and_placed() {
 }
 
 #[test]
+fn two_bundles_that_were_exchanged_stand_in_another_order() {
+    let log = whole();
+    let [one, other] = ["tile/entries/000", "tile/entries/001"].map(|file| log.path(file));
+    let bytes = [fs::read(&one).unwrap(), fs::read(&other).unwrap()];
+    fs::write(&one, &bytes[1]).unwrap();
+    fs::write(&other, &bytes[0]).unwrap();
+    log.refuses("reordered", Some(0));
+}
+
+#[test]
+fn an_edited_number_of_an_entry_is_an_edit_and_no_other_order() {
+    for (file, entry, index) in
+        [("tile/entries/000", 100, 100), ("tile/entries/001", 44, 300), ("tile/entries/002.tail", 38, 550)]
+    {
+        for digit in b"0129" {
+            let log = whole();
+            let path = log.path(file);
+            let mut bytes = fs::read(&path).unwrap();
+            let at = entries(&bytes).remove(entry).start + "{\"index\":".len();
+            if bytes[at] != *digit {
+                bytes[at] = *digit;
+                fs::write(&path, bytes).unwrap();
+                log.refuses("edited", Some(index));
+            }
+        }
+    }
+}
+
+#[test]
 fn a_tail_that_was_cut_off_is_found_and_placed() {
     let log = whole();
     let path = log.path("tile/entries/002.tail");
@@ -240,6 +269,18 @@ fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
     let nothing = tempfile::tempdir().unwrap();
     let (code, found) = log::run(&["verify", "--dir", nothing.path().to_str().unwrap(), "--json"]);
     assert_eq!((code, log::json(&found)["error"]["type"].as_str()), (1, Some("unreadable")));
+}
+
+#[test]
+fn a_key_or_a_checkpoint_without_an_end_is_refused() {
+    let log = whole();
+    let folder = log.folder().to_str().unwrap();
+    for (option, endless) in
+        [("--key", "/dev/zero"), ("--key", "/dev/urandom"), ("--checkpoint", "/dev/zero")]
+    {
+        let refused = log::run(&["verify", "--dir", folder, option, endless]);
+        assert_eq!(refused, (1, String::new()), "{option} {endless}");
+    }
 }
 
 #[test]

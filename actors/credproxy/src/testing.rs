@@ -96,6 +96,14 @@ pub(crate) fn whole(body: &str) -> Vec<Step> {
     vec![Step::Send(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into())]
 }
 
+/// The same to every request of a connection, which stays open. One that is closed meanwhile may be found so only by the
+/// request that was written to it.
+pub(crate) fn kept(body: &str) -> Vec<Step> {
+    let mut steps = whole(body);
+    steps.push(Step::Again);
+    steps
+}
+
 impl Server {
     /// A server that answers every connection by these steps, over TLS if it has a configuration for it.
     pub(crate) fn start(steps: Vec<Step>, tls: Option<std::sync::Arc<rustls::ServerConfig>>) -> Self {

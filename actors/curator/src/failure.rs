@@ -75,7 +75,9 @@ impl From<RelayError> for Failure {
         match error {
             RelayError::Model(error) => Self::from(error),
             RelayError::Policy(_) | RelayError::Blocked(_) => Self::Unusable(reason),
-            RelayError::NoKey | RelayError::NotInScope | RelayError::NoMemory => Self::Permanent(reason),
+            RelayError::NoKey | RelayError::NotInScope | RelayError::NoMemory | RelayError::NoAgent(_) => {
+                Self::Permanent(reason)
+            }
             RelayError::Busy { retry_s } => Self::Later { after_ms: ms(retry_s), reason },
             RelayError::Down(_) => Self::Away(reason),
             RelayError::Memory(error) => Self::from(error),
@@ -116,9 +118,11 @@ impl From<MemoryError> for Failure {
         let reason = error.to_string();
         match error {
             MemoryError::NotFound | MemoryError::NotCurrent(_) => Self::Gone,
-            MemoryError::Refused | MemoryError::NeedsPerson | MemoryError::Full | MemoryError::ShareFull => {
-                Self::Unusable(reason)
-            }
+            MemoryError::Refused(_)
+            | MemoryError::NeedsPerson
+            | MemoryError::Full
+            | MemoryError::ShareFull
+            | MemoryError::Damaged => Self::Unusable(reason),
             MemoryError::OtherEmbedder => Self::Permanent(reason),
             MemoryError::ScannerDown | MemoryError::NotRecorded | MemoryError::ReadOnly => Self::Away(reason),
             MemoryError::Storage => Self::Passing(reason),

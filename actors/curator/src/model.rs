@@ -22,6 +22,8 @@ const LONGEST: usize = ipc_proto::curator::ANSWER_BOUND;
 pub(crate) struct Asker {
     pub(crate) owner: UserId,
     pub(crate) model: Option<ModelName>,
+    /// The rows that it is to put into order: who waits for them pays.
+    pub(crate) order: Option<u64>,
 }
 
 /// A question to a model.
@@ -57,7 +59,7 @@ impl Desk {
 
     /// For whom a job asks, and which model.
     pub(crate) fn asker(&self, job: &Job) -> Asker {
-        Asker { owner: job.view.info.owner, model: self.model_of(job) }
+        Asker { owner: job.view.info.owner, model: self.model_of(job), order: None }
     }
 
     /// A JSON value of this shape; a model that answers with none is told so once.
@@ -100,7 +102,7 @@ impl Desk {
         let Some(model) = asking.by.model.clone() else {
             return Err(Failure::Permanent("no model is configured".to_owned()));
         };
-        let owner = asking.by.owner;
+        let (owner, order) = (asking.by.owner, asking.by.order);
         let request = Request {
             max_output: self.config.max_tokens_per_compression,
             choice: Choice::Never,
@@ -109,7 +111,7 @@ impl Desk {
         };
         let stream = self.gate.call(&method::background, |gate, context| {
             let (label, request) = (asking.label.clone(), request.clone());
-            async move { gate.background(context, owner, label, request).await }
+            async move { gate.background(context, owner, label, order, request).await }
         });
         Hearing { desk: self, stream: stream.await??, used: Usage::default(), over: false }.whole().await
     }

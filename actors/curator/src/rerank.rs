@@ -103,7 +103,7 @@ async fn order(desk: &Desk, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failu
     let question = [("question", wanted.words.as_str())];
     let parts: Vec<(&str, &str)> =
         question.into_iter().chain(rows.iter().map(|(name, row)| (name.as_str(), *row))).collect();
-    let by = Asker { owner: wanted.owner, model: Some(ModelName::clip(model)) };
+    let by = Asker { owner: wanted.owner, model: Some(ModelName::clip(model)), order: Some(wanted.id) };
     let asking = Asking { by, label: &wanted.label, system: SYSTEM, input: quoted(&parts) };
     let judged: Judged = desk.ask_for(&asking, |judged: &Judged| judged.is_of(wanted.rows.len())).await?;
     Ok(judged.places())

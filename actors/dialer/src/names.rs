@@ -87,6 +87,9 @@ fn resolver(servers: Vec<NameServerConfig>, options: ResolverOpts) -> Result<Tok
     options.use_hosts_file = ResolveHosts::Never;
     options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
     options.timeout = options.timeout.min(Duration::from_secs(2));
+    // One server after the other, as the C library does it: of two that are asked at once and send answers that are cut, hickory
+    // gives the name up instead of asking again over TCP.
+    options.num_concurrent_reqs = 1;
     options.cache_size = CACHE;
     options.positive_max_ttl = Some(CACHE_TIME);
     options.negative_max_ttl = Some(Duration::from_secs(5));

@@ -4,6 +4,7 @@
 //! understood goes on as it is: what is wrong with it, memory says by its number. It opens the model's files alone.
 
 use crate::model::{Fault, Model};
+use ipc_proto::json;
 use serde_json::Value;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -12,7 +13,7 @@ use weights::Folder;
 
 const USAGE: u8 = 64;
 /// Bytes of a line beyond which memory takes none.
-const LINE_BOUND: usize = 1 << 20;
+const LINE_BOUND: usize = 16 << 20;
 
 /// Runs offline.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
@@ -58,7 +59,9 @@ fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Re
 
 /// The line with a vector; none where there is none to be made.
 fn told(model: &Model, line: &[u8]) -> Option<Vec<u8>> {
-    let mut object: Value = serde_json::from_slice(line).ok()?;
+    let mut line = line.to_vec();
+    json::mend(&mut line);
+    let mut object: Value = serde_json::from_slice(&line).ok()?;
     let text = object.get("text").or_else(|| object.get("question"))?.as_str()?;
     let vector: Result<Vec<f32>, Fault> = model.vector(text);
     object.as_object_mut()?.insert("vector".to_owned(), vector.ok()?.into());

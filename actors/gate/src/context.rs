@@ -1,7 +1,6 @@
 //! What the gate keeps of one turn: its work, what a decision goes by, its calls. Labels only ever rise.
 
 use crate::host::Shared;
-use ipc_proto::List;
 use ipc_proto::approval::Grant;
 use ipc_proto::config::Agent;
 use ipc_proto::ids::CallId;
@@ -10,6 +9,7 @@ use ipc_proto::model::{HANDED_BACK, Message, Role, THOUGHTS, Thought, Usage};
 use ipc_proto::router::{CallVerdict, Released, Task, Turn};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
+use ipc_proto::{List, Name};
 use policy::{Catalogue, Session};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -74,16 +74,9 @@ impl TurnContext {
     /// Takes a turn up, its history and its words with their labels. Words of the session's own user vouch, and so
     /// do the agent's prompt and the contacts that the owner confirmed; nothing else does.
     pub(crate) fn new(shared: &Shared, turn: Turn, agent: Agent, canary: String) -> Self {
-        let mut session = Session::new(&turn.session.to_string(), agent.profile.parse().unwrap_or_default());
-        session.autonomy = shared.settings.policy.autonomy;
-        session.agent = turn.agent.to_string();
-        session.user = turn.user_name.to_string();
-        session.web = shared.settings.web.clone();
+        let id = turn.session.to_string();
+        let mut session = session(shared, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
-        session.setting(&agent.prompt);
-        for contact in &shared.settings.policy.contacts {
-            session.setting(contact);
-        }
         let workspace_label = turn.workspace_label.clone();
         // CONTEXT.md and the skills are read into the prompt, so what the workspace holds is known from the start.
         session.label = turn.session_label.join(&workspace_label);
@@ -200,12 +193,7 @@ impl TurnContext {
     ) -> Label {
         let jailed = toolset::jail_tools::NAMES.contains(&tool);
         let own = if jailed { Some(&self.workspace_label) } else { own };
-        match catalogue.get(tool) {
-            Some(capability) => policy::result_label(tool, capability, class, own),
-            // Nothing is declared of it, so nothing is known of what it says.
-            None => Label::of(Trust::Untrusted, class.max(Class::Internal), "tool:undeclared")
-                .join(&self.session.label),
-        }
+        result_label(catalogue, tool, (class, own), &self.session.label)
     }
 
     /// Takes a result up: the session knows it now, and so does the workspace once it was written to.
@@ -248,6 +236,35 @@ impl TurnContext {
     }
 }
 
+/// A session of an agent's, of which nothing is known yet but what its owner set. `user`: the name of whose it is.
+pub(crate) fn session(shared: &Shared, id: &str, (name, agent): (&Name, &Agent), user: &str) -> Session {
+    let mut session = Session::new(id, agent.profile.parse().unwrap_or_default());
+    session.autonomy = shared.settings.policy.autonomy;
+    session.agent = name.to_string();
+    session.user = user.to_owned();
+    session.web = shared.settings.web.clone();
+    session.setting(&agent.prompt);
+    for contact in &shared.settings.policy.contacts {
+        session.setting(contact);
+    }
+    session
+}
+
+/// The label of what a tool gives back, with the class that was found and what was known of it before. `known`: what the
+/// session knows.
+pub(crate) fn result_label(
+    catalogue: &Catalogue,
+    tool: &str,
+    (class, own): (Class, Option<&Label>),
+    known: &Label,
+) -> Label {
+    match catalogue.get(tool) {
+        Some(capability) => policy::result_label(tool, capability, class, own),
+        // Nothing is declared of it, so nothing is known of what it says.
+        None => Label::of(Trust::Untrusted, class.max(Class::Internal), "tool:undeclared").join(known),
+    }
+}
+
 /// What two model calls used together.
 pub(crate) const fn sum_of(one: Usage, other: Usage) -> Usage {
     Usage {
@@ -285,9 +302,9 @@ fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
 mod tests {
     use super::*;
     use crate::replay::tests::{context, shared_catalogue};
+    use ipc_proto::Text;
     use ipc_proto::engine::{Engine, Format, Input};
     use ipc_proto::router::Profile;
-    use ipc_proto::{Name, Text};
 
     #[test]
     fn what_a_program_says_is_untrusted_and_what_a_file_says_is_what_the_workspace_holds() {

@@ -5,8 +5,6 @@ mod changing;
 mod memories;
 mod shown;
 
-pub(crate) use memories::{Problem, ask};
-
 use crate::calling;
 use crate::context::TurnContext;
 use crate::fetching;
@@ -15,6 +13,7 @@ use ipc_proto::label::Label;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::{Outcome, ToolCall};
+use memories::Problem;
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! What every connection of the gate shares: the links, the agents, the quotas.
 
+use crate::alerted::Alerted;
+use crate::notes::Notes;
 use crate::policies::Policies;
 use crate::quota::Quotas;
 use crate::relay::{Orders, Rates};
@@ -20,6 +22,7 @@ use manifest::command::Room;
 use policy::{Catalogue, Engine};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// `[web]`, `[policy]`, `[service.NAME]`, and how memory is searched.
@@ -49,7 +52,9 @@ pub(crate) struct Shared {
     pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) web: Link<WebClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
-    pub(crate) recorder: Recorder,
+    recorder: Recorder,
+    /// What is put on the record beside what happens next.
+    pub(crate) notes: Notes,
     pub(crate) agents: Arc<BTreeMap<String, Agent>>,
     pub(crate) settings: Arc<Settings>,
     /// What every tool declares.
@@ -65,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) orders: Orders,
     /// The room on the disk, as agentd told it last.
     disk: Arc<RwLock<Room>>,
+    /// Alerts that are on the record lately.
+    alerted: Arc<Mutex<Alerted>>,
     /// The runner of each turn: who takes a turn up replaces the one before.
     runners: Arc<Mutex<HashMap<TurnId, watch::Sender<bool>>>>,
 }
@@ -79,6 +86,7 @@ impl Shared {
             embedder: host.link(),
             web: host.link(),
             credproxy: host.link(),
+            notes: Notes::new(host.recorder()),
             recorder: host.recorder(),
             agents: Arc::new(opened.config.agents),
             settings: Arc::new(Settings {
@@ -94,6 +102,7 @@ impl Shared {
             rates: Rates::new(opened.config.relay),
             orders: Orders::default(),
             disk: Arc::default(),
+            alerted: Arc::default(),
             runners: Arc::default(),
         }
     }
@@ -139,7 +148,19 @@ impl Shared {
 
     /// Puts an event on the record; without it, nothing may happen.
     pub(crate) async fn record(&self, event: Event) -> Result<Receipt, GateError> {
+        self.notes.send().await;
         self.recorder.record(event).await.map_err(|_| down("audit"))
+    }
+
+    /// Puts an alert on the record, unless one like it was put there lately.
+    pub(crate) async fn alert(&self, event: Event) -> Result<(), GateError> {
+        let now = Instant::now();
+        let due = self.alerted.lock().unwrap_or_else(PoisonError::into_inner).due(event.clone(), now);
+        let Some(due) = due else { return Ok(()) };
+        let mut raising = Raising { alerted: &self.alerted, event: Some(event) };
+        self.record(due).await?;
+        raising.event = None;
+        Ok(())
     }
 
     /// The models, as model says.
@@ -148,6 +169,22 @@ impl Shared {
             .model
             .call(&model::method::models, |model, context| async move { model.models(context).await });
         models.await.map(ipc_proto::List::into_vec).map_err(|_| down("model"))
+    }
+}
+
+/// An alert on its way to the record. If it does not come there, also because nobody waits for it any more, the next like it is
+/// raised.
+struct Raising<'a> {
+    alerted: &'a Mutex<Alerted>,
+    /// `None` once it is on the record.
+    event: Option<Event>,
+}
+
+impl Drop for Raising<'_> {
+    fn drop(&mut self) {
+        if let Some(event) = &self.event {
+            self.alerted.lock().unwrap_or_else(PoisonError::into_inner).forget(event);
+        }
     }
 }
 

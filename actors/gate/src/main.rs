@@ -3,6 +3,7 @@
 //! result and record of the outcome, in that order. It opens the owner's policies and nothing else, and must never
 //! let an effect go before its record.
 
+mod alerted;
 mod answer;
 mod asking;
 mod assemble;
@@ -16,6 +17,7 @@ mod engine;
 mod fetching;
 mod heart;
 mod host;
+mod notes;
 mod offline;
 mod operators;
 mod plan;

@@ -4,6 +4,7 @@
 
 use crate::host::Shared;
 use crate::policies::Change;
+use crate::recalling;
 use crate::relay::{self, Background, Client, Relays};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
@@ -12,7 +13,7 @@ use ipc_proto::gate::{
 };
 use ipc_proto::ids::UserId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Answered, Area, Ask, Question, Said, Scope};
+use ipc_proto::memory::{Answered, Area, Ask, Block, BlockAsk, Question, Said, Scope};
 use ipc_proto::model::{
     self, BudgetInfo, Embedded, Embedding, GroupBy, ModelInfo, ModelName, Piece, Request, StreamId, UsageRow,
 };
@@ -112,9 +113,11 @@ impl Gate for Operators {
         _: Context,
         owner: UserId,
         label: Label,
+        order: Option<u64>,
         request: Request,
     ) -> Result<StreamId, RelayError> {
-        self.relays.begin_background(&self.shared, Background { owner, label, by: self.by }, request).await
+        let work = Background { owner, label, by: self.by, order };
+        self.relays.begin_background(&self.shared, work, request).await
     }
 
     async fn background_embed(
@@ -124,7 +127,8 @@ impl Gate for Operators {
         label: Label,
         request: Embedding,
     ) -> Result<Embedded, RelayError> {
-        relay::embed_background(&self.shared, Background { owner, label, by: self.by }, request).await
+        relay::embed_background(&self.shared, Background { owner, label, by: self.by, order: None }, request)
+            .await
     }
 
     async fn memory(self, _: Context, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
@@ -139,8 +143,19 @@ impl Gate for Operators {
         question: Question,
     ) -> Result<Box<Answered>, RelayError> {
         let label = Label::of(Trust::User, Class::Internal, self.by.name());
-        let client = Client::background(Background { owner, label, by: self.by });
+        let client = Client::background(Background { owner, label, by: self.by, order: None });
         relay::find(&self.shared, &client, Scope { owner, area }, question).await
+    }
+
+    async fn recall(
+        self,
+        _: Context,
+        owner: UserId,
+        user: Name,
+        area: Area,
+        ask: BlockAsk,
+    ) -> Result<Box<Block>, RelayError> {
+        recalling::shown(&self.shared, (owner, &user), area, ask).await
     }
 
     async fn to_order(self, _: Context, wait_ms: u32) -> Option<ToOrder> {

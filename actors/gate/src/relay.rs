@@ -17,7 +17,7 @@ mod trying;
 pub(crate) use admit::{Background, Client};
 pub(crate) use around::relayed;
 pub(crate) use finding::find;
-pub(crate) use memory::memory;
+pub(crate) use memory::{asked, memory};
 pub(crate) use orders::Orders;
 pub(crate) use rates::Rates;
 use rates::Seat;
@@ -38,7 +38,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
 /// An answer that nobody pulled for so long is given up.
@@ -123,7 +123,16 @@ impl Relays {
         admission: impl Future<Output = Result<(Decided, Seat), RelayError>>,
     ) -> Result<StreamId, RelayError> {
         let (decided, seat) = admission.await?;
-        let answer = Answer::begin(shared, decided).await?;
+        let (tell, told) = oneshot::channel();
+        let host = shared.clone();
+        // In a task of its own: model would keep what it made ready, and the money for it, for whoever went away meanwhile.
+        tokio::task::spawn_local(async move {
+            let begun = Answer::begin(&host, decided).await.map(|answer| (answer, seat));
+            if let Err(Ok((mut answer, _seat))) = tell.send(begun) {
+                answer.give_up(&host).await;
+            }
+        });
+        let (answer, seat) = told.await.map_err(|_| relayed(down("model")))??;
         let stream = self.add(answer, seat);
         self.watch(shared);
         Ok(stream)

@@ -24,7 +24,8 @@ pub(crate) async fn scan(
     crossing: Crossing,
     text: &str,
 ) -> Result<Verdict, GateError> {
-    let subject = Subject::at(crossing).by(strictness(context)).hiding(&context.session.canary);
+    let subject =
+        Subject::at(crossing).by(strictness(context.session.profile)).hiding(&context.session.canary);
     let verdict = judge(shared, &subject, text).await?;
     tracing::debug!(?crossing, judgement = ?verdict.judgement, turn = %context.turn.id, "scanned");
     if verdict.held_secret {
@@ -77,12 +78,12 @@ pub(crate) async fn alert(
     let event = Event::new(Action::Alert, Result3::Blocked).about(about).because(why);
     let mut event = event.in_turn(context.turn.session, context.turn.id);
     event.label = Some(context.session.label.clone());
-    shared.record(event).await.map(drop)
+    shared.alert(event).await
 }
 
-/// The agent's profile in the scanner's words.
-const fn strictness(context: &TurnContext) -> scanner::Profile {
-    match context.session.profile {
+/// An agent's profile in the scanner's words.
+pub(crate) const fn strictness(profile: policy::Profile) -> scanner::Profile {
+    match profile {
         policy::Profile::Paranoid => scanner::Profile::Paranoid,
         policy::Profile::Standard => scanner::Profile::Standard,
         policy::Profile::PowerUser => scanner::Profile::PowerUser,

@@ -15,7 +15,7 @@ use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::api::Caller;
 use ipc_proto::content::{Content, Media, PARTS, Part, Place, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId};
-use ipc_proto::model::{Finish, Request, Role};
+use ipc_proto::model::{Finish, ModelError, Request, Role};
 use ipc_proto::router::{End, Finished, Followed, RouterError, Submission, Task, TurnEvent, method};
 use ipc_proto::{List, Name, Text};
 use std::sync::Arc;
@@ -261,7 +261,8 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
 fn failed(reason: String) -> Fault {
     let word = reason.split(':').next().unwrap_or_default();
     let kind = FAILURES.iter().find(|(known, _)| *known == word).map_or(Kind::Failed, |(_, kind)| *kind);
-    let fault = Fault::new(kind, reason);
+    let again = ModelError::again_in(&reason).or((word == "QUEUE_BUSY").then_some(1));
+    let fault = again.into_iter().fold(Fault::new(kind, reason), Fault::after);
     if kind == Kind::Bad { fault.about("messages").coded("context_length_exceeded") } else { fault }
 }
 
@@ -269,7 +270,7 @@ fn failed(reason: String) -> Fault {
 mod tests {
     use super::*;
     use crate::wish::{Draft, Options, picture_at};
-    use ipc_proto::model::{ModelError, Per, Usage};
+    use ipc_proto::model::{Per, Usage};
 
     fn finished(end: End, text: &str) -> TurnEvent {
         TurnEvent::Done(Finished {

@@ -21,6 +21,7 @@ mod routes;
 mod scope;
 mod seats;
 mod steer;
+mod taken;
 
 use std::process::ExitCode;
 use vendors::{body, fault, ids, wish};

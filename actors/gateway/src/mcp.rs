@@ -2,20 +2,24 @@
 //! no session of the protocol that somebody could take over or that a restart could lose. Who asks was found out before
 //! it came here; whose memory that reaches, the gate says.
 
+use crate::answer::document;
 use crate::body;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
+use crate::taken::until_taken;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::Full;
 use ipc_proto::api::Caller;
 use ipc_proto::gate::{RelayError, method};
 use ipc_proto::memory::{Ask, Project, Said};
-use memory_tools::{Code, FolderAct, Place, Server, Store, Trouble};
+use memory_tools::{Code, FolderAct, Place, Server, Store, Trouble, hear};
+use rmcp::model::JsonRpcError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -40,8 +44,11 @@ pub(crate) async fn serve(
     let (parts, body) = request.into_parts();
     let place = Place { project: project(parts.uri.query().unwrap_or_default())? };
     let bound = desk.max_body();
-    let bytes: Bytes = body::read(bound, &parts.headers, body).await?;
-    let _seat = desk.seats.memory().await?;
+    let mut bytes = Vec::from(body::read(bound, &parts.headers, body).await?);
+    let places = desk.seats.memory(who.caller).await?;
+    if let Err(refusal) = hear(&mut bytes) {
+        return Ok(refused(&refusal));
+    }
     // Host, origin and size were looked at, by the rules of every other route.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -54,7 +61,18 @@ pub(crate) async fn serve(
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    Ok(service.handle(axum::http::Request::from_parts(parts, Full::new(bytes))).await.map(Body::new))
+    let request = axum::http::Request::from_parts(parts, Full::new(Bytes::from(bytes)));
+    Ok(until_taken(service.handle(request).await, places))
+}
+
+/// The answer to what is no message of the protocol. What names a request answers it; nothing else was accepted.
+fn refused(refusal: &JsonRpcError) -> Response {
+    let said = serde_json::to_vec(refusal).unwrap_or_default();
+    let mut response = document(Body::from(said));
+    if refusal.id.is_none() {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    response
 }
 
 /// The project that the address names.

@@ -1,12 +1,15 @@
 //! How many answers of agents, how many watchers, how many answers of memory and how much of bodies there may be at once.
 //! Turns and watchers wait in calls over the one edge to router, which serves 256 at once: what goes beyond would keep
 //! everybody's keys from being looked up. Answers of memory and bodies take memory, of which this process has so much and no
-//! more.
+//! more. Answers of memory are large and slow to take, so that no client may have more than its share of their places.
 
+use crate::desk::lock;
 use crate::fault::{Fault, Kind};
-use std::sync::Arc;
+use ipc_proto::api::Caller;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 /// Turns that are followed.
@@ -19,6 +22,8 @@ const BODIES: usize = 48 << 10;
 /// Requests to memory that are answered: each may hold the largest answer of memory, 10 MiB of texts, in the forms in which it
 /// comes and goes.
 const MEMORIES: usize = 6;
+/// Of those, of one client: whoever does not take its answers keeps places from nobody else.
+const SHARE: usize = MEMORIES / 2;
 /// How long one more waits for its turn: most are answered in milliseconds.
 const TURN: Duration = Duration::from_secs(10);
 /// Bytes of a body that needs no room: one on every connection is little.
@@ -31,11 +36,15 @@ pub(crate) struct Seats {
     turns: Arc<Semaphore>,
     watchers: Arc<Semaphore>,
     memories: Arc<Semaphore>,
+    /// The shares of those who ask memory now.
+    shares: Mutex<HashMap<Caller, Arc<Semaphore>>>,
     bodies: Arc<Semaphore>,
 }
 
 /// A place; free again when dropped.
 pub(crate) type Seat = OwnedSemaphorePermit;
+/// A place among a client's own and one among all.
+pub(crate) type Places = (Seat, Seat);
 
 impl Default for Seats {
     fn default() -> Self {
@@ -44,6 +53,7 @@ impl Default for Seats {
             turns: places(TURNS),
             watchers: places(WATCHERS),
             memories: places(MEMORIES),
+            shares: Mutex::default(),
             bodies: places(BODIES),
         }
     }
@@ -66,15 +76,33 @@ impl Seats {
         take(&self.watchers, "watchers")
     }
 
-    /// A place for a request to memory, as soon as there is one.
+    /// A place for a client's request to memory, as soon as there is one.
     ///
     /// # Errors
     /// There was none for a while.
-    pub(crate) async fn memory(&self) -> Result<Seat, Fault> {
-        match timeout(TURN, Arc::clone(&self.memories).acquire_owned()).await {
-            Ok(Ok(seat)) => Ok(seat),
+    pub(crate) async fn memory(&self, caller: Caller) -> Result<Places, Fault> {
+        let own = self.share(caller);
+        let both = async {
+            // Its own first: nobody waits among all who has as many as it may have.
+            let own = own.acquire_owned().await?;
+            Ok::<_, AcquireError>((own, Arc::clone(&self.memories).acquire_owned().await?))
+        };
+        match timeout(TURN, both).await {
+            Ok(Ok(places)) => Ok(places),
             Ok(Err(_)) | Err(_) => Err(full("questions to memory")),
         }
+    }
+
+    /// A client's share, which is there for as long as somebody has or awaits a place of it.
+    fn share(&self, caller: Caller) -> Arc<Semaphore> {
+        let mut shares = lock(&self.shares);
+        shares.retain(|_, share| Arc::strong_count(share) > 1);
+        Arc::clone(shares.entry(caller).or_insert_with(|| Arc::new(Semaphore::new(SHARE))))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn asking(&self) -> usize {
+        MEMORIES - self.memories.available_permits()
     }
 
     /// Room for a body of so many bytes; a small one needs none.
@@ -118,13 +146,21 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_to_memory_waits_for_its_turn_and_is_told_to_come_again_if_none_comes() {
         let seats = Seats::default();
+        let (one, other, third) = (Caller::Peer(1), Caller::Peer(2), Caller::Peer(3));
         let mut held = Vec::new();
-        for _ in 0..MEMORIES {
-            held.push(seats.memory().await.unwrap());
+        for caller in [one, other] {
+            for _ in 0..SHARE {
+                held.push(seats.memory(caller).await.unwrap());
+            }
+            let over = seats.memory(caller).await.unwrap_err();
+            assert_eq!(over.kind(), Kind::Often, "a client has no more than its share");
         }
-        assert_eq!(seats.memory().await.unwrap_err().kind(), Kind::Often);
-        let (next, ()) = tokio::join!(seats.memory(), async { drop(held.pop()) });
+        assert_eq!(seats.memory(third).await.unwrap_err().kind(), Kind::Often, "nor have all together");
+        let (next, ()) = tokio::join!(seats.memory(third), async { drop(held.pop()) });
         assert!(next.is_ok());
+        drop((held, next));
+        drop(seats.memory(third).await);
+        assert_eq!(lock(&seats.shares).len(), 1, "shares that nobody has are forgotten");
     }
 
     #[test]

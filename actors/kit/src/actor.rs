@@ -55,6 +55,7 @@ pub trait Actor: Sized + 'static {
 pub struct Place {
     page: RefCell<Option<OwnedFd>>,
     credential: RefCell<Option<OwnedFd>>,
+    log: [u64; 4],
 }
 
 impl Place {
@@ -84,9 +85,15 @@ impl Place {
         self.credential.take().map(File::from)
     }
 
-    /// Takes what came with the start frame besides the section, as its word says.
-    pub(crate) fn new(flags: u64, descriptors: impl IntoIterator<Item = OwnedFd>) -> Self {
-        let place = Self::default();
+    /// Which log is this host's, as audit said it when it began; for audit alone. `None` before there is one.
+    #[must_use]
+    pub fn log(&self) -> Option<[u64; 4]> {
+        Some(self.log).filter(|words| *words != [0; 4])
+    }
+
+    /// Takes what came with the start frame besides the section, as its words say.
+    pub(crate) fn new(flags: u64, log: [u64; 4], descriptors: impl IntoIterator<Item = OwnedFd>) -> Self {
+        let place = Self { log, ..Self::default() };
         let mut descriptors = descriptors.into_iter();
         for (flag, slot) in [(START_PAGE, &place.page), (START_CREDENTIAL, &place.credential)] {
             if flags & flag != 0 {

@@ -1,7 +1,7 @@
 //! What the main of every actor does, once: take descriptors, open, seal, serve.
 //!
 //! A process that uses kit touches only what its row grants. Kit itself opens nothing but the process's own
-//! memory statistics, and never makes a socket.
+//! memory statistics, and never makes a socket. Where a process cannot open its own files it looks at whose they are.
 
 mod actor;
 #[doc(hidden)]
@@ -16,6 +16,7 @@ mod lines;
 mod link;
 mod listeners;
 mod log;
+mod own;
 mod pull;
 mod recorder;
 mod run;

@@ -5,6 +5,7 @@ use crate::counters::{Counters, MemoryFile};
 use crate::descriptors::DescriptorChannel;
 use crate::edge::Edge;
 use crate::link::Links;
+use crate::own::{self, NotOwn};
 use crate::supervisor::Supervisor;
 use confine::{Sealed, Watch};
 use ipc_proto::config::Section;
@@ -37,7 +38,11 @@ enum StartFault {
     #[error("the configuration section cannot be read: {0}")]
     Config(String),
     #[error(transparent)]
-    Open(#[from] crate::OpenFault),
+    Open(crate::OpenFault),
+    #[error("{0}: {1}")]
+    NotOwn(crate::OpenFault, NotOwn),
+    #[error("{0}: its disk is full")]
+    NoRoom(crate::OpenFault),
     #[error("no event loop: {0}")]
     Runtime(io::Error),
     #[error(transparent)]
@@ -49,6 +54,8 @@ impl StartFault {
         match self {
             Self::Config(_) | Self::NoStart(_) => Failure::Config,
             Self::Seal(_) | Self::Harden(_) => Failure::Seal,
+            Self::NotOwn(..) => Failure::NotOwn,
+            Self::NoRoom(_) => Failure::NoRoom,
             Self::NoControl | Self::Open(_) | Self::Runtime(_) => Failure::Open,
         }
     }
@@ -79,7 +86,11 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     let section: Section<A::Config> =
         serde_json::from_slice(&section).map_err(|error| StartFault::Config(error.to_string()))?;
     crate::log::begin(&section.log);
-    let opened = A::open(section.own, &place)?;
+    let opened = A::open(section.own, &place).map_err(|fault| match own::not_own(&place.own()) {
+        Some(found) => StartFault::NotOwn(fault, found),
+        None if own::is_full(&place.own()) => StartFault::NoRoom(fault),
+        None => StartFault::Open(fault),
+    })?;
     // ractor's first look at its groups asks how many cores there are; after the seal that would be its death.
     drop(ractor::pg::which_groups());
     let memory = MemoryFile::open();
@@ -118,7 +129,7 @@ fn start_frame(control: &OwnedFd) -> Result<Start, StartFault> {
     let Ok(Some((bytes, descriptors))) = received else { return Err(StartFault::NoStart("nothing came")) };
     let frame = Frame::decode(&bytes).filter(|frame| frame.kind == Kind::Start);
     let frame = frame.ok_or(StartFault::NoStart("not a start frame"))?;
-    let [mode, armed, clock, recording, flags, ..] = frame.words;
+    let [mode, armed, clock, recording, flags, a, b, c, d, ..] = frame.words;
     let mode = Mode::from_number(mode).ok_or(StartFault::NoStart("unknown mode"))?;
     crate::fault::arm(armed);
     crate::clock::step(clock);
@@ -130,7 +141,8 @@ fn start_frame(control: &OwnedFd) -> Result<Start, StartFault> {
         .read_to_end(&mut text)
         .map_err(|error| StartFault::Config(error.to_string()))?;
     confine::passing::set_nonblocking(control.as_fd()).map_err(StartFault::Runtime)?;
-    Ok(Start { mode, section: text, place: Place::new(flags, descriptors), recording: recording == 1 })
+    let place = Place::new(flags, [a, b, c, d], descriptors);
+    Ok(Start { mode, section: text, place, recording: recording == 1 })
 }
 
 /// Serves until the control descriptor ends. The token says that the process is sealed.
@@ -176,6 +188,8 @@ async fn settle() {
 /// Lets calls in flight end, for as long as agentd gave.
 async fn drain(counters: &Counters, ms: u64) {
     let idle = async {
+        // What callers that went away leave behind begins a moment later: the ends of their answers are on the record then.
+        tokio::time::sleep(Duration::from_millis(5)).await;
         while counters.in_flight() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -3,6 +3,7 @@
 
 mod candidate;
 mod layout;
+mod part;
 mod quote;
 mod room;
 #[cfg(test)]
@@ -10,11 +11,16 @@ mod tests;
 mod told;
 
 use crate::filter::Narrow;
+use crate::row::searched;
 use crate::scope::{self, Number};
+use crate::sessions;
 use crate::store::{Store, StoreError, placed};
 use candidate::Candidate;
+use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Class;
-use ipc_proto::memory::{Area, Block, BlockAsk, Filter, HITS, Question, Row, Scope, SessionRow};
+use ipc_proto::memory::{
+    Area, BLOCK_TOKENS, Block, BlockAsk, Filter, HITS, Part, Question, Row, Scope, SessionRow,
+};
 use ipc_proto::{List, Text};
 use layout::Wanted;
 
@@ -22,8 +28,9 @@ pub(crate) use layout::MARK;
 
 /// Rows that are looked at of each kind of reason to look at them.
 const LOOKED_AT: u16 = 100;
-/// Rows that are found by the words.
+/// Rows that are found by the words, and those that are looked through for them.
 const FOUND: u16 = 50;
+const RANKED: u16 = 500;
 /// Most rows of an index, and most of those in full: with sessions and decisions no more than a block names.
 const INDEX: u16 = 100;
 const FULL: u16 = 20;
@@ -38,62 +45,96 @@ impl Store {
         let project = ask.project.as_ref().map(Text::as_str);
         let session = ask.session.as_ref().map(|(client, name)| (client.as_str(), name.as_str()));
         if self.is_muted(scope, project, session)? {
-            return Ok(Block { muted: true, ..nothing() });
+            return Ok(Block { muted: true, ..Block::default() });
         }
+        let rows = ask.rows.map_or(INDEX, |rows| rows.min(INDEX));
         let (index, full, sessions) = if ask.compacting {
-            (ask.rows.min(LESS.0), LESS.1, LESS.2)
+            (rows.min(LESS.0), LESS.1, LESS.2)
         } else {
-            (ask.rows.min(INDEX), ask.full.min(FULL), SESSIONS)
+            (rows, ask.full.min(FULL), SESSIONS)
         };
-        let Some(number) = scope::find(&self.db, scope)? else { return Ok(nothing()) };
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(Block::default()) };
         let candidates = self.candidates(number, ask, now_ms)?;
         // Decisions are told apart there, and may be any of them.
         let most = if ask.compacting { usize::MAX } else { index.max(full).into() };
-        let rows = self.whole(number, &scope.area, &candidates, most)?;
-        let sessions = self.met(scope, project, sessions)?;
+        let rows = match ask.only {
+            true => self.fitting(number, &scope.area, &candidates, (ask, now_ms), most)?,
+            false => self.whole(number, &scope.area, &candidates, most, |_| true)?,
+        };
+        let sessions = if ask.only || ask.without.sessions { 0 } else { sessions };
+        let sessions = self.met(scope, (project, &ask.without.rows), sessions)?;
+        let tokens = ask.tokens.unwrap_or(BLOCK_TOKENS);
         let wanted = Wanted {
             rows: &rows,
             sessions: &sessions,
             project,
-            tokens: if ask.compacting { ask.tokens / 2 } else { ask.tokens },
+            tokens: if ask.compacting { tokens / 2 } else { tokens },
             index: index.into(),
             full: full.into(),
+            first: ask.only,
             compacting: ask.compacting,
         };
-        Ok(layout::lay(&wanted).map_or_else(nothing, |laid| Block {
-            text: Text::clip(&laid.text),
-            label: Some(laid.label),
-            tokens: laid.tokens,
-            discovery_tokens: laid.discovery_tokens,
-            rows: List::clip(laid.rows),
-            muted: false,
-        }))
+        Ok(layout::lay(&wanted).map(given).unwrap_or_default())
     }
 
     /// The places of the rows to choose among, those that are preferred first. No row is read whole for it.
     fn candidates(&self, number: Number, ask: &BlockAsk, now_ms: u64) -> Result<Vec<Candidate>, StoreError> {
-        let mut found = Vec::new();
-        if !ask.words.trim().is_empty() {
-            let question = Question::new(ask.words.clone(), FOUND);
-            for n in self.answering(number, &question, now_ms)? {
-                found.extend(candidate::at(&self.db, number, n, self.now_ms)?);
-            }
+        let project = ask.project.as_ref().map(Text::as_str);
+        let found = self.by_words(number, ask, now_ms)?;
+        if ask.only {
+            return Ok(candidate::preferred(found, Vec::new(), (project, &ask.without.rows)));
         }
         let mut newest = candidate::lasting(&self.db, number, self.now_ms, LOOKED_AT)?;
         let of_project = Filter { project: ask.project.clone(), ..Filter::default() };
         for filter in [of_project, Filter::default()] {
             newest.extend(candidate::newest(&self.db, Narrow::of(number, &filter, self.now_ms), LOOKED_AT)?);
         }
-        Ok(candidate::preferred(found, newest, ask.project.as_ref().map(Text::as_str)))
+        Ok(candidate::preferred(found, newest, (project, &ask.without.rows)))
     }
 
-    /// The first of them that can be read, at most so many.
+    /// Those that the words find, best first, and may be told of: rows of other projects may be many and better.
+    fn by_words(&self, number: Number, ask: &BlockAsk, now_ms: u64) -> Result<Vec<Candidate>, StoreError> {
+        let mut found = Vec::new();
+        if ask.words.trim().is_empty() {
+            return Ok(found);
+        }
+        let project = ask.project.as_ref().map(Text::as_str);
+        for n in self.answering(number, &Question::new(ask.words.clone(), RANKED), now_ms)? {
+            if found.len() >= usize::from(FOUND) {
+                break;
+            }
+            let one = candidate::at(&self.db, number, n, self.now_ms)?;
+            found.extend(one.filter(|one| one.may_be_told_of(project)));
+        }
+        Ok(found)
+    }
+
+    /// Those of the candidates that fit the words, at most so many.
+    fn fitting(
+        &self,
+        number: Number,
+        area: &Area,
+        candidates: &[Candidate],
+        (ask, now_ms): (&BlockAsk, u64),
+        most: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let library = self.library.borrow();
+        let asked = finding::Question::of(&ask.words, now_ms, library.lexicon());
+        self.whole(number, area, candidates, most, |row| {
+            let tags: Vec<&str> = row.entry.tags.iter().map(|tag| tag.as_str()).collect();
+            let text = format!("{}\n{}", tags.join(" "), searched(&row.entry));
+            asked.fits(&text, library.lexicon())
+        })
+    }
+
+    /// The first of them that can be read and are wanted, at most so many.
     fn whole(
         &self,
         number: Number,
         area: &Area,
         candidates: &[Candidate],
         most: usize,
+        wanted: impl Fn(&Row) -> bool,
     ) -> Result<Vec<Row>, StoreError> {
         let mut rows = Vec::new();
         for candidate in candidates {
@@ -101,7 +142,7 @@ impl Store {
                 break;
             }
             match placed(&self.db, number, area, candidate.n) {
-                Ok(row) => rows.extend(row),
+                Ok(row) => rows.extend(row.filter(&wanted)),
                 // One row that cannot be read hides no other; its own id says that it cannot be.
                 Err(error @ StoreError::Column(_)) => tracing::error!(%error, "a row was left out"),
                 Err(error) => return Err(error),
@@ -110,11 +151,11 @@ impl Store {
         Ok(rows)
     }
 
-    /// The newest sessions of which there is something to tell, each with its summary.
+    /// The newest sessions of which there is something to tell, each with its summary unless that is left out.
     fn met(
         &self,
         scope: &Scope,
-        project: Option<&str>,
+        (project, without): (Option<&str>, &[MemoryId]),
         most: u16,
     ) -> Result<Vec<(SessionRow, Option<Row>)>, StoreError> {
         let mut met = Vec::new();
@@ -132,7 +173,12 @@ impl Store {
                     continue;
                 }
                 let summary = session.summary.map(|id| self.read(scope, id)).transpose()?.flatten();
-                met.push((session, summary.filter(|row| row.entry.label.class < Class::Secret)));
+                let summary = summary
+                    .filter(|row| row.entry.label.class < Class::Secret && !without.contains(&row.entry.id));
+                // One of elsewhere is named as somebody liked: it is told of under its summary's label alone.
+                if summary.is_some() || sessions::is_own(scope, &session) {
+                    met.push((session, summary));
+                }
             }
         }
         met.truncate(most.into());
@@ -140,13 +186,16 @@ impl Store {
     }
 }
 
-fn nothing() -> Block {
+fn given(laid: layout::Laid) -> Block {
+    let end = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let parts = laid.of.into_iter().map(|(row, at)| Part { row, at: end(at.start)..end(at.end) });
     Block {
-        text: Text::default(),
-        label: None,
-        tokens: 0,
-        discovery_tokens: 0,
-        rows: List::default(),
-        muted: false,
+        text: Text::clip(&laid.text),
+        label: Some(laid.label),
+        tokens: laid.tokens,
+        discovery_tokens: laid.discovery_tokens,
+        rows: List::clip(laid.rows),
+        parts: List::clip(parts),
+        ..Block::default()
     }
 }

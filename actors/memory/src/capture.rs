@@ -64,14 +64,15 @@ pub(crate) fn id(scope: &Scope, capture: &Capture) -> Option<MemoryId> {
 pub(crate) fn seen(scope: &Scope, capture: &Capture, ignored: &Ignored) -> Option<Seen> {
     let (id, session) = (id(scope, capture)?, sessions::id(scope, capture));
     match &capture.event {
-        CaptureEvent::Tool { tool, title, output, .. } => {
+        CaptureEvent::Tool { tool, title, file, output, .. } => {
             let output = cleaned(output);
             let ignores = ignored.tools.iter().any(|name| name == tool.as_str());
             let least = usize::try_from(ignored.shorter).unwrap_or(usize::MAX).max(1);
             if ignores || output.trim().chars().take(least).count() < least {
                 return None;
             }
-            Some(Seen { entry: of_tool(id, session, capture, tool, title, &output), raw: Some(output) })
+            let called = Called { tool, title, file: file.as_ref() };
+            Some(Seen { entry: of_tool(id, session, capture, &called, &output), raw: Some(output) })
         }
         CaptureEvent::Message { message, text } => {
             let text = cleaned(text);
@@ -96,21 +97,26 @@ fn cleaned(text: &str) -> String {
     )
 }
 
-fn of_tool(
-    id: MemoryId,
-    session: SessionId,
-    capture: &Capture,
-    tool: &Name,
-    title: &Text<200>,
-    output: &str,
-) -> Entry {
-    let (files, changes) = (files_in(output), changes(tool));
+/// A tool's call, as its client tells of it.
+struct Called<'a> {
+    tool: &'a Name,
+    title: &'a Text<200>,
+    file: Option<&'a FilePath>,
+}
+
+fn of_tool(id: MemoryId, session: SessionId, capture: &Capture, called: &Called<'_>, output: &str) -> Entry {
+    let (tool, changes) = (called.tool, changes(called.tool));
+    // Whoever wrote what was read says what stands in it: what was changed is the client's word alone, and the file that it
+    // names comes first.
+    let own = called.file.map(|file| Text::clip(&cleaned(file))).filter(|file: &FilePath| !file.is_empty());
+    let named = files_in(output).into_iter().filter(|file| Some(file) != own.as_ref());
+    let (modified, read) = if changes { (own.clone(), None) } else { (None, own.clone()) };
     let seen = Observation {
         r#type: if changes { ObservationType::Change } else { ObservationType::Discovery },
         title: Text::clip(&format!("{} execution", tool.as_str())),
-        subtitle: Text::clip(&cleaned(title)),
-        files_read: List::clip(files.iter().filter(|_| !changes).cloned()),
-        files_modified: List::clip(files.iter().filter(|_| changes).cloned()),
+        subtitle: Text::clip(&cleaned(called.title)),
+        files_read: List::clip(read.into_iter().chain(named)),
+        files_modified: List::clip(modified),
         discovery_tokens: tokens(output),
         plain: true,
         ..Observation::default()
@@ -241,11 +247,15 @@ mod tests {
         }
     }
 
+    /// The file that an edit or a read is of.
+    const OWN: &str = "src/own.rs";
+
     fn tool(name: &str, call: &str, output: &str) -> Capture {
         let event = CaptureEvent::Tool {
             tool: Text::clip(name),
             call: Text::clip(call),
             title: Text::default(),
+            file: (name == "Edit" || name == "Read").then(|| Text::clip(OWN)),
             output: Text::clip(output),
         };
         capture(event)
@@ -264,21 +274,39 @@ mod tests {
 
     #[test]
     fn a_tools_output_is_a_plain_observation_of_little_importance() {
-        let output = format!("edited /srv/app/src/main.rs and ./lib/a.ts. {}", "x ".repeat(2000));
+        let output =
+            format!("edited {OWN}, says /srv/app/src/main.rs, and ./lib/a.ts. {}", "x ".repeat(2000));
         let (entry, seen) = kept(&tool("Edit", "1", &output)).unwrap();
         assert_eq!((seen.title.as_str(), seen.r#type), ("Edit execution", ObservationType::Change));
         assert_eq!(
             (entry.detail.importance.get(), entry.label.trust, seen.plain),
             (2, Trust::Untrusted, true)
         );
-        let files: Vec<&str> = seen.files_modified.iter().map(|file| file.as_str()).collect();
-        assert_eq!(files, ["/srv/app/src/main.rs", "./lib/a.ts"]);
         assert_eq!(entry.content.chars().count(), SAID);
         for (name, r#type) in
             [("Read", "Discovery"), ("Grep", "Discovery"), ("Bash", "Change"), ("x", "Discovery")]
         {
             let (_, seen) = kept(&tool(name, "1", &output)).unwrap();
             assert_eq!(format!("{:?}", seen.r#type), r#type, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_tool_worked_on_is_its_client_s_word_and_comes_first_and_what_an_output_names_was_never_changed()
+    {
+        let output = "the page says src/light.rs and docs/light.md, and then the file that it is: src/own.rs";
+        let (of_own, of_page) =
+            ([OWN, "src/light.rs", "docs/light.md"], ["src/light.rs", "docs/light.md", OWN]);
+        for (name, read, modified) in [
+            ("Read", of_own.to_vec(), vec![]),
+            ("Edit", of_page[..2].to_vec(), vec![OWN]),
+            ("Bash", of_page.to_vec(), vec![]),
+            ("Grep", of_page.to_vec(), vec![]),
+        ] {
+            let (_, seen) = kept(&tool(name, "1", output)).unwrap();
+            let files = |files: &[FilePath]| files.iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(files(&seen.files_read), read, "{name}");
+            assert_eq!(files(&seen.files_modified), modified, "{name}");
         }
     }
 

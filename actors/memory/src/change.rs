@@ -38,21 +38,21 @@ impl Told {
     }
 }
 
-/// Writes a row that holds; gives its place.
+/// Writes a row that holds, of when it was written and of when it comes here; gives its place.
 pub(crate) fn put(
     change: &Transaction<'_>,
     number: Number,
     entry: &Entry,
     revises: Option<MemoryId>,
-    now_ms: u64,
+    (created_ms, arrived_ms): (u64, u64),
 ) -> Result<i64, StoreError> {
     let detail = &entry.detail;
     let seen = if let Kind::Observation(seen) = &detail.kind { Some(seen) } else { None };
     let mut insert = change.prepare_cached(
         "INSERT INTO kept (scope, id, head, body, tags, trust, class, sources, session, created_ms, kind, type, key,
-             files, project, importance, expires_ms, tokens, discovery, plain, detail, revises, origin)
+             files, project, importance, expires_ms, tokens, discovery, plain, detail, revises, origin, arrived_ms)
          VALUES (:scope, :id, :head, :body, :tags, :trust, :class, :sources, :session, :created, :kind, :type, :key,
-             :files, :project, :importance, :expires, :tokens, :discovery, :plain, :detail, :revises, :origin)",
+             :files, :project, :importance, :expires, :tokens, :discovery, :plain, :detail, :revises, :origin, :arrived)",
     )?;
     insert.execute(named_params! {
         ":scope": number.get(),
@@ -64,7 +64,7 @@ pub(crate) fn put(
         ":class": class_code(entry.label.class),
         ":sources": listed(&entry.label.sources),
         ":session": entry.session.map(SessionId::bytes),
-        ":created": ms(now_ms),
+        ":created": ms(created_ms),
         ":kind": kind_code(detail.kind.name()),
         ":type": seen.map(|seen| type_code(seen.r#type)),
         ":key": key(entry),
@@ -78,6 +78,7 @@ pub(crate) fn put(
         ":detail": detail_of(detail)?,
         ":revises": revises.map(MemoryId::bytes),
         ":origin": detail.source.row.map(MemoryId::bytes),
+        ":arrived": ms(arrived_ms),
     })?;
     let n = change.last_insert_rowid();
     indexed(change, number, n)?;
@@ -168,19 +169,22 @@ pub(crate) fn removed(
     Ok(())
 }
 
-/// Takes a row away whole, whatever its state; only its id is remembered for a while.
-pub(crate) fn taken(
-    change: &Transaction<'_>,
-    number: Number,
-    n: i64,
-    id: MemoryId,
-    now_ms: u64,
-) -> rusqlite::Result<()> {
+/// Takes a row away whole, whatever its state.
+pub(crate) fn taken(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
     unindexed(change, number, n)?;
     change.execute("DELETE FROM raw WHERE n = ?1", [n])?;
     change.execute("DELETE FROM lease WHERE n = ?1 AND task <> 1", [n])?;
     change.execute("DELETE FROM kept WHERE scope = ?1 AND n = ?2", params![number.get(), n])?;
-    scope::count(change, number, -1)?;
+    scope::count(change, number, -1)
+}
+
+/// Remembers for a while that a person had a row deleted for good: it does not come back. What went by itself may.
+pub(crate) fn gone(
+    change: &Transaction<'_>,
+    number: Number,
+    id: MemoryId,
+    now_ms: u64,
+) -> rusqlite::Result<()> {
     change.execute(
         "INSERT OR IGNORE INTO gone (scope, id, gone_ms) VALUES (?1, ?2, ?3)",
         params![number.get(), id.bytes(), ms(now_ms)],

@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 use crate::work::{Offer, task_code};
 use finding::{Index, Limits, Ranked, Signs};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Row, Scope, Stats, Task, TaskName, Vector, Work};
+use ipc_proto::memory::{Row, Scope, Task, TaskName, Vector, Work};
 use ipc_proto::{Name, Text};
 use rusqlite::{OptionalExtension, params};
 
@@ -168,7 +168,8 @@ impl Store {
         for n in index.by_meaning(&Signs::of(&asked.0), compared) {
             let given = params![number.get(), n];
             let meaning = floats.query_row(given, |row| Ok(Meaning::of(row.get_ref(0)?.as_blob()?)));
-            let likeness = meaning.optional()?.flatten().map(|meaning| meaning.likeness(asked));
+            let meaning = self.unless_damaged(meaning.optional().map_err(StoreError::from))?;
+            let likeness = meaning.flatten().map(|meaning| meaning.likeness(asked));
             ranked.extend(likeness.filter(|likeness| *likeness > 0.0).map(|likeness| (n, likeness)));
         }
         ranked.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
@@ -176,13 +177,16 @@ impl Store {
         Ok(ranked)
     }
 
-    /// Says of a scope whose vectors its rows have, and how many have one.
-    pub(crate) fn say_embedded(&self, number: Number, stats: &mut Stats) -> Result<(), StoreError> {
-        let Some(embedder) = &self.embedder else { return Ok(()) };
+    /// Whose vectors are kept.
+    pub(crate) fn embedder_name(&self) -> Option<Name> {
+        self.embedder.as_ref().map(|embedder| embedder.name.clone())
+    }
+
+    /// How many rows of a scope have a vector of it.
+    pub(crate) fn embedded_rows(&self, number: Number) -> Result<u32, StoreError> {
+        let Some(embedder) = &self.embedder else { return Ok(0) };
         let sql = "SELECT count(*) FROM kept WHERE scope = ?1 AND state = 0 AND embedder = ?2";
-        stats.embedded = self.db.query_row(sql, params![number.get(), embedder.number], |row| row.get(0))?;
-        stats.embedder = Some(embedder.name.clone());
-        Ok(())
+        Ok(self.db.query_row(sql, params![number.get(), embedder.number], |row| row.get(0))?)
     }
 
     /// Has every vector of a scope be made again.

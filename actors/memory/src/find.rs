@@ -5,11 +5,11 @@ use crate::filter::{self, Narrow};
 use crate::query::Query;
 use crate::row::{COLUMNS, decoded, head};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError, is_gone, one, placed};
+use crate::store::{Admission, Store, StoreError, one, placed};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Filter, Found, HITS, Hit, Question, Raw, Row, Scope, StateName, Why};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
 
 /// Words of a snippet, as `finding` has them too.
@@ -80,6 +80,10 @@ impl Store {
         question: &Question,
         now_ms: u64,
     ) -> Result<Vec<Found>, StoreError> {
+        let most = u16::try_from(HITS).unwrap_or(u16::MAX);
+        if question.limit > most {
+            return self.find(scope, &Question { limit: most, ..question.clone() }, now_ms);
+        }
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
         let words = Query::of(&question.words);
         if words.is_empty() {
@@ -92,7 +96,7 @@ impl Store {
         if placed.is_empty()
             && let Some(beginning) = words.beginning()
         {
-            let placed = self.by_index_weighed(number, &beginning, question, now_ms)?;
+            let placed = self.unless_damaged(self.by_index_weighed(number, &beginning, question, now_ms))?;
             return self.found(number, &scope.area, placed, |n, row| self.begun(number, &beginning, n, row));
         }
         let asked = finding::Question::of(&question.words, now_ms, self.library.borrow().lexicon());
@@ -125,7 +129,10 @@ impl Store {
     ) -> Result<(Vec<Placed>, Option<String>), StoreError> {
         let placed = self.ranked(number, question, now_ms)?;
         match words.beginning().filter(|_| placed.is_empty()) {
-            Some(beginning) => Ok((self.by_index(number, &beginning, question)?, Some(beginning))),
+            Some(beginning) => {
+                let placed = self.unless_damaged(self.by_index(number, &beginning, question))?;
+                Ok((placed, Some(beginning)))
+            }
             None => Ok((placed, None)),
         }
     }
@@ -293,4 +300,23 @@ fn unranked(row: Row) -> Found {
 /// At most so many rows fit an answer.
 pub(crate) fn most(limit: u16) -> i64 {
     i64::from(limit).min(i64::try_from(HITS).unwrap_or(i64::MAX))
+}
+
+/// Why no row of an owner can have this id: another one has it, in any of their areas, or was deleted for good lately. Ids
+/// are unique for each owner: what another one has can be neither found out nor stood in the way of by them.
+pub(crate) fn taken_by(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite::Result<Option<Admission>> {
+    let has = |table: &str| {
+        let any = format!(
+            "SELECT 1 FROM scope AS s JOIN {table} AS e ON e.scope = s.n WHERE s.owner = ?1 AND e.id = ?2"
+        );
+        db.prepare_cached(&any)?.exists(params![scope.owner.bytes(), id.bytes()])
+    };
+    Ok(if has("kept")? { Some(Admission::Taken) } else { has("gone")?.then_some(Admission::Purged) })
+}
+
+/// Whether a row of this id was deleted lately.
+pub(crate) fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
+    let gone = "SELECT 1 FROM gone WHERE scope = ?1 AND id = ?2";
+    let found = db.query_row(gone, params![number.get(), id.bytes()], |_| Ok(())).optional()?;
+    Ok(found.is_some())
 }

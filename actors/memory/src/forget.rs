@@ -3,11 +3,12 @@
 
 use crate::change::{self, Told};
 use crate::filter::ms;
+use crate::find::is_gone;
 use crate::migrate::STEPS;
 use crate::query::Query;
 use crate::row::{COLUMNS, decoded};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError, is_gone, one};
+use crate::store::{Store, StoreError, one};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Forget, MOST_IDS, Row, Scope, State};
 use rusqlite::types::Value;
@@ -170,7 +171,8 @@ impl Store {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             for id in ids {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
-                change::taken(change, number, n, *id, now_ms)?;
+                change::taken(change, number, n)?;
+                change::gone(change, number, *id, now_ms)?;
                 told.push(Told::gone(number, n, row, true));
                 kit::fault_point!("memory.purge.row");
             }

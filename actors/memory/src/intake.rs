@@ -9,14 +9,14 @@ mod taking;
 
 use crate::capture::{self, Ignored};
 use crate::patterns::Patterns;
-use crate::screen::{self, Proposal, Refusal, Scanned};
+use crate::screen::{self, Proposal, Scanned, Unfit};
 use crate::sessions;
 use crate::store::Admission;
 use crate::writer::{Job, ask, change};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Capture, CaptureEvent, Entry, MemoryError, Muted, Scope};
+use ipc_proto::memory::{Capture, CaptureEvent, Entry, MemoryError, Muted, Refusal, Scope};
 use ipc_proto::scanner::{self, Crossing, Judgement, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Link, Recorder};
 use ractor::ActorRef;
@@ -79,6 +79,13 @@ impl Intake {
         let proposal = Proposal::of(entry).map(|proposal| proposal.instead_of(id, reason));
         let scanned = self.scanned(&scope, proposal).await?;
         self.clone().lasting(self.store(scope, scanned)).await
+    }
+
+    /// Whether `entry` would be written, with nothing written and nothing on the record.
+    pub(crate) async fn judge(self, scope: Scope, entry: Entry) -> Result<(), MemoryError> {
+        let scanned = self.tried(&scope, Proposal::of(entry)).await?;
+        let admission = ask(&self.writer, move |store, _| store.admit(&scope, &scanned)).await?;
+        admission.refusal().map_or(Ok(()), Err)
     }
 
     /// Takes down what a client's hook saw; durable when this returns.
@@ -175,23 +182,42 @@ impl Intake {
         scope: &Scope,
         proposal: Result<Proposal, Refusal>,
     ) -> Result<Arc<Scanned>, MemoryError> {
-        let proposal = proposal.and_then(|proposal| proposal.without(&self.rules.patterns));
-        let proposal = proposal.map_err(|refusal| refused(scope, refusal))?;
-        let mut judged = match proposal.together() {
-            Some(text) => proposal.judged(&self.verdict(text).await?),
-            None => Err(Refusal::Apart),
-        };
-        if judged.as_ref().err() == Some(&Refusal::Apart) {
-            let mut verdicts = Vec::new();
-            for text in proposal.apart() {
-                verdicts.push(self.verdict(text).await?);
-            }
-            judged = proposal.judged_apart(&verdicts);
-        }
-        match judged {
+        let proposal = self.cleaned(scope, proposal)?;
+        match self.judged(&proposal).await? {
             Ok(scanned) => Ok(Arc::new(scanned)),
             Err(refusal) => Err(self.refuse(scope, proposal.entry(), refusal).await),
         }
+    }
+
+    /// The same where nothing comes of it: no refusal of what is only tried is on the record.
+    async fn tried(
+        &self,
+        scope: &Scope,
+        proposal: Result<Proposal, Refusal>,
+    ) -> Result<Arc<Scanned>, MemoryError> {
+        let judged = self.judged(&self.cleaned(scope, proposal)?).await?;
+        judged.map(Arc::new).map_err(|refusal| refused(scope, refusal))
+    }
+
+    /// A proposal without what the owner never wants to be kept.
+    fn cleaned(&self, scope: &Scope, proposal: Result<Proposal, Refusal>) -> Result<Proposal, MemoryError> {
+        let proposal = proposal.and_then(|proposal| proposal.without(&self.rules.patterns));
+        proposal.map_err(|refusal| refused(scope, refusal))
+    }
+
+    async fn judged(&self, proposal: &Proposal) -> Result<Result<Scanned, Refusal>, MemoryError> {
+        if let Some(text) = proposal.together() {
+            match proposal.judged(&self.verdict(text).await?) {
+                Ok(scanned) => return Ok(Ok(scanned)),
+                Err(Unfit::Refused(refusal)) => return Ok(Err(refusal)),
+                Err(Unfit::Apart) => {}
+            }
+        }
+        let mut verdicts = Vec::new();
+        for text in proposal.apart() {
+            verdicts.push(self.verdict(text).await?);
+        }
+        Ok(proposal.judged_apart(&verdicts))
     }
 
     /// Whether words that are kept beside rows, such as a reason or a project's name, may be kept at all. What a model may
@@ -293,7 +319,7 @@ fn answer(admission: Admission, id: MemoryId) -> Result<MemoryId, MemoryError> {
 
 fn refused(scope: &Scope, refusal: Refusal) -> MemoryError {
     tracing::info!(owner = %scope.owner, reason = %refusal, "refused");
-    MemoryError::Refused
+    MemoryError::Refused(refusal)
 }
 
 /// An event about an owner's row: its size and hash, never its text.
@@ -313,9 +339,10 @@ mod tests {
 
     #[test]
     fn every_reason_fits_a_name_so_that_the_record_says_it_whole() {
-        let refusals = [Refusal::Empty, Refusal::Injection, Refusal::Secret, Refusal::Name, Refusal::TooLong];
-        let errors = [MemoryError::Storage, MemoryError::Full, MemoryError::ShareFull, MemoryError::Refused];
-        let reasons = refusals.iter().map(ToString::to_string).chain(errors.iter().map(ToString::to_string));
+        let refused = Refusal::ALL.map(MemoryError::Refused);
+        let errors = [MemoryError::Storage, MemoryError::Full, MemoryError::ShareFull];
+        let errors = refused.iter().chain(&errors).map(ToString::to_string);
+        let reasons = Refusal::ALL.iter().map(ToString::to_string).chain(errors);
         for reason in reasons {
             assert!(ipc_proto::Name::new(reason.clone()).is_ok(), "{reason}");
         }

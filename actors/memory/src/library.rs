@@ -33,7 +33,8 @@ pub(crate) struct Library {
     embedder: i64,
 }
 
-/// An index, and of which scope.
+/// An index, and of which scope. Rows of a session are each other's neighbours in it where they are talk: an observation and a
+/// summary say all that they say themselves.
 #[derive(Debug)]
 struct Held {
     number: Number,
@@ -122,7 +123,8 @@ impl Library {
         // What is behind all that was read so far is read in its turn.
         let Some(held) = held.filter(|held| held.read_to.is_none_or(|to| told.n <= to)) else { return };
         let tags: Vec<&str> = told.entry.tags.iter().map(|tag| tag.as_str()).collect();
-        let session = told.entry.session.map(ipc_proto::ids::SessionId::bytes);
+        let is_talk = !matches!(told.entry.detail.kind, Kind::Observation(_) | Kind::Summary(_));
+        let session = told.entry.session.filter(|_| is_talk).map(ipc_proto::ids::SessionId::bytes);
         let text = searched(&told.entry);
         of(&mut held.index, Turn { n: told.n, session, time_ms: told.time_ms, tags: &tags, text: &text });
     }
@@ -147,7 +149,7 @@ impl Held {
         let Some(after) = self.read_to else { return Ok(()) };
         let began = Instant::now();
         let mut rows = db.prepare_cached(
-            "SELECT e.n, e.session, e.created_ms, e.tags, e.content, iif(e.embedder = ?3, e.signs, NULL)
+            "SELECT e.n, iif(e.kind IN (3, 4), NULL, e.session), e.created_ms, e.tags, e.content, iif(e.embedder = ?3, e.signs, NULL)
              FROM entry AS e WHERE e.scope = ?1 AND e.n > ?2 AND e.kind <> 5 ORDER BY e.n",
         )?;
         let mut rows = rows.query(params![self.number.get(), after, embedder])?;

@@ -3,11 +3,10 @@
 
 use crate::change::{self, Told};
 use crate::filter::ms;
-use crate::row::{COLUMNS, decoded, kind_code, unsigned};
+use crate::row::{COLUMNS, decoded, kind_code};
 use crate::scope::{self, Number};
 use crate::store::{Admission, Store, StoreError};
-use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Entry, KindName, Row, Scope};
+use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params, params_from_iter};
 
@@ -90,6 +89,24 @@ impl Limits {
         self.room_for_bytes(db, scope)
     }
 
+    /// The same for a row that comes back with this state. None goes for it: what an import says is kept stays so.
+    pub(crate) fn room_to_come_back(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+        (entry, state): (&Entry, State),
+        old: Option<&Row>,
+    ) -> Result<Admission, StoreError> {
+        let kind = entry.detail.kind.name();
+        let holds = state == State::Current;
+        if holds && kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic)
+            || scope::held_by_owner(db, scope)? >= i64::from(self.rows)
+        {
+            return Ok(Admission::Full);
+        }
+        if holds { self.room(db, scope, entry, old) } else { self.room_for_bytes(db, scope) }
+    }
+
     fn room_for_one(&self, db: &Connection, scope: &Scope, kind: KindName) -> Result<Admission, StoreError> {
         // The oldest episodic row goes for a new one.
         let makes_room = kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic);
@@ -152,7 +169,7 @@ pub(crate) fn oldest_go(
                  ORDER BY e.n LIMIT ?2";
     tracing::info!(rows = over, "the oldest episodic rows went for a new one");
     for doomed in doomed(change, which, params![scope.owner.bytes(), over])? {
-        doomed.taken(change, told, None)?;
+        doomed.taken(change, told)?;
     }
     Ok(())
 }
@@ -161,21 +178,14 @@ pub(crate) fn oldest_go(
 struct Doomed {
     number: Number,
     n: i64,
-    id: MemoryId,
-    created_ms: u64,
     /// None of one that cannot be read: it goes all the same.
     row: Option<Row>,
 }
 
 impl Doomed {
-    /// Takes it away; without a time it is as if that had been when it was written.
-    fn taken(
-        self,
-        change: &Transaction<'_>,
-        told: &mut Vec<Told>,
-        now_ms: Option<u64>,
-    ) -> Result<Option<Number>, StoreError> {
-        change::taken(change, self.number, self.n, self.id, now_ms.unwrap_or(self.created_ms))?;
+    /// Takes it away; gives its scope if it is not known what was in the index of it.
+    fn taken(self, change: &Transaction<'_>, told: &mut Vec<Told>) -> Result<Option<Number>, StoreError> {
+        change::taken(change, self.number, self.n)?;
         let Some(row) = self.row else { return Ok(Some(self.number)) };
         told.push(Told::gone(self.number, self.n, row, true));
         Ok(None)
@@ -189,13 +199,7 @@ fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result
     while let Some(columns) = rows.next()? {
         let number = Number::stored(columns.get("scope")?);
         let scope = scope::whose(db, number)?;
-        doomed.push(Doomed {
-            number,
-            n: columns.get("n")?,
-            id: MemoryId::from_bytes(columns.get("id")?),
-            created_ms: unsigned(columns.get("created_ms")?).unwrap_or_default(),
-            row: decoded(columns, &scope.area).ok(),
-        });
+        doomed.push(Doomed { number, n: columns.get("n")?, row: decoded(columns, &scope.area).ok() });
     }
     Ok(doomed)
 }
@@ -214,8 +218,7 @@ impl Store {
     /// Has what is over its time go.
     pub(crate) fn expire(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.now_ms = now_ms;
-        while self.go("e.expires_ms <= ?2 ORDER BY e.expires_ms LIMIT ?1", vec![ms(now_ms).into()], now_ms)? {
-        }
+        while self.go("e.expires_ms <= ?2 ORDER BY e.expires_ms LIMIT ?1", vec![ms(now_ms).into()])? {}
         Ok(())
     }
 
@@ -229,32 +232,39 @@ impl Store {
         self.is_stuck = expired.is_err();
     }
 
-    /// Has go what retention, an owner's share and the size of the database say: asked at the start and before each write.
-    pub(crate) fn tidy(&mut self, now_ms: u64) -> Result<(), StoreError> {
+    /// Has go what has expired and what retention says. It counts from when a row came here, or came to be what it is if
+    /// that was later.
+    pub(crate) fn lapse(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.expire(now_ms)?;
-        if self.damage.is_some() {
-            return Ok(());
-        }
         if self.limits.retention_days > 0 {
             let kept = u64::from(self.limits.retention_days).saturating_mul(DAY_MS);
             let before = || vec![ms(now_ms.saturating_sub(kept)).into()];
-            while self.go("e.state <> 0 AND e.state_ms < ?2 LIMIT ?1", before(), now_ms)? {}
-            while self.go("e.kind = 3 AND e.state = 0 AND e.created_ms < ?2 LIMIT ?1", before(), now_ms)? {}
+            while self.go("e.state <> 0 AND max(e.state_ms, e.arrived_ms) < ?2 LIMIT ?1", before())? {}
+            while self.go("e.kind = 3 AND e.state = 0 AND e.arrived_ms < ?2 LIMIT ?1", before())? {}
+        }
+        Ok(())
+    }
+
+    /// The same, and what an owner's share and the size of the database say: asked at the start and before each write.
+    pub(crate) fn tidy(&mut self, now_ms: u64) -> Result<(), StoreError> {
+        self.lapse(now_ms)?;
+        if self.damage.is_some() {
+            return Ok(());
         }
         for owner in scope::owners_over(&self.db, self.limits.owner_bytes)? {
             while scope::bytes_of(&self.db, owner)? >= self.limits.owner_bytes
-                && self.least_go(&Whose::Of(owner), now_ms)?
+                && self.least_go(&Whose::Of(owner))?
             {}
         }
         // Whoever has most makes room first, so that nobody loses theirs to another's.
         while used(&self.db)? >= self.limits.bytes
-            && (self.least_go(&Whose::Largest, now_ms)? || self.least_go(&Whose::Anybody, now_ms)?)
+            && (self.least_go(&Whose::Largest)? || self.least_go(&Whose::Anybody)?)
         {}
         Ok(())
     }
 
-    /// Takes away what no longer holds, or else the oldest observations; whether there were any.
-    fn least_go(&mut self, whose: &Whose, now_ms: u64) -> Result<bool, StoreError> {
+    /// Takes away what no longer holds, or else the observations that came first; whether there were any.
+    fn least_go(&mut self, whose: &Whose) -> Result<bool, StoreError> {
         let (theirs, values) = match whose {
             Whose::Of(owner) => {
                 ("e.scope IN (SELECT n FROM scope WHERE owner = ?2)", vec![Value::from(owner.to_vec())])
@@ -266,13 +276,13 @@ impl Store {
             ),
             Whose::Anybody => ("true", Vec::new()),
         };
-        let ended = format!("e.state <> 0 AND {theirs} ORDER BY e.state_ms LIMIT ?1");
-        let oldest = format!("e.kind = 3 AND e.state = 0 AND {theirs} ORDER BY e.created_ms LIMIT ?1");
-        Ok(self.go(&ended, values.clone(), now_ms)? || self.go(&oldest, values, now_ms)?)
+        let ended = format!("e.state <> 0 AND {theirs} ORDER BY max(e.state_ms, e.arrived_ms) LIMIT ?1");
+        let first = format!("e.kind = 3 AND e.state = 0 AND {theirs} ORDER BY e.arrived_ms LIMIT ?1");
+        Ok(self.go(&ended, values.clone())? || self.go(&first, values)?)
     }
 
     /// Takes some of these rows away, at most `?1`; whether there were any.
-    fn go(&mut self, which: &str, mut values: Vec<Value>, now_ms: u64) -> Result<bool, StoreError> {
+    fn go(&mut self, which: &str, mut values: Vec<Value>) -> Result<bool, StoreError> {
         if self.damage.is_some() {
             return Ok(false);
         }
@@ -285,7 +295,7 @@ impl Store {
         let unread = self.changed(|change, _, told| {
             let mut unread = Vec::new();
             for doomed in found {
-                unread.extend(doomed.taken(change, told, Some(now_ms))?);
+                unread.extend(doomed.taken(change, told)?);
             }
             Ok(unread)
         })?;

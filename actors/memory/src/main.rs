@@ -21,6 +21,7 @@ mod query;
 mod ranked;
 mod restore;
 mod row;
+mod salvage;
 mod scope;
 mod screen;
 mod server;

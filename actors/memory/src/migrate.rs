@@ -129,4 +129,5 @@ pub(crate) const STEPS: &[&str] = &["
         DELETE FROM vector WHERE n = new.n;
         UPDATE kept SET embedder = 0, signs = NULL WHERE n = new.n;
     END;
-", include_str!("schema3.sql"), include_str!("schema4.sql"), include_str!("schema5.sql")];
+", include_str!("schema3.sql"), include_str!("schema4.sql"), include_str!("schema5.sql"),
+    include_str!("schema6.sql")];

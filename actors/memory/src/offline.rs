@@ -5,7 +5,8 @@
 //! A line may come with a vector of its text: then a vector of the same embedder decides what is meant, as on a host whose
 //! rows have one. `agentctl memory eval --embedder` has embedder's own program put them there.
 //!
-//! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all.
+//! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all. What
+//! is understood and too long to be kept is cut, as a host's own hooks would, and standard error says so.
 
 mod figures;
 mod foreign;
@@ -17,7 +18,7 @@ use crate::store::{self, Store, StoreError};
 use figures::Figures;
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Detail, Entry, HITS, Manner, Question, Scope, Vector};
+use ipc_proto::memory::{Area, CONTENT_BOUND, Detail, Entry, HITS, Manner, Question, Scope, Vector};
 use ipc_proto::scanner::{Conversation, Judgement, Verdict};
 use ipc_proto::{Blob, List, Name, Text};
 use lines::{Add, Asked, Line, LineFault, Lines};
@@ -107,6 +108,17 @@ fn complain(task: Task, fault: &Fault) {
     drop(writeln!(io::stderr(), "{said}"));
 }
 
+/// Says that of a turn only the beginning is measured, as only that would be kept. The figures are told all the same.
+fn warn(task: Task, (line, bytes): (u64, usize)) {
+    let why = format!("a text of {bytes} bytes; its first {CONTENT_BOUND} are measured");
+    let said = if task.json {
+        json!({"line": line, "warning": why}).to_string()
+    } else {
+        format!("memory: line {line}: {why}")
+    };
+    drop(writeln!(io::stderr(), "{said}"));
+}
+
 /// The words after `--offline`; none if they make no sense.
 fn task(words: &[String]) -> Option<Task> {
     let (command, mut options) = words.split_first()?;
@@ -138,7 +150,12 @@ fn evaluate(task: Task, from: impl BufRead, to: &mut impl Write) -> Result<(), F
     let mut figures = Figures::default();
     for line in Lines::of(from) {
         match line? {
-            Line::Add(add) => trial.add(add)?,
+            Line::Add(add) => {
+                if let Some(cut) = add.cut {
+                    warn(task, cut);
+                }
+                trial.add(add)?;
+            }
             Line::Ask(asked) => {
                 let results = trial.answer(&asked)?;
                 figures.count(&results, &asked.evidence);
@@ -201,10 +218,11 @@ impl Trial {
             detail: Detail::default(),
         };
         // A turn of which nothing is left to keep, such as an empty one, is not there to be found.
-        let kept = Proposal::of(entry).and_then(|proposal| proposal.judged(&passed()));
+        let kept = Proposal::of(entry).ok().and_then(|proposal| proposal.judged(&passed()).ok());
         let id = MemoryId::from_bytes(numbered(place));
-        self.vectors.extend(kept.is_ok().then_some(add.vector).flatten().map(|values| (id, given(&values))));
-        self.pending.extend(kept.ok().map(|scanned| (scanned, time_ms)));
+        self.vectors
+            .extend(kept.is_some().then_some(add.vector).flatten().map(|values| (id, given(&values))));
+        self.pending.extend(kept.map(|scanned| (scanned, time_ms)));
         if self.pending.len() >= AT_ONCE { self.keep() } else { Ok(()) }
     }
 
@@ -232,7 +250,7 @@ impl Trial {
         let question = Question {
             manner: asked.manner.unwrap_or(self.task.manner),
             vector: asked.vector.as_deref().map(given).filter(|_| self.store.embedder.is_some()),
-            ..Question::new(Text::clip(&asked.question), self.task.limit)
+            ..Question::new(asked.question.clone(), self.task.limit)
         };
         let found = self.store.find(&self.scope, &question, self.now_ms)?;
         let ids = found.iter().map(|found| self.ids.get(place(found.hit.row.entry.id)).cloned());

@@ -4,6 +4,7 @@
 use crate::library::Library;
 use crate::limits::Limits;
 use crate::migrate;
+use crate::salvage::{self, Damage};
 use crate::store::{Store, StoreError};
 use migration::MigrationFault;
 use rusqlite::config::DbConfig;
@@ -60,19 +61,18 @@ pub(crate) enum OpenError {
 }
 
 impl Store {
-    /// Opens or makes the database in `folder`, checks it whole and brings it to this program's version; one that is
-    /// damaged is opened to be read.
-    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
+    /// Opens or makes the database in `folder`, which others know as `named`, checks it whole and brings it to this program's
+    /// version; one that is damaged is opened to be read.
+    pub(crate) fn open(folder: &Path, named: &str) -> Result<Self, OpenError> {
         let path = folder.join(FILE);
-        match Self::sound(&path) {
-            Err(damaged @ OpenError::Damaged(..)) => Self::damaged(&path, damaged.to_string()),
+        match Self::sound(&path, named) {
+            Err(damaged @ OpenError::Damaged(..)) => Self::damaged(&path, named, damaged.to_string()),
             opened => opened,
         }
     }
 
-    fn sound(path: &Path) -> Result<Self, OpenError> {
-        let named = named(path);
-        let failed = |error| failed(&named, error);
+    fn sound(path: &Path, named: &str) -> Result<Self, OpenError> {
+        let failed = |error| failed(named, error);
         let mut db = connected(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
         // Should it turn out to be damaged, closing it must not write what its log holds into it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
@@ -81,7 +81,7 @@ impl Store {
         }
         let found: String = db.query_row("PRAGMA quick_check (1)", [], |row| row.get(0)).map_err(failed)?;
         if found != "ok" {
-            return Err(OpenError::Damaged(named, found));
+            return Err(OpenError::Damaged(named.to_owned(), found));
         }
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
         match migration::migrate(&mut db, path, migrate::STEPS) {
@@ -92,29 +92,32 @@ impl Store {
                 Ok(store)
             }
             Err(MigrationFault::Database(error)) => Err(failed(error)),
-            Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named, newer)),
-            Err(not_copied) => Err(OpenError::NotCopied(named, not_copied)),
+            Err(newer @ MigrationFault::Newer { .. }) => Err(OpenError::Newer(named.to_owned(), newer)),
+            Err(not_copied) => Err(OpenError::NotCopied(named.to_owned(), not_copied)),
         }
     }
 
     /// For reading alone. The file is opened for writing only because its log can be read by none but who holds its lock;
     /// `query_only` refuses every change, and closing it leaves file and log as they are.
-    fn damaged(path: &Path, why: String) -> Result<Self, OpenError> {
-        let named = named(path);
-        let failed = |error| OpenError::Failed(named.clone(), error);
+    fn damaged(path: &Path, named: &str, why: String) -> Result<Self, OpenError> {
+        let failed = |error| OpenError::Failed(named.to_owned(), error);
         let db = connected(path, OpenFlags::empty()).map_err(failed)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
-        db.pragma_update(None, "query_only", "ON").map_err(failed)?;
         for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
             // What of them needs a sound file is left out; what can be read is read without it.
             drop(db.pragma_update(None, setting, value));
         }
+        // A table whose definition cannot be read hides no other.
+        db.pragma_update(None, "writable_schema", "ON").map_err(failed)?;
+        let damage = salvage::salvaged(&db, why);
+        db.pragma_update(None, "query_only", "ON").map_err(failed)?;
         tracing::error!(
-            database = %named, %why,
-            "the memory database is damaged; it is only read, and every change is refused: stop the host and put a good \
-             copy in its place (agentctl backup restore), or move it away to begin anew"
+            database = %named, why = %damage.why, unread = damage.rows(),
+            "the memory database is damaged; it is only read, and every change is refused: take along what can be read \
+             (agentctl memory export), then stop the host and put a good copy in its place (agentctl backup restore), or move \
+             it away to begin anew"
         );
-        Ok(Self::of(db, Some(why)))
+        Ok(Self::of(db, Some(damage)))
     }
 
     /// A store that ends with this process: nothing of it is written to any disk.
@@ -127,7 +130,7 @@ impl Store {
         Ok(Self::of(db, None))
     }
 
-    fn of(db: Connection, damage: Option<String>) -> Self {
+    fn of(db: Connection, damage: Option<Damage>) -> Self {
         Self {
             db,
             library: RefCell::new(Library::new()),
@@ -147,10 +150,6 @@ fn connected(path: &Path, besides: OpenFlags) -> rusqlite::Result<Connection> {
     db.busy_timeout(HELD)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(db)
-}
-
-fn named(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 fn failed(named: &str, error: rusqlite::Error) -> OpenError {

@@ -2,10 +2,11 @@
 //! mistake. Nothing here makes a person's word of a model's but [`Store::accept`], which no agent and no client may ask for.
 
 use crate::change::{self, Told};
+use crate::find::taken_by;
 use crate::limits::{self, Limits};
 use crate::scope;
 use crate::screen::Scanned;
-use crate::store::{Admission, Store, StoreError, inserted, is_taken, one, same_key, tip};
+use crate::store::{Admission, Store, StoreError, inserted, one, same_key, tip};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Label, Trust};
 use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
@@ -106,7 +107,7 @@ pub(crate) fn proposed(
     now_ms: u64,
 ) -> Result<Admission, StoreError> {
     let (entry, number) = (scanned.entry(), scope::find_or_make(change, scope)?);
-    if is_taken(change, scope, entry.id)? {
+    if taken_by(change, scope, entry.id)?.is_some() {
         return Ok(Admission::Already);
     }
     let known = same_key(change, number, &scope.area, entry)?;
@@ -115,7 +116,7 @@ pub(crate) fn proposed(
     }
     let room = limits.room_to_propose(change, scope)?;
     if room == Admission::New {
-        let n = change::put(change, number, entry, None, now_ms)?;
+        let n = change::put(change, number, entry, None, (now_ms, now_ms))?;
         change::proposed(change, number, n, now_ms)?;
     }
     Ok(room)

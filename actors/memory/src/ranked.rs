@@ -8,10 +8,12 @@ use crate::scope::Number;
 use crate::store::{Store, StoreError};
 use crate::weigh::weighed;
 use finding::{Index, Limits, Ranked, Scored, Vector};
-use ipc_proto::memory::{HITS, KindName, Manner, Question, Why};
+use ipc_proto::memory::{KindName, Manner, Question, Why};
 use rusqlite::{OptionalExtension, params};
 use std::collections::{HashMap, HashSet};
 
+/// Most rows that are put into order; what a question may ask for is less.
+const RANKED: usize = 500;
 /// Rows whose vectors are compared after a first pass over all codes, for each row that is wanted, and at least.
 const COMPARED: usize = 3;
 const COMPARED_LEAST: usize = 128;
@@ -30,6 +32,11 @@ impl Store {
         question: &Question,
         now_ms: u64,
     ) -> Result<Vec<Placed>, StoreError> {
+        if self.damage.is_some()
+            && let Some(question) = self.as_it_can_be_answered(question)
+        {
+            return self.ranked(number, &question, now_ms);
+        }
         let mut library = self.library.borrow_mut();
         let manner = manner(question);
         let index = match manner {
@@ -47,6 +54,16 @@ impl Store {
         };
         let search = Search { store: self, number, index, question, manner, only, now_ms };
         search.placed()
+    }
+
+    /// Another question, where a damaged database has nothing to answer this one by: by words, if the full-text index may be
+    /// what is damaged, and without a vector if it is not known any more whose vectors there are.
+    fn as_it_can_be_answered(&self, question: &Question) -> Option<Question> {
+        let is_of_none = question.vector.as_ref().is_some_and(|vector| self.meaning(vector).is_err());
+        if question.manner == Manner::Plain {
+            return Some(Question { manner: Manner::Words, ..question.clone() });
+        }
+        is_of_none.then(|| Question { vector: None, ..question.clone() })
     }
 
     /// The best by the full-text index alone, with what signals were asked for.
@@ -108,7 +125,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn placed(&self) -> Result<Vec<Placed>, StoreError> {
-        let wanted = usize::from(self.question.limit).min(HITS);
+        let wanted = usize::from(self.question.limit).min(RANKED);
         let several = several(wanted);
         let reorders = self.question.varied || !self.question.weigh.is_empty();
         let words = match self.manner {

@@ -2,14 +2,15 @@
 //! screen like every other, and never take away what is known better here: of two notes or facts with one key one holds.
 
 use crate::change::{self, Told};
-use crate::limits;
+use crate::find::taken_by;
+use crate::limits::Limits;
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
-use crate::store::{Admission, Store, StoreError, is_taken, one, same_key};
+use crate::store::{Admission, Store, StoreError, one, same_key};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
 use ipc_proto::memory::{KindName, Over, Row, Scope, State};
-use rusqlite::{Transaction, params};
+use rusqlite::Transaction;
 
 impl Store {
     /// Whether a row would be put back.
@@ -25,63 +26,110 @@ impl Store {
     pub(crate) fn restore(
         &mut self,
         scope: &Scope,
-        scanned: &Scanned,
-        row: &Row,
+        (scanned, row): (&Scanned, &Row),
         over: Over,
+        now_ms: u64,
     ) -> Result<Option<MemoryId>, StoreError> {
         self.changed(|change, limits, told| {
-            let number = scope::find_or_make(change, scope)?;
-            let id = row.entry.id;
-            let refused = |admission| Err(StoreError::NotAdmitted(admission));
-            if let Some((n, here)) = one(change, number, &scope.area, id)? {
-                match over {
-                    Over::Skip => return Ok(None),
-                    Over::Merge => return merged(change, number, (n, here), row, scanned, told),
-                    // What is taken away so is gone for good: what others wrote takes nothing of the person's own.
-                    Over::Replace if scanned.entry().label.trust > here.entry.label.trust => {
-                        return refused(Admission::Taken);
-                    }
-                    Over::Replace => away(change, number, (n, here), told)?,
-                }
-            }
-            if is_taken(change, scope, id)? {
-                return refused(Admission::Taken);
-            }
-            let mut entry = scanned.entry().clone();
-            let may_hold = !matches!(row.state, State::Proposed { .. } | State::Removed { .. });
-            let needs_person =
-                entry.detail.kind.name() == KindName::Semantic && entry.label.trust > Trust::User;
-            if may_hold && needs_person {
-                return refused(Admission::NeedsPerson);
-            }
-            let rival =
-                same_key(change, number, &scope.area, &entry)?.filter(|_| row.state == State::Current);
-            let room = limits.room(change, scope, &entry, rival.as_ref().map(|(_, row)| row))?;
-            if room != Admission::New {
-                return refused(room);
-            }
-            entry.detail.expires_ms = limits.expiry(&entry, row.created_ms);
-            limits::oldest_go(change, limits, scope, &entry, told)?;
-            let n = change::put(change, number, &entry, row.revises, row.created_ms)?;
-            change::put_raw(change, n, scanned.raw(), None)?;
-            kit::fault_point!("memory.restore.put");
-            match (row.state, rival) {
-                (State::Current, Some((_, newer)))
-                    if newer.created_ms > row.created_ms || entry.label.trust > newer.entry.label.trust =>
-                {
-                    change::superseded(change, number, n, newer.entry.id, "", newer.created_ms)?;
-                }
-                (State::Current, older) => {
-                    if let Some((m, older)) = older {
-                        change::superseded(change, number, m, id, "", row.created_ms)?;
-                        told.push(Told::gone(number, m, older, false));
-                    }
-                    told.push(Told::new(number, n, entry, row.created_ms));
-                }
-                (state, _) => stated(change, number, n, state, scanned.reason())?,
-            }
-            Ok(Some(id))
+            let came = Came { change, limits, scope, scanned, row, now_ms };
+            came.restored(over, told)
         })
+    }
+
+    /// What that would come to, with nothing changed.
+    pub(crate) fn try_to_restore(
+        &mut self,
+        scope: &Scope,
+        (scanned, row): (&Scanned, &Row),
+        over: Over,
+        now_ms: u64,
+    ) -> Result<Option<MemoryId>, StoreError> {
+        self.tried(|change, limits, told| {
+            let came = Came { change, limits, scope, scanned, row, now_ms };
+            came.restored(over, told)
+        })
+    }
+}
+
+/// A row that comes back, within a change.
+struct Came<'a> {
+    change: &'a Transaction<'a>,
+    limits: &'a Limits,
+    scope: &'a Scope,
+    /// Its texts.
+    scanned: &'a Scanned,
+    row: &'a Row,
+    now_ms: u64,
+}
+
+impl Came<'_> {
+    fn restored(&self, over: Over, told: &mut Vec<Told>) -> Result<Option<MemoryId>, StoreError> {
+        let number = scope::find_or_make(self.change, self.scope)?;
+        if let Some((n, here)) = one(self.change, number, &self.scope.area, self.row.entry.id)? {
+            match over {
+                Over::Skip => return Ok(None),
+                Over::Merge => {
+                    return merged(self.change, number, (n, here), self.row, self.scanned, told);
+                }
+                // What is taken away so is gone for good: what others wrote takes nothing of the person's own.
+                Over::Replace if self.scanned.entry().label.trust > here.entry.label.trust => {
+                    return Err(StoreError::NotAdmitted(Admission::LessTrusted));
+                }
+                Over::Replace => away(self.change, number, (n, here), told)?,
+            }
+        }
+        self.may_be_put()?;
+        self.put(number, told).map(Some)
+    }
+
+    /// Whether it may be here at all.
+    fn may_be_put(&self) -> Result<(), StoreError> {
+        let (entry, state) = (self.scanned.entry(), self.row.state);
+        let refused = |admission| Err(StoreError::NotAdmitted(admission));
+        if let Some(taken) = taken_by(self.change, self.scope, entry.id)? {
+            return refused(taken);
+        }
+        if entry.detail.expires_ms.is_some_and(|expires| expires <= self.now_ms) {
+            return refused(Admission::Expired);
+        }
+        let may_hold = !matches!(state, State::Proposed { .. } | State::Removed { .. });
+        let needs_person = entry.detail.kind.name() == KindName::Semantic && entry.label.trust > Trust::User;
+        if may_hold && needs_person { refused(Admission::NeedsPerson) } else { Ok(()) }
+    }
+
+    /// Puts it among the others: of two of one key the one holds that was written later, unless it is trusted less. What is
+    /// kept for a time is kept so from now on.
+    fn put(&self, number: Number, told: &mut Vec<Told>) -> Result<MemoryId, StoreError> {
+        let (change, row) = (self.change, self.row);
+        let mut entry = self.scanned.entry().clone();
+        let rival = same_key(change, number, &self.scope.area, &entry)?;
+        let rival = rival.filter(|_| row.state == State::Current);
+        let old = rival.as_ref().map(|(_, row)| row);
+        let room = self.limits.room_to_come_back(change, self.scope, (&entry, row.state), old)?;
+        if room != Admission::New {
+            return Err(StoreError::NotAdmitted(room));
+        }
+        let id = entry.id;
+        entry.detail.expires_ms = self.limits.expiry(&entry, self.now_ms);
+        let n = change::put(change, number, &entry, row.revises, (row.created_ms, self.now_ms))?;
+        change::put_raw(change, n, self.scanned.raw(), None)?;
+        kit::fault_point!("memory.restore.put");
+        match (row.state, rival) {
+            (State::Current, Some((_, newer)))
+                if newer.created_ms > row.created_ms || entry.label.trust > newer.entry.label.trust =>
+            {
+                change::superseded(change, number, n, newer.entry.id, "", newer.created_ms)?;
+            }
+            (State::Current, older) => {
+                if let Some((m, older)) = older {
+                    change::superseded(change, number, m, id, "", row.created_ms)?;
+                    told.push(Told::gone(number, m, older, false));
+                }
+                told.push(Told::new(number, n, entry, row.created_ms));
+            }
+            (state, _) => stated(change, number, n, state, self.scanned.reason())?,
+        }
+        Ok(id)
     }
 }
 
@@ -96,6 +144,11 @@ fn merged(
 ) -> Result<Option<MemoryId>, StoreError> {
     if later(row.state) <= later(here.state) {
         return Ok(None);
+    }
+    // A tombstone can be lifted again; what stands in a row's place for good needs a word as good as its own.
+    let replaces = matches!(row.state, State::Superseded { .. });
+    if replaces && scanned.entry().label.trust > here.entry.label.trust {
+        return Err(StoreError::NotAdmitted(Admission::LessTrusted));
     }
     stated(change, number, n, row.state, scanned.reason())?;
     let id = here.entry.id;
@@ -137,9 +190,7 @@ fn away(
     (n, here): (i64, Row),
     told: &mut Vec<Told>,
 ) -> rusqlite::Result<()> {
-    let id = here.entry.id;
-    change::taken(change, number, n, id, here.created_ms)?;
-    change.execute("DELETE FROM gone WHERE scope = ?1 AND id = ?2", params![number.get(), id.bytes()])?;
+    change::taken(change, number, n)?;
     if here.state == State::Current {
         told.push(Told::gone(number, n, here, true));
     }

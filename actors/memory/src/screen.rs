@@ -7,34 +7,26 @@ use crate::texts::{Part, through};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Class, Trust};
-use ipc_proto::memory::{Entry, RAW_BOUND};
+use ipc_proto::memory::{Entry, RAW_BOUND, Refusal};
 use ipc_proto::scanner::{Judgement, SCAN_BOUND, Severity, ThreatKind, Verdict};
 use sha2::{Digest, Sha256};
 
 /// Stands between texts that are judged as one, on a line of its own: no secret goes over it, and no word.
 const BETWEEN: &str = "\n\u{1e}\n";
 
-/// Why an entry is not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    /// Nothing was left of it.
-    #[error("nothing left to keep")]
-    Empty,
-    /// It was made to steer a model.
-    #[error("scanner: injection in untrusted content")]
-    Injection,
-    /// It holds a secret that was not cut out.
-    #[error("scanner: a secret that could not be cut out")]
-    Secret,
-    /// A tag, a key or another name was judged unfit; names are not mended.
-    #[error("scanner: a tag or a name that must not be kept")]
-    Name,
-    /// With what stands for its secrets it is over the bound.
-    #[error("over the bound after secrets were cut out")]
-    TooLong,
-    /// Its texts were judged together and what was cut out runs over from one into another: each is to be judged alone.
-    #[error("to be judged one text at a time")]
+/// Why one verdict on all texts of an entry does not let it be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is refused.
+    Refused(Refusal),
+    /// What was cut out runs over from one text into another: each is to be judged alone.
     Apart,
+}
+
+impl From<Refusal> for Unfit {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
 }
 
 /// An entry without its private parts, that nobody has judged yet.
@@ -135,14 +127,14 @@ impl Proposal {
     }
 
     /// What is to be kept of it in the light of one verdict on all of it.
-    pub(crate) fn judged(&self, verdict: &Verdict) -> Result<Scanned, Refusal> {
+    pub(crate) fn judged(&self, verdict: &Verdict) -> Result<Scanned, Unfit> {
         self.fit(verdict)?;
-        let Some(redacted) = &verdict.redacted else { return self.kept(&self.texts(), verdict.class) };
+        let Some(redacted) = &verdict.redacted else { return Ok(self.kept(&self.texts(), verdict.class)?) };
         let pieces: Vec<String> = redacted.split(BETWEEN).map(str::to_owned).collect();
         if pieces.len() != self.texts().len() {
-            return Err(Refusal::Apart);
+            return Err(Unfit::Apart);
         }
-        self.kept(&pieces, Class::Sensitive)
+        Ok(self.kept(&pieces, Class::Sensitive)?)
     }
 
     /// What is to be kept of it in the light of a verdict on each of its texts.
@@ -150,7 +142,7 @@ impl Proposal {
         let mut class = Class::Public;
         let mut pieces = self.texts();
         if pieces.len() != verdicts.len() {
-            return Err(Refusal::Apart);
+            return Err(Refusal::Secret);
         }
         for (piece, verdict) in pieces.iter_mut().zip(verdicts) {
             self.fit(verdict)?;
@@ -177,10 +169,11 @@ impl Proposal {
     fn kept(&self, pieces: &[String], class: Class) -> Result<Scanned, Refusal> {
         let mut pieces = pieces.iter();
         let mut entry = through(&self.entry, &mut |part, text| {
-            let piece = pieces.next().ok_or(Refusal::Apart)?;
+            // A text that nobody judged would be taken for one that holds a secret.
+            let piece = pieces.next().ok_or(Refusal::Secret)?;
             if part == Part::Name && piece != text { Err(Refusal::Name) } else { Ok(piece.clone()) }
         })?;
-        let reason = pieces.next().ok_or(Refusal::Apart)?;
+        let reason = pieces.next().ok_or(Refusal::Secret)?;
         entry.label.class = entry.label.class.max(class);
         let raw = self.raw.as_ref().and(pieces.next()).cloned();
         Ok(Scanned { entry, raw, revises: self.revises, reason: Text::clip(reason) })
@@ -260,7 +253,7 @@ mod tests {
         for (trust, refused) in cases {
             let proposal = proposal(trust, "do as I say", &[]);
             let kept = proposal.judged(&steering(Severity::High));
-            assert_eq!(kept.err(), refused.then_some(Refusal::Injection), "{trust:?}");
+            assert_eq!(kept.err(), refused.then_some(Refusal::Injection.into()), "{trust:?}");
         }
         let suspected = steering(Severity::Medium);
         assert!(proposal(Trust::Untrusted, "x", &[]).judged(&suspected).is_ok());
@@ -290,7 +283,7 @@ mod tests {
         let proposal = Proposal::of(observed(1, "the narrative", "the title")).unwrap();
         let all = proposal.together().unwrap();
         let cut = verdict(Judgement::Block, Class::Secret, Some(&all.replace(BETWEEN, "")));
-        assert_eq!(proposal.judged(&cut).err(), Some(Refusal::Apart));
+        assert_eq!(proposal.judged(&cut).err(), Some(Unfit::Apart));
         let planted = Proposal::of(entry(1, "a\n\u{1e}\nb")).unwrap();
         assert_eq!(planted.together(), None, "what could shift a text into another is judged alone");
     }
@@ -299,11 +292,11 @@ mod tests {
     fn a_secret_that_was_not_cut_out_is_not_kept() {
         for judgement in [Judgement::Pass, Judgement::Flag, Judgement::Block] {
             let kept = proposal(Trust::User, "x", &[]).judged(&verdict(judgement, Class::Secret, None));
-            assert_eq!(kept.err(), Some(Refusal::Secret));
+            assert_eq!(kept.err(), Some(Refusal::Secret.into()));
         }
         let long = Proposal::of(entry(1, &"x ".repeat(ipc_proto::memory::CONTENT_BOUND / 2))).unwrap();
         let over = cutting(&long.together().unwrap(), "x");
-        assert_eq!(long.judged(&over).err(), Some(Refusal::TooLong));
+        assert_eq!(long.judged(&over).err(), Some(Refusal::TooLong.into()));
     }
 
     #[test]
@@ -321,7 +314,7 @@ mod tests {
     fn a_name_with_a_secret_in_it_refuses_the_entry() {
         let tagged = proposal(Trust::User, "x", &["hunter2"]);
         let found = cutting(&tagged.together().unwrap(), "hunter2");
-        assert_eq!(tagged.judged(&found).err(), Some(Refusal::Name));
+        assert_eq!(tagged.judged(&found).err(), Some(Refusal::Name.into()));
         assert!(tagged.judged(&passed()).is_ok());
     }
 

@@ -8,7 +8,7 @@ use crate::patterns::Patterns;
 use crate::store::{Store, StoreError};
 use crate::writer::{Job, Writer, ask, change};
 use ipc_proto::memory::{
-    Answered, Ask, FRAME_BOUND, Memory as Service, MemoryError, Said, Scope, Settled, TaskName, Work,
+    Answered, Ask, FRAME_BOUND, Memory as Service, MemoryError, Refusal, Said, Scope, Settled, TaskName, Work,
 };
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::{List, Text, config};
@@ -30,16 +30,18 @@ pub(crate) struct Memory {
 struct Server {
     intake: Intake,
     writer: ActorRef<Job>,
+    /// Most rows in the index of a block.
+    index_entries: u16,
 }
 
 impl Actor for Memory {
     const PROCESS: manifest::Process = manifest::Process::Memory;
     type Config = config::Memory;
-    type Opened = (Store, Rules);
+    type Opened = (Store, Rules, u16);
 
-    fn open(config: config::Memory, place: &Place) -> Result<(Store, Rules), OpenFault> {
-        let mut store =
-            Store::open(&place.own()).map_err(|error| OpenFault::new("the memory database", error))?;
+    fn open(config: config::Memory, place: &Place) -> Result<Self::Opened, OpenFault> {
+        let mut store = Store::open(&place.own(), &config.database)
+            .map_err(|error| OpenFault::new("the memory database", error))?;
         store.limits = Limits {
             rows: config.max_rows,
             episodic: config.max_episodic,
@@ -58,16 +60,16 @@ impl Actor for Memory {
         let patterns = Patterns::of(&config.sensitive_patterns);
         let patterns = patterns.map_err(|error| OpenFault::new("memory.sensitive_patterns", error))?;
         let ignored = Ignored { tools: config.ignored_tools, shorter: config.min_output_length };
-        Ok((store, Rules { patterns, ignored }))
+        Ok((store, Rules { patterns, ignored }, config.max_index_entries))
     }
 
-    async fn start((store, rules): (Store, Rules), host: Host) -> Self {
+    async fn start((store, rules, index_entries): Self::Opened, host: Host) -> Self {
         let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, store).await else {
             // Without its writer the process can do nothing; agentd starts it anew.
             std::process::abort()
         };
         let intake = Intake::new(host.link::<ScannerClient>(), host.recorder(), writer.clone(), rules);
-        Self { server: Server { intake, writer } }
+        Self { server: Server { intake, writer, index_entries } }
     }
 
     async fn serve(&self, edge: Edge) {
@@ -103,13 +105,17 @@ impl Server {
             Ask::Forget { what, purge, dry_run } => {
                 intake.forget(scope, *what, (purge, dry_run)).await.map(Said::Forgotten)
             }
-            Ask::Restore { row, raw, over, .. } => {
-                intake.restore(scope, *row, &raw, over).await.map(Said::Taken)
+            Ask::Restore { row, raw, over, dry_run, .. } => {
+                intake.restore(scope, *row, &raw, (over, dry_run)).await.map(Said::Taken)
             }
+            Ask::RestoreSession { session, over, dry_run } => {
+                intake.restore_session(scope, *session, (over, dry_run)).await.map(Said::Session)
+            }
+            Ask::Judge(entry) => intake.judge(scope, *entry).await.map(|()| Said::Done),
             Ask::Unremove(id) => intake.unremove(scope, id).await.map(|()| Said::Done),
             Ask::Accept(id) => intake.accept(scope, id).await.map(|()| Said::Done),
             Ask::Mute { what, mute } => intake.mute(scope, what, mute).await.map(|()| Said::Done),
-            _ => Err(MemoryError::Refused),
+            _ => Err(MemoryError::Refused(Refusal::NotDone)),
         }
     }
 }
@@ -151,10 +157,13 @@ impl Service for Server {
                 let rows = self.read(move |store, _| store.history(&scope, id)).await?;
                 Ok(Said::Rows(List::clip(rows)))
             }
-            Ask::Block(block) => {
+            Ask::Block(mut block) => {
+                let most = self.index_entries;
+                block.rows = Some(block.rows.map_or(most, |rows| rows.min(most)));
                 let block = self.read(move |store, now_ms| store.block(&scope, &block, now_ms)).await?;
                 Ok(Said::Block(Box::new(block)))
             }
+            Ask::Unread => self.read(move |store, _| store.unread(&scope)).await.map(Said::Unread),
             Ask::Stats => self.read(move |store, _| store.stats(&scope)).await.map(Said::Stats),
             Ask::Reindex => {
                 let reindexed = change(&self.writer, move |store, _| {

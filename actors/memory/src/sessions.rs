@@ -7,7 +7,7 @@ use crate::row::unsigned;
 use crate::scope::{self, Number};
 use crate::store::{Admission, Store, StoreError};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Capture, CaptureEvent, Muted, Project, Scope, SessionRow, SessionStatus};
+use ipc_proto::memory::{Capture, CaptureEvent, Muted, Over, Project, Scope, SessionRow, SessionStatus};
 use ipc_proto::{Name, Text};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
@@ -31,6 +31,12 @@ pub(crate) const NEWEST: &str =
 /// The id of a client's session in a scope: what is derived is the same each time, and another owner's is another.
 pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
     SessionId::from_bytes(derived(scope, &["session", &capture.client, &capture.project, &capture.session]))
+}
+
+/// Whether a client told of a session here; one that was taken in from elsewhere has another id.
+pub(crate) fn is_own(scope: &Scope, session: &SessionRow) -> bool {
+    let words = ["session", session.client.as_str(), session.project.as_str(), session.name.as_str()];
+    session.id == SessionId::from_bytes(derived(scope, &words))
 }
 
 /// 16 bytes that stand for these words within a scope.
@@ -109,6 +115,10 @@ impl Store {
         project: Option<&str>,
         session: Option<(&str, &str)>,
     ) -> Result<bool, StoreError> {
+        // Where it is not known what is muted, everything is.
+        if self.damage.as_ref().is_some_and(|damage| damage.mutes_lost) {
+            return Ok(true);
+        }
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(false) };
         let (client, name) = session.unwrap_or(("", ""));
         let mut muted = self.db.prepare_cached(
@@ -158,6 +168,23 @@ impl Store {
         Ok(muted.collect::<Result<_, _>>()?)
     }
 
+    /// Puts back a session that was told of elsewhere; whether it was. What is counted of it is counted here, and one that has
+    /// ended is summed up by nobody.
+    pub(crate) fn restore_session(
+        &mut self,
+        scope: &Scope,
+        session: &SessionRow,
+        over: Over,
+        dry_run: bool,
+    ) -> Result<bool, StoreError> {
+        let put = |change: &Transaction<'_>| put_back(change, scope, session, over);
+        if dry_run {
+            self.tried(|change, _, _| put(change))
+        } else {
+            self.changed(|change, _, _| put(change))
+        }
+    }
+
     /// Sessions, newest first.
     pub(crate) fn sessions(
         &self,
@@ -172,6 +199,52 @@ impl Store {
         let sessions = sessions.query_map(params![number.get(), project, limit, offset], session)?;
         Ok(sessions.collect::<Result<_, _>>()?)
     }
+}
+
+/// Of two tellings of one session, a merge has the one hold in which it is over.
+fn put_back(
+    change: &Transaction<'_>,
+    scope: &Scope,
+    session: &SessionRow,
+    over: Over,
+) -> Result<bool, StoreError> {
+    let number = scope::find_or_make(change, scope)?;
+    let status = match session.status {
+        SessionStatus::Active => 0,
+        SessionStatus::Idle => 1,
+        SessionStatus::Completed => 2_i64,
+    };
+    let here = "SELECT status FROM session WHERE scope = ?1 AND id = ?2";
+    let given = params![number.get(), session.id.bytes()];
+    let here: Option<i64> = change.query_row(here, given, |row| row.get(0)).optional()?;
+    match (here, over) {
+        (Some(_), Over::Skip) => return Ok(false),
+        (Some(here), Over::Merge) if status < 2 || here == 2 => return Ok(false),
+        (Some(_), _) => {}
+        (None, _) => {
+            let known = "SELECT count(*) FROM session WHERE scope = ?1";
+            if change.query_row(known, [number.get()], |row| row.get::<_, i64>(0))? >= KNOWN {
+                return Err(StoreError::NotAdmitted(Admission::Full));
+            }
+        }
+    }
+    change.execute(
+        "INSERT INTO session (scope, id, client, name, project, started_ms, ended_ms, status, summary)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(?8 = 2, 2, 0))
+         ON CONFLICT (scope, id) DO UPDATE SET client = ?3, name = ?4, project = ?5, started_ms = ?6, ended_ms = ?7,
+             status = ?8",
+        params![
+            number.get(),
+            session.id.bytes(),
+            session.client.as_str(),
+            session.name.as_str(),
+            session.project.as_str(),
+            ms(session.started_ms),
+            session.ended_ms.map(ms),
+            status
+        ],
+    )?;
+    Ok(true)
 }
 
 fn session(columns: &rusqlite::Row<'_>) -> rusqlite::Result<SessionRow> {

@@ -18,8 +18,8 @@ const TRIED_AGAIN: &str = "DELETE FROM lease WHERE task <> 1 AND until_ms = ?2
 impl Store {
     /// How much there is.
     pub(crate) fn stats(&self, scope: &Scope) -> Result<Stats, StoreError> {
-        let Some(number) = scope::find(&self.db, scope)? else { return Ok(Stats::default()) };
-        let mut stats = Stats::default();
+        let mut stats = Stats { embedder: self.embedder_name(), ..Stats::default() };
+        let Some(number) = scope::find(&self.db, scope)? else { return Ok(stats) };
         let (mut kinds, mut types) = ([0_u32; KINDS.len()], [0_u32; TYPES.len()]);
         let mut rows = self.db.prepare(
             "SELECT kind, type, state, count(*), total(tokens), total(discovery), sum(plain > 0) FROM kept
@@ -45,7 +45,7 @@ impl Store {
         stats.types = List::clip(TYPES.into_iter().zip(types).filter(|(_, count)| *count > 0));
         stats.sessions = self.counted("SELECT count(*) FROM session WHERE scope = ?1", number)?;
         stats.muted = List::clip(self.muted_projects(number)?);
-        self.say_embedded(number, &mut stats)?;
+        stats.embedded = self.embedded_rows(number)?;
         let aside = params![number.get(), ASIDE];
         stats.set_aside = self.db.query_row(SET_ASIDE, aside, |row| row.get(0))?;
         Ok(stats)

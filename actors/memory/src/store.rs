@@ -3,17 +3,19 @@
 
 use crate::change::{self, Told};
 use crate::embed::Embedder;
+use crate::find::taken_by;
 use crate::library::Library;
 use crate::limits::{self, Limits};
 use crate::row::{COLUMNS, decoded, key, kind_code};
+use crate::salvage::Damage;
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
 use crate::sessions;
 use crate::uses::Uses;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
-use ipc_proto::memory::{Area, Capture, Entry, KindName, MemoryError, Row, Scope, State};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use ipc_proto::memory::{Area, Capture, Entry, KindName, MemoryError, Refusal, Row, Scope, State};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::cell::RefCell;
 
 /// The open database.
@@ -25,8 +27,8 @@ pub(crate) struct Store {
     /// What was read since the last change.
     pub(crate) uses: RefCell<Uses>,
     pub(crate) limits: Limits,
-    /// Why it is only read.
-    pub(crate) damage: Option<String>,
+    /// What makes it one that is only read.
+    pub(crate) damage: Option<Damage>,
     /// Whose vectors are kept.
     pub(crate) embedder: Option<Embedder>,
     /// When it is asked, unix ms: what has expired by then is in no answer.
@@ -68,7 +70,10 @@ impl From<StoreError> for MemoryError {
             StoreError::NotFound => Self::NotFound,
             StoreError::OtherEmbedder => Self::OtherEmbedder,
             StoreError::NotCurrent(id) => Self::NotCurrent(id),
-            StoreError::NotAdmitted(admission) => admission.refusal().unwrap_or(Self::Refused),
+            StoreError::NotAdmitted(admission) => {
+                admission.refusal().unwrap_or(Self::Refused(Refusal::IdInUse))
+            }
+            StoreError::Database(error) if is_damage(&error) => Self::Damaged,
             StoreError::Database(_) | StoreError::Column(_) => Self::Storage,
         }
     }
@@ -81,8 +86,14 @@ pub(crate) enum Admission {
     New,
     /// This very row is there already.
     Already,
-    /// Its id names another row, here or elsewhere, or one that was deleted.
+    /// Its id names another row, here or in another area.
     Taken,
+    /// Its id names a row that was deleted for good.
+    Purged,
+    /// It would take away what is trusted more.
+    LessTrusted,
+    /// It says of itself that it is forgotten by now.
+    Expired,
     /// Its owner has as many rows as one may have.
     Full,
     /// Its owner's rows take as much as they may.
@@ -100,7 +111,10 @@ impl Admission {
     pub(crate) const fn refusal(self) -> Option<MemoryError> {
         match self {
             Self::New | Self::Already => None,
-            Self::Taken => Some(MemoryError::Refused),
+            Self::Taken => Some(MemoryError::Refused(Refusal::IdInUse)),
+            Self::Purged => Some(MemoryError::Refused(Refusal::Purged)),
+            Self::LessTrusted => Some(MemoryError::Refused(Refusal::LessTrusted)),
+            Self::Expired => Some(MemoryError::Refused(Refusal::Expired)),
             Self::Full => Some(MemoryError::Full),
             Self::ShareFull => Some(MemoryError::ShareFull),
             Self::NeedsPerson => Some(MemoryError::NeedsPerson),
@@ -173,6 +187,16 @@ impl Store {
             self.emptied_log();
         }
         Ok(done)
+    }
+
+    /// What a change would come to, with nothing changed: its transaction is rolled back.
+    pub(crate) fn tried<T>(
+        &mut self,
+        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<Told>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.writable()?;
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        of(&change, &self.limits, &mut Vec::new())
     }
 
     /// The log holds deleted text until it is emptied. If that fails it is done at the next start or purge.
@@ -272,8 +296,8 @@ fn admission(
     {
         return refused(if same(&row.entry, entry) { Admission::Already } else { Admission::Taken });
     }
-    if is_taken(db, scope, entry.id)? {
-        return refused(Admission::Taken);
+    if let Some(taken) = taken_by(db, scope, entry.id)? {
+        return refused(taken);
     }
     let old = match (number, scanned.revises()) {
         (None, Some(_)) => return refused(Admission::Unknown),
@@ -360,23 +384,14 @@ pub(crate) fn inserted(
         from = Some((n, row.entry.id));
         told.push(Told::gone(number, n, row, false));
     }
-    let n = change::put(change, number, &entry, from.map(|(_, id)| id), now_ms)?;
+    let n = change::put(change, number, &entry, from.map(|(_, id)| id), (now_ms, now_ms))?;
     change::put_raw(change, n, scanned.raw(), from.map(|(n, _)| n))?;
     told.push(Told::new(number, n, entry, now_ms));
     Ok(Admission::New)
 }
 
-/// Whether a row of an owner has this id, in any of their areas, or had it lately. Ids are unique for each owner: what
-/// another one has can be neither found out nor stood in the way of by them.
-pub(crate) fn is_taken(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite::Result<bool> {
-    let any = "SELECT EXISTS (SELECT 1 FROM scope AS s JOIN kept AS e ON e.scope = s.n WHERE s.owner = ?1 AND e.id = ?2)
-                   OR EXISTS (SELECT 1 FROM scope AS s JOIN gone AS g ON g.scope = s.n WHERE s.owner = ?1 AND g.id = ?2)";
-    db.prepare_cached(any)?.query_row(params![scope.owner.bytes(), id.bytes()], |row| row.get(0))
-}
-
-/// Whether a row of this id was deleted lately.
-pub(crate) fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
-    let gone = "SELECT 1 FROM gone WHERE scope = ?1 AND id = ?2";
-    let found = db.query_row(gone, params![number.get(), id.bytes()], |_| Ok(())).optional()?;
-    Ok(found.is_some())
+/// Whether the file itself is at fault.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

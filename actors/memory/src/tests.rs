@@ -10,6 +10,7 @@ mod migrating;
 mod opening;
 mod proposing;
 mod ranking;
+mod returning;
 mod revising;
 mod storing;
 mod weighing;
@@ -74,6 +75,11 @@ pub(crate) fn question(words: &str, tags: &[Name], limit: u16) -> Question {
     Question { filter, ..Question::new(Text::clip(words), limit) }
 }
 
+/// The database of a folder.
+pub(crate) fn opened(folder: &std::path::Path) -> Store {
+    Store::open(folder, &folder.join("memory.db").display().to_string()).unwrap()
+}
+
 /// A store in a folder that goes when the test ends.
 pub(crate) struct Held {
     pub(crate) store: Store,
@@ -83,7 +89,7 @@ pub(crate) struct Held {
 impl Held {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { store: Store::open(folder.path()).unwrap(), folder }
+        Self { store: opened(folder.path()), folder }
     }
 
     /// The same without waiting for the disk, where durability is not what is tested.
@@ -126,7 +132,7 @@ impl Held {
     pub(crate) fn reopened(self) -> Self {
         let Self { store, folder } = self;
         drop(store);
-        Self { store: Store::open(folder.path()).unwrap(), folder }
+        Self { store: opened(folder.path()), folder }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Every text of an entry, one after the other: what is done to one is done to all, so that none is forgotten. Pure.
 
-use crate::screen::Refusal;
-use ipc_proto::memory::{CONTENT_BOUND, Entity, Entry, Fact, Kind, Observation, Summary};
+use ipc_proto::memory::{CONTENT_BOUND, Entity, Entry, Fact, Kind, Observation, Refusal, Summary};
 use ipc_proto::{List, Text};
 
 /// What a text is to its entry.

@@ -55,15 +55,17 @@ pub(crate) async fn change<T: Send + 'static>(
     let (reply, answer) = oneshot::channel();
     let job = Job(Box::new(move |store| {
         store.now_ms = kit::now_ms();
-        drop(reply.send(done(store, store.now_ms)));
+        let done = done(store, store.now_ms);
+        drop(reply.send(done.map_err(|error| told(error, store.damage.is_some()))));
     }));
     writer.cast(job).map_err(|_| MemoryError::Storage)?;
-    answer.await.map_err(|_| MemoryError::Storage)?.map_err(told)
+    answer.await.map_err(|_| MemoryError::Storage)?
 }
 
-fn told(error: StoreError) -> MemoryError {
-    if matches!(error, StoreError::Database(_) | StoreError::Column(_)) {
-        tracing::error!(%error, "storage");
+fn told(error: StoreError, is_damaged: bool) -> MemoryError {
+    if !matches!(error, StoreError::Database(_) | StoreError::Column(_)) {
+        return error.into();
     }
-    MemoryError::from(error)
+    tracing::error!(%error, "storage");
+    if is_damaged { MemoryError::Damaged } else { error.into() }
 }

@@ -166,10 +166,20 @@ async fn write(mut books: Books, mut queue: mpsc::UnboundedReceiver<Order>) {
         let mut until = Instant::now() + first.patience();
         let mut batch = vec![first];
         while batch.len() < BATCH {
-            let Ok(Some(order)) = timeout_at(until, queue.recv()).await else { break };
+            let Some(order) = another(&mut queue, until).await else { break };
             until = until.min(Instant::now() + order.patience());
             batch.push(order);
         }
         books.apply(batch);
+    }
+}
+
+/// The next order of those that come by then. Where that is now, it is one of those that are there: a timer runs for a whole
+/// millisecond, and somebody waits.
+async fn another(queue: &mut mpsc::UnboundedReceiver<Order>, until: Instant) -> Option<Order> {
+    match queue.try_recv() {
+        Ok(order) => Some(order),
+        Err(_) if until <= Instant::now() => None,
+        Err(_) => timeout_at(until, queue.recv()).await.ok().flatten(),
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct Worth {
     pub(crate) input: u32,
     /// Tokens that are read at least, whoever counts.
     pub(crate) least: u32,
+    /// Tokens that its images may come to beyond what is believed of others.
+    pub(crate) beyond: u32,
     /// Tokens that are written at most.
     pub(crate) output: u32,
 }

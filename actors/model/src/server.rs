@@ -95,11 +95,12 @@ impl Answers for Answering {
     fn worth(&self, request: &Request) -> Worth {
         let known = self.catalogue.known(&request.model);
         let most = known.map_or(0, |known| known.output);
-        let (input, least) = dialect::count::measure(request);
+        let measure = dialect::count::measure(request);
         Worth {
             tariff: known.as_ref().and_then(Tariff::of),
-            input,
-            least,
+            input: measure.tokens,
+            least: measure.least,
+            beyond: measure.beyond,
             output: if request.max_output == 0 { most } else { request.max_output.min(most) },
         }
     }
@@ -114,7 +115,7 @@ impl Answers for Answering {
     fn worth_of_texts(&self, request: &Embedding) -> Worth {
         let tariff = self.catalogue.known(&request.model).as_ref().and_then(Tariff::of);
         let (input, least) = (dialect::embedding::tokens(request), dialect::embedding::least(request));
-        Worth { tariff, input, least, output: 0 }
+        Worth { tariff, input, least, ..Worth::default() }
     }
 
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {

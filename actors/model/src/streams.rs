@@ -1,5 +1,6 @@
 //! The running answers of one edge: a bounded table. Each answer is a task of its own that fills a short queue, so
-//! a caller that pulls slowly slows that one answer down, up to the provider's socket, and nothing else.
+//! a caller that pulls slowly slows that one answer down, up to the provider's socket, and nothing else. It begins when it is
+//! pulled for the first time: until then its caller may do what has to be done before anybody is asked.
 //!
 //! The table belongs to the edge: when the caller is gone, its answers end. It must never give an answer to an
 //! edge that did not start it.
@@ -53,6 +54,8 @@ struct Running {
     ready: Rc<Mutex<mpsc::Receiver<Piece>>>,
     /// Dropped with the entry, which is what tells the task to stop.
     _stop: oneshot::Sender<()>,
+    /// Has the task begin, at the first pull.
+    begin: Option<oneshot::Sender<()>>,
     pulled: Instant,
 }
 
@@ -86,7 +89,8 @@ impl Streams {
         Self { running: RefCell::default(), all }
     }
 
-    /// Starts an answer in a task of its own. The task is to end by itself soon after its `Stop` has resolved.
+    /// Makes an answer ready in a task of its own, which begins at the first pull; let go or forgotten before that, it never
+    /// does. The task is to end by itself soon after its `Stop` has resolved.
     pub(crate) fn start<F>(&self, answer: impl FnOnce(Outlet, Stop) -> F) -> Result<StreamId, ModelError>
     where
         F: Future<Output = ()> + 'static,
@@ -101,14 +105,19 @@ impl Streams {
         let (sender, ready) = mpsc::channel(READY);
         let (stop, stopped) = oneshot::channel();
         let (answer, counted) = (answer(Outlet(sender), stopped), Counted::new(&self.all));
+        let (begin, pulled) = oneshot::channel();
         tokio::task::spawn_local(async move {
-            answer.await;
+            // One whose caller lost it must not keep the money that is set aside for it.
+            if let Ok(Ok(())) = timeout(FORGOTTEN, pulled).await {
+                answer.await;
+            }
             drop(counted);
         });
         // Random, so that an id from before a restart never names another answer.
         let id = StreamId(uuid::Uuid::new_v4().as_u64_pair().0);
         let ready = Rc::new(Mutex::new(ready));
-        running.insert(id, Running { ready, _stop: stop, pulled: Instant::now() });
+        let entry = Running { ready, _stop: stop, begin: Some(begin), pulled: Instant::now() };
+        running.insert(id, entry);
         Ok(id)
     }
 
@@ -155,6 +164,10 @@ impl Streams {
         let mut running = self.running.borrow_mut();
         let answer = running.get_mut(&id)?;
         answer.pulled = Instant::now();
+        if let Some(begin) = answer.begin.take() {
+            // A task that has ended meanwhile begins nothing.
+            let _ = begin.send(());
+        }
         Some(Rc::clone(&answer.ready))
     }
 }
@@ -226,6 +239,9 @@ mod tests {
             let count = Rc::clone(&given);
             let id = streams.start(move |outlet, stop| endless(outlet, stop, count)).unwrap();
             tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(given.get(), 0, "nothing is asked before the first pull");
+            assert_eq!(streams.next(id, 0).await.unwrap().len(), 0);
+            tokio::time::sleep(Duration::from_secs(1)).await;
             assert_eq!(given.get(), u32::try_from(READY).unwrap());
             assert_eq!(streams.next(id, 10).await.unwrap().len(), 10);
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -264,6 +280,21 @@ mod tests {
             tokio::time::sleep(FORGOTTEN).await;
             assert!(begin().is_ok());
             assert_eq!(streams.next(first, 1).await, Err(ModelError::NoStream));
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_never_pulled_is_let_go_with_all_that_it_holds() {
+        local(async {
+            let (all, held) = (Rc::new(Cell::new(0)), Rc::new(()));
+            let (streams, holds) = (Streams::new(Rc::clone(&all)), Rc::clone(&held));
+            let id = streams.start(move |_, stop| async move { drop((stop.await, holds)) }).unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!((Rc::strong_count(&held), all.get()), (2, 1));
+            tokio::time::sleep(FORGOTTEN).await;
+            assert_eq!((Rc::strong_count(&held), all.get()), (1, 0));
+            assert_eq!(streams.next(id, 1).await, Err(ModelError::NoStream));
         })
         .await;
     }

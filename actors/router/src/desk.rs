@@ -15,6 +15,7 @@ use crate::lease::Lease;
 use crate::pausing::Pauses;
 use crate::people::{People, PeopleFault};
 use crate::scan::Admission;
+use crate::steering::Taking;
 use crate::store::{Head, Store, StoreFault};
 use crate::typing::Typings;
 use ipc_proto::audit::Event;
@@ -110,6 +111,8 @@ pub(crate) struct Desk {
     pub(crate) disk: Room,
     /// Ends that were decided, and not done, when this process died before: a stop that is asked again counts them.
     pub(crate) found_ending: Vec<(Head, String)>,
+    /// Words whose taking in is on its way to the record.
+    pub(crate) taking: Taking,
     /// When the leases were looked at last.
     pub(crate) looked: Instant,
     /// What is to be done outside, in order.
@@ -145,6 +148,7 @@ impl Desk {
             events: Events::default(),
             disk: Room::default(),
             found_ending: Vec::new(),
+            taking: Taking::default(),
             looked: now.at,
             errands: Vec::new(),
             is_behind: false,

@@ -7,7 +7,7 @@ use crate::launch::Launch;
 use crate::queue::Queue;
 use ipc_proto::Text;
 use ipc_proto::audit::Event;
-use ipc_proto::ids::TurnId;
+use ipc_proto::ids::{TurnId, WorkspaceId};
 use ipc_proto::scanner::{self, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Host, Link, Recorder, Supervisor};
 use manifest::command::Ended;
@@ -29,6 +29,8 @@ pub(crate) enum Errand {
     Kill(TurnId),
     /// Have agentd give the runner of this turn so much wall clock from now on.
     Wall(TurnId, Duration),
+    /// Have agentd remove the folder of this workspace.
+    Remove(WorkspaceId),
 }
 
 /// The peers that errands go to.
@@ -74,6 +76,10 @@ impl Peers {
             }
             // One that is not heard is said again by the desk's next ticks.
             Errand::Kill(turn) => drop(self.supervisor.send(crate::launch::kill_frame(turn), &[])),
+            // One that is not heard is said again at the next start.
+            Errand::Remove(workspace) => {
+                drop(self.supervisor.send(crate::launch::remove_frame(workspace), &[]))
+            }
             Errand::Wall(turn, left) => {
                 // One that is not heard ends the runner early, and its turn is taken up again with what it has kept.
                 if let Err(fault) = self.supervisor.send(crate::launch::wall_frame(turn, left), &[]) {

@@ -46,6 +46,7 @@ pub(crate) fn follows(how: Option<Ended>, code: u64) -> Follows {
         Some(Ended::Memory) => Follows::Over(End::OverLimit(Limit::Memory)),
         Some(Ended::Cpu) => Follows::Over(End::OverLimit(Limit::Cpu)),
         Some(Ended::Processes) => Follows::Over(End::OverLimit(Limit::Processes)),
+        Some(Ended::Disk) => Follows::Over(End::OverLimit(Limit::Disk)),
         Some(Ended::Killed) => Follows::Again(format!("the runner was ended by signal {code}")),
         Some(Ended::Exited) if code == 0 => Follows::Again("the runner ended without ending its turn".into()),
         // By these the runner says that the fault was not its turn's: the gate is gone, or it could not begin.
@@ -170,9 +171,12 @@ mod tests {
             assert!(matches!(follows(Some(how), code), Follows::Over(End::Failed(_))), "{how:?} {code}");
         }
         assert_eq!(follows(Some(Ended::TimedOut), 0), Follows::Over(End::TimedOut));
-        for (how, limit) in
-            [(Ended::Memory, Limit::Memory), (Ended::Cpu, Limit::Cpu), (Ended::Processes, Limit::Processes)]
-        {
+        for (how, limit) in [
+            (Ended::Memory, Limit::Memory),
+            (Ended::Cpu, Limit::Cpu),
+            (Ended::Processes, Limit::Processes),
+            (Ended::Disk, Limit::Disk),
+        ] {
             assert_eq!(follows(Some(how), 9), Follows::Over(End::OverLimit(limit)));
         }
         assert!(matches!(follows(None, 7), Follows::Over(End::Failed(_))));

@@ -38,6 +38,7 @@ pub(crate) struct Runners {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub(crate) turn: TurnId,
+    pub(crate) session: SessionId,
     pub(crate) workspace: WorkspaceId,
     pub(crate) attached: bool,
     pub(crate) wall_ms: u64,
@@ -51,7 +52,9 @@ impl Launch {
     pub(crate) fn frame(&self) -> Frame {
         let ([t0, t1], [w0, w1]) = (id_words(self.turn.bytes()), id_words(self.workspace.bytes()));
         let flags = if self.attached { LAUNCH_ATTACHED } else { 0 };
-        Frame::new(Kind::Launch, self.runner).with(&[t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms])
+        let [s0, s1] = id_words(self.session.bytes());
+        let words = [t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms, 0, s0, s1];
+        Frame::new(Kind::Launch, self.runner).with(&words)
     }
 }
 
@@ -65,6 +68,11 @@ struct Time {
 /// The command for agentd to end a turn's runner.
 pub(crate) fn kill_frame(turn: TurnId) -> Frame {
     Frame::new(Kind::Kill, Process::Runner).with(&id_words(turn.bytes()))
+}
+
+/// To agentd: this workspace was removed.
+pub(crate) fn remove_frame(workspace: WorkspaceId) -> Frame {
+    Frame::new(Kind::Remove, Process::Runner).with(&id_words(workspace.bytes()))
 }
 
 /// The command for agentd to give a turn's runner `left` from now on.
@@ -166,6 +174,7 @@ impl Desk {
         let Time { runner, wall_ms, cpu_ms } = self.time(&session.agent, self.is_jailed_apart(&head)?);
         self.errands.push(Errand::Launch(Launch {
             turn: head.turn,
+            session: head.session,
             workspace: workspace.id,
             attached: workspace.attached,
             wall_ms,
@@ -201,6 +210,9 @@ impl Desk {
         if std::mem::replace(&mut self.runners.known, true) {
             return;
         }
+        // Who died after one was forgotten may not have said so.
+        let removed = self.store.removed_workspaces().unwrap_or_default();
+        self.errands.extend(removed.into_iter().map(Errand::Remove));
         let mut alive = std::mem::take(&mut self.runners.alive);
         for seq in self.live_where(|live| matches!(live.phase, Phase::Running(_))) {
             let Some(turn) = self.live(seq).map(|live| live.head.turn) else { continue };
@@ -319,19 +331,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_launch_says_turn_workspace_wall_clock_and_whether_it_is_attached() {
+    fn a_launch_says_turn_session_workspace_wall_clock_and_whether_it_is_attached() {
         let (turn, workspace) = (TurnId::from_bytes([1; 16]), WorkspaceId::from_bytes([2; 16]));
-        let runner = Process::Runner;
-        let launch = Launch { turn, workspace, attached: true, wall_ms: 120_000, cpu_ms: 60_000, runner };
+        let (runner, session) = (Process::Runner, SessionId::from_bytes([3; 16]));
+        let launch =
+            Launch { turn, session, workspace, attached: true, wall_ms: 120_000, cpu_ms: 60_000, runner };
         let frame = launch.frame();
         assert_eq!((frame.kind, frame.id(0), frame.id(1)), (Kind::Launch, turn.bytes(), workspace.bytes()));
         assert_eq!(frame.words[4..7], [120_000, LAUNCH_ATTACHED, 60_000]);
+        assert_eq!(frame.id(4), session.bytes());
         assert_eq!(Launch { attached: false, ..launch }.frame().words[5], 0);
         let other = Launch { runner: Process::AgentRunner, ..launch }.frame();
         assert_eq!((frame.peer, other.peer), (Process::Runner, Process::AgentRunner));
         assert_eq!((kill_frame(turn).kind, kill_frame(turn).id(0)), (Kind::Kill, turn.bytes()));
         let wall = wall_frame(turn, Duration::from_secs(7));
         assert_eq!((wall.kind, wall.id(0), wall.words[2]), (Kind::Wall, turn.bytes(), 7000));
+    }
+
+    #[test]
+    fn a_workspace_that_is_removed_is_named() {
+        let workspace = WorkspaceId::from_bytes([2; 16]);
+        let frame = remove_frame(workspace);
+        assert_eq!((frame.kind, frame.id(0)), (Kind::Remove, workspace.bytes()));
     }
 
     #[test]

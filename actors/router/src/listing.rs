@@ -2,6 +2,7 @@
 //! own; without one, everybody's. Listings go on whichever peer is away.
 
 use crate::desk::Desk;
+use crate::errands::Errand;
 use crate::events::About;
 use crate::history::Fit;
 use crate::queue::Port;
@@ -175,6 +176,7 @@ impl Desk {
     fn forget(&mut self, user: Option<UserId>, id: WorkspaceId) -> Result<(), RouterError> {
         if self.can_remove(user, id)? {
             self.store.commit(|tx| tx.forget_workspace(id, self.now.ms))?;
+            self.errands.push(Errand::Remove(id));
         }
         Ok(())
     }

@@ -5,18 +5,23 @@
 
 use crate::desk::{Desk, Live, Phase};
 use crate::scan::CONTROL;
+use crate::stopping::SaidPort;
 use crate::store::{Head, Pass, Said};
 use crate::turn::NewStep;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::content::Content;
-use ipc_proto::ids::{KeyId, SessionId, TurnId, UserId};
+use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::Usage;
 use ipc_proto::router::{
     End, EventName, Finished, MessageState, RouterError, Steer, Steering, Step, Submission, Task, WORDS, Word,
 };
 use ipc_proto::{List, Name, Text};
+use std::collections::BTreeMap;
+
+/// Words whose taking in goes on the record, and who asks meanwhile to have them back: they are answered by what became of it.
+pub(crate) type Taking = BTreeMap<MessageId, Vec<(Option<UserId>, SaidPort)>>;
 
 /// Stands before what is urgent, so that a model sees that it is.
 const URGENT: &str = "[PRIORITY] ";
@@ -135,6 +140,14 @@ impl Desk {
         event.bytes = u64::from(word.bytes);
         event.label = self.store.message_label(word.seq)?;
         Ok(Some(event))
+    }
+
+    /// The words of a step were taken in, or were not: whoever wanted them back meanwhile is answered.
+    pub(crate) fn has_taken(&mut self, step: &Step) {
+        let Step::Steered { message, .. } = step else { return };
+        for (user, port) in self.taking.remove(message).unwrap_or_default() {
+            self.recall(user, *message, port);
+        }
     }
 
     /// How the turn of words ends that another one takes in, and the last step of their message.

@@ -64,6 +64,9 @@ impl Desk {
 
     /// Takes back a message that has not begun, and gives back what was said in it.
     pub(crate) fn recall(&mut self, user: Option<UserId>, id: MessageId, port: SaidPort) {
+        if let Some(waiting) = self.taking.get_mut(&id) {
+            return waiting.push((user, port));
+        }
         let (head, said) = match self.said_by(user, id) {
             Ok(found) => found,
             Err(refusal) => return drop(port.send(Err(refusal))),

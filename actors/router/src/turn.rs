@@ -151,7 +151,12 @@ impl Desk {
     pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Port<Result<(), RouterError>>) {
         self.heard_of(turn);
         match self.first(turn, &new) {
-            Ok(events) => self.keep_after(turn, new, events, port),
+            Ok(events) => {
+                if let Step::Steered { message, .. } = &new.step {
+                    self.taking.entry(*message).or_default();
+                }
+                self.keep_after(turn, new, events, port);
+            }
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
@@ -164,13 +169,17 @@ impl Desk {
         mut events: VecDeque<Event>,
         port: Port<Result<(), RouterError>>,
     ) {
-        let Some(event) = events.pop_front() else { return drop(port.send(self.keep_step(turn, &new))) };
+        let Some(event) = events.pop_front() else {
+            drop(port.send(self.keep_step(turn, &new)));
+            return self.has_taken(&new.step);
+        };
         self.record(event, move |desk, recorded| {
             if recorded {
                 kit::fault_point!("router.step.recorded");
                 desk.keep_after(turn, new, events, port);
             } else {
                 drop(port.send(Err(RouterError::NotDurable)));
+                desk.has_taken(&new.step);
             }
         });
     }

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 /// How the folder of a copy begins.
 const PREFIX: &str = ".cordon-backup-";
-/// What is made anew at each start, or is agentd's, which does not stand still.
-const NOT_STATE: &[&str] = &["stage", "run", "logs"];
+/// What is made anew at each start, or is agentd's, which does not stand still; and what is on its way out.
+const NOT_STATE: &[&str] = &["stage", "run", "logs", "removed"];
 /// Where workspaces are: what an agent made may be of any kind and mode, and must not stop a backup.
 const WORKSPACES: &str = "runner";
 /// Why something of an agent's is not copied.

@@ -2,7 +2,7 @@
 //! agentd itself would make them at its next start; what lies in a database or a workspace is left alone.
 
 use super::mend::{self, Wanted};
-use super::{Row, Scene, Status};
+use super::{Row, Scene, Status, contents};
 use manifest::settings::OPTIONAL;
 use manifest::{Process, TABLE, is_actor};
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ const OWN: [(&str, u32); 2] = [("stage", 0o700), ("runner", 0o711)];
 
 /// The rows of permissions.
 pub(super) fn rows(scene: &Scene) -> Vec<Row> {
-    vec![state(scene), folders(scene), keys(scene), config(scene)]
+    vec![state(scene), folders(scene), contents::row(scene), keys(scene), config(scene)]
 }
 
 fn state(scene: &Scene) -> Row {
@@ -58,7 +58,7 @@ fn folders(scene: &Scene) -> Row {
 
 /// Who owns a process's folder: who it runs as, by the running host or by the users that are installed. Where neither
 /// says, owners are left as they are.
-fn owner(scene: &Scene, process: Process) -> Option<(u32, Option<u32>)> {
+pub(super) fn owner(scene: &Scene, process: Process) -> Option<(u32, Option<u32>)> {
     if !scene.has_own_uids() {
         return Some((scene.uid, None));
     }

@@ -79,8 +79,8 @@ pub(super) fn mount(place: &Path, mount: Option<Mount>) -> Row {
         );
     }
     if STRANGE.iter().any(|strange| kind.starts_with(strange)) {
-        let why =
-            "its flush may promise nothing, and workspaces may not be mapped to runners; use a local disk";
+        let why = "its flush may promise nothing, and without workspaces for runners mode system does not start; \
+                   use a local disk";
         return of(Status::Warn, format!("{at} is on {kind}: {why}"));
     }
     if has("noexec") {

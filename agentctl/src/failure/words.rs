@@ -55,6 +55,7 @@ const fn relay(error: &RelayError) -> &'static str {
         RelayError::Model(error) => model(*error),
         RelayError::Down(_) => "down",
         RelayError::NoMemory => "no_memory_access",
+        RelayError::NoAgent(_) => "no_agent",
         RelayError::Memory(error) => memory(*error),
         RelayError::Embedder(_) => "embedder",
     }
@@ -134,7 +135,7 @@ const fn policy(error: &PolicyError) -> &'static str {
 const fn memory(error: MemoryError) -> &'static str {
     match error {
         MemoryError::NotFound => "no_memory",
-        MemoryError::Refused => "refused",
+        MemoryError::Refused(_) => "refused",
         MemoryError::ScannerDown => "scanner_down",
         MemoryError::NotRecorded => "not_recorded",
         MemoryError::Full | MemoryError::ShareFull => "full",
@@ -142,6 +143,7 @@ const fn memory(error: MemoryError) -> &'static str {
         MemoryError::NotCurrent(_) => "not_current",
         MemoryError::OtherEmbedder => "other_embedder",
         MemoryError::ReadOnly => "read_only",
+        MemoryError::Damaged => "damaged",
         MemoryError::Storage => "storage",
     }
 }

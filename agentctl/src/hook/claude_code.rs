@@ -3,7 +3,7 @@
 
 use super::{Fault, Give, Told, cut, is_memory_s_own, named, text};
 use crate::project;
-use ipc_proto::memory::CaptureEvent;
+use ipc_proto::memory::{CaptureEvent, words};
 use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -13,6 +13,8 @@ const INPUT: usize = 2000;
 /// What of a tool's input says best what it was about, the best first.
 const TITLES: [&str; 8] =
     ["description", "file_path", "notebook_path", "command", "pattern", "query", "url", "path"];
+/// What of it names the file that the tool worked on.
+const FILES: [&str; 2] = ["file_path", "notebook_path"];
 
 /// What was told.
 pub(super) fn told(told: &Value, event: Option<&str>) -> Result<Told, Fault> {
@@ -26,7 +28,7 @@ pub(super) fn told(told: &Value, event: Option<&str>) -> Result<Told, Fault> {
             let prompt = text(told, "/prompt").ok_or(Fault::Missing("prompt"))?;
             let message = text(told, "/prompt_id").map_or_else(|| named(&[session, prompt]), Text::clip);
             let taken = CaptureEvent::Message { message, text: cut(prompt) };
-            (Some(taken), Some(Give::Question(Text::clip(prompt))))
+            (Some(taken), Some(Give::Question(words(prompt.trim()))))
         }
         "PostToolUse" if text(told, "/tool_name").is_some_and(is_memory_s_own) => (None, None),
         "PostToolUse" => (Some(tool(told, session)?), None),
@@ -58,7 +60,9 @@ fn tool(told: &Value, session: &str) -> Result<CaptureEvent, Fault> {
     }
     let title = TITLES.iter().find_map(|name| input.get(name).and_then(Value::as_str)).unwrap_or_default();
     let title = Text::clip(&crate::text::begin(title, 120));
-    Ok(CaptureEvent::Tool { tool: Name::clip(tool), call, title, output: cut(&output) })
+    let file = FILES.iter().find_map(|name| input.get(name).and_then(Value::as_str));
+    let file = file.and_then(|file| Text::new(file).ok());
+    Ok(CaptureEvent::Tool { tool: Name::clip(tool), call, title, file, output: cut(&output) })
 }
 
 /// What a tool answered, as text: what it printed, or what it says of a file, or all of it.
@@ -128,12 +132,17 @@ mod tests {
     fn a_tool_is_taken_down_with_what_it_printed_and_what_it_was_asked() {
         let bash = json!({ "tool_name": "Bash", "tool_use_id": "t1", "tool_input": { "command": "ls", "description": "List" },
             "tool_response": { "stdout": "note.txt", "stderr": "", "interrupted": false } });
-        let (Some(CaptureEvent::Tool { tool, call, title, output }), None) = taken("PostToolUse", &bash)
+        let (Some(CaptureEvent::Tool { tool, call, title, file: None, output }), None) =
+            taken("PostToolUse", &bash)
         else {
             panic!()
         };
         assert_eq!((tool.as_str(), call.as_str(), title.as_str()), ("Bash", "t1", "List"));
         assert!(output.starts_with("note.txt\n\ninput: {") && output.contains("\"ls\""), "{output}");
+        let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": "/p/a.rs", "old_string": "src/b.rs" },
+            "tool_response": { "filePath": "/p/c.rs" } });
+        let (Some(CaptureEvent::Tool { file, .. }), None) = taken("PostToolUse", &edit) else { panic!() };
+        assert_eq!(file.as_deref(), Some("/p/a.rs"));
         let silent = json!({ "tool_name": "Bash", "tool_input": { "command": "true" }, "tool_response": { "stdout": "" } });
         let (Some(CaptureEvent::Tool { call, output, .. }), None) = taken("PostToolUse", &silent) else {
             panic!()

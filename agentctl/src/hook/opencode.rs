@@ -1,5 +1,5 @@
 //! OpenCode's hooks, as the plugin passes them on: `{"directory":…,"input":…,"output":…}`, the last two as OpenCode gave
-//! them to the hook that the command line names.
+//! them to the hook that the command line names; `file` of a tool's input is the file that it worked on.
 
 use super::{Fault, Give, Told, cut, is_memory_s_own, named, text};
 use crate::project;
@@ -39,7 +39,8 @@ fn tool(told: &Value, session: &str) -> Result<CaptureEvent, Fault> {
     let output = text(told, "/output/output").unwrap_or_default();
     let call = text(told, "/input/callID").map_or_else(|| named(&[session, tool, output]), Text::clip);
     let title = Text::clip(text(told, "/output/title").unwrap_or_default());
-    Ok(CaptureEvent::Tool { tool: Name::clip(tool), call, title, output: cut(output) })
+    let file = text(told, "/input/file").and_then(|file| Text::new(file).ok());
+    Ok(CaptureEvent::Tool { tool: Name::clip(tool), call, title, file, output: cut(output) })
 }
 
 /// What the person wrote, without what their client put in for them; none if it is nothing, or not theirs.
@@ -82,12 +83,13 @@ mod tests {
 
     #[test]
     fn each_of_the_five_hooks_is_taken_down_and_answered() {
-        let of = json!({ "sessionID": "s", "tool": "read", "callID": "c1", "messageID": "m1" });
+        let of = json!({ "sessionID": "s", "tool": "read", "callID": "c1", "messageID": "m1", "file": "/p/note.txt" });
         let read = json!({ "title": "note.txt", "output": "harbour-light", "metadata": {} });
         let tool = CaptureEvent::Tool {
             tool: Name::clip("read"),
             call: Text::clip("c1"),
             title: Text::clip("note.txt"),
+            file: Some(Text::clip("/p/note.txt")),
             output: Text::clip("harbour-light"),
         };
         assert_eq!(heard("tool.execute.after", &of, &read), (Some(tool), None));

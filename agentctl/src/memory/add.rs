@@ -1,5 +1,6 @@
 //! `agentctl memory add`: a text, and of which kind it is.
 
+use super::observed::Observed;
 use super::{Where, ask};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
@@ -26,17 +27,13 @@ pub(crate) struct Add {
     /// What a fact is about, or a note is found by: what has the same key is superseded
     #[arg(long, value_parser = crate::cli::text::<256>)]
     key: Option<Text<256>>,
-    /// The title of an observation; without one the text begins as it
-    #[arg(long, value_parser = crate::cli::text::<200>)]
-    title: Option<Text<200>>,
-    /// A file that an observation changed; may be given again
-    #[arg(long = "file", value_name = "PATH", value_parser = crate::cli::text::<256>)]
-    files: Vec<Text<256>>,
+    #[command(flatten)]
+    observed: Observed,
     /// How sure a fact is, in thousandths
     #[arg(long, value_name = "THOUSANDTHS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(0..=1000))]
     confidence: u16,
     /// A word to find it by; may be given again
-    #[arg(long = "tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "tag", value_name = "WORD", value_parser = super::tag)]
     tags: Vec<Name>,
     /// The project it belongs to: a directory, or any other name
     #[arg(long, value_parser = crate::project::named)]
@@ -87,6 +84,9 @@ fn entry(arguments: Add) -> Result<Entry, Failure> {
     let content =
         Text::new(&*arguments.content).map_err(|why| Failure::TooLong { what: "the memory", why })?;
     let tags = List::new(arguments.tags).map_err(|why| Failure::TooLong { what: "--tag", why })?;
+    if !matches!(arguments.kind, Named::Observation(_)) {
+        arguments.observed.none()?;
+    }
     let kind = match arguments.kind {
         Named::Note => Kind::Note { key: arguments.key },
         Named::Episodic => Kind::Episodic { role: Name::clip("user") },
@@ -95,15 +95,10 @@ fn entry(arguments: Add) -> Result<Entry, Failure> {
             Kind::Semantic(Fact { category, key, confidence: arguments.confidence })
         }
         Named::Observation(r#type) => {
-            let begun = || Text::clip(&text::begin(&content, TITLE));
-            let files = List::new(arguments.files).map_err(|why| Failure::TooLong { what: "--file", why })?;
-            let title = arguments.title.unwrap_or_else(begun);
-            Kind::Observation(Box::new(Observation {
-                r#type,
-                title,
-                files_modified: files,
-                ..Observation::default()
-            }))
+            let title = Text::clip(&text::begin(&content, TITLE));
+            let mut seen = Observation { r#type, title, ..Observation::default() };
+            arguments.observed.put(&mut seen)?;
+            Kind::Observation(Box::new(seen))
         }
     };
     let expires_ms = arguments.expires.map(|span| text::now_ms().saturating_add(span.saturating_mul(1000)));

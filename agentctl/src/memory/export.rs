@@ -1,18 +1,22 @@
-//! `agentctl memory export`: every row of an area with its history, its tombstones and what it was made from, as JSON
-//! lines; or what holds, as Markdown to read.
+//! `agentctl memory export`: every row of an area with its history, its tombstones and what it was made from, and the sessions
+//! of clients, as JSON lines; or what holds, as Markdown to read. Of a damaged database it is all that can be read, and what
+//! cannot is counted.
 
-use super::lines::Kept;
+use super::lines::{Kept, Met};
 use super::markdown;
-use super::{Where, ask};
+use super::sessions::all;
+use super::{Where, ask, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
+use ipc_proto::control::ControlError;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Filter, Kind, KindName, Row, Said, State, StateName};
+use ipc_proto::memory::{Area, Ask, Filter, Kind, KindName, MemoryError, Row, Said, State, StateName};
 use ipc_proto::{List, Text};
 use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Rows of one answer.
 const PAGE: u16 = 100;
@@ -37,59 +41,99 @@ pub(crate) struct Export {
 pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     let Export { file, markdown, place } = arguments;
     let Some(path) = file else {
-        write(app, &place.area, markdown, &mut io::stdout().lock()).await?;
-        return Ok(std::process::ExitCode::SUCCESS);
+        let written = write(app, &place.area, markdown, &mut io::stdout().lock()).await?;
+        return written.ended(app, place.area).await;
     };
     let at = |cause| Failure::File { path: path.clone(), cause };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // For its owner's eyes alone, and there whole or not at all.
     let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(at)?;
-    let rows = {
+    let written = {
         let mut to = io::BufWriter::new(whole.as_file_mut());
-        let rows = write(app, &place.area, markdown, &mut to).await?;
+        let written = write(app, &place.area, markdown, &mut to).await?;
         to.flush().map_err(at)?;
-        rows
+        written
     };
     whole.as_file().sync_all().map_err(at)?;
     whole.persist(&path).map_err(|error| at(error.error))?;
-    let fields = json!({ "file": path.to_string_lossy(), "memories": rows });
-    Ok(app.out.done(fields, &format!("{rows} memories are in {}", path.display()))?)
+    let Written { memories, sessions, without_raw } = written;
+    let fields = json!({
+        "file": path.to_string_lossy(), "memories": memories, "sessions": sessions, "without_raw": without_raw,
+    });
+    app.out
+        .done(fields, &format!("{memories} memories and {sessions} sessions are in {}", path.display()))?;
+    written.ended(app, place.area).await
+}
+
+/// What was written.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    memories: u64,
+    sessions: u64,
+    /// Memories of which it cannot be read any more what they were made from.
+    without_raw: u64,
+}
+
+impl Written {
+    /// How the export ends: well only if nothing of the area is missing in it.
+    async fn ended(self, app: &App, area: Area) -> Outcome {
+        let unread = say_unread(app, area).await?;
+        if self.without_raw > 0 {
+            app.out.hint(&format!(
+                "of {} memories it cannot be read what they were made from",
+                self.without_raw
+            ));
+        }
+        Ok(if unread == 0 && self.without_raw == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
 }
 
 /// What holds comes first, then what stood in its place before, then tombstones, so that what changes meanwhile is there,
 /// and once: as it was when it was come to.
-async fn write(app: &App, area: &Area, markdown: bool, to: &mut impl Write) -> Result<u64, Failure> {
+async fn write(app: &App, area: &Area, markdown: bool, to: &mut impl Write) -> Result<Written, Failure> {
     let states: &[StateName] = if markdown {
         &[StateName::Current]
     } else {
         &[StateName::Current, StateName::Superseded, StateName::Removed, StateName::Proposed]
     };
-    let mut written = HashSet::new();
+    let (mut seen, mut written) = (HashSet::new(), Written::default());
     for state in states {
         let mut pages = Pages::of(*state);
         while let Some(rows) = pages.next(app, area).await? {
             for row in rows {
-                if !written.insert(row.entry.id) {
+                if !seen.insert(row.entry.id) {
                     continue;
                 }
-                let text = if markdown { markdown::shown(&row) } else { line(app, area, row).await? };
+                let text =
+                    if markdown { markdown::shown(&row) } else { line(app, area, row, &mut written).await? };
                 to.write_all(text.as_bytes())?;
+                written.memories += 1;
             }
         }
     }
+    if !markdown {
+        for session in all(app, area).await? {
+            let line = Met::new(session, area.clone()).write().map_err(io::Error::from)?;
+            to.write_all((line + "\n").as_bytes())?;
+            written.sessions += 1;
+        }
+    }
     to.flush()?;
-    Ok(u64::try_from(written.len()).unwrap_or(u64::MAX))
+    Ok(written)
 }
 
-async fn line(app: &App, area: &Area, row: Row) -> Result<String, Failure> {
+async fn line(app: &App, area: &Area, row: Row, written: &mut Written) -> Result<String, Failure> {
     let may_have_raw =
         matches!(row.entry.detail.kind, Kind::Observation(_)) && !matches!(row.state, State::Removed { .. });
-    let raw = if may_have_raw {
-        ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await?.text
-    } else {
-        Text::default()
-    };
-    let line = Kept::new(row, raw).write().map_err(io::Error::from)?;
+    let mut text = Text::default();
+    if may_have_raw {
+        match ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await {
+            Ok(raw) => text = raw.text,
+            Err(Failure::Control(ControlError::Memory(MemoryError::Damaged))) => written.without_raw += 1,
+            Err(failure) => return Err(failure),
+        }
+    }
+    let line = Kept::new(row, text).write().map_err(io::Error::from)?;
     Ok(line + "\n")
 }
 

@@ -1,6 +1,6 @@
 //! Which memories a command is about, as options.
 
-use super::named;
+use super::{named, tag};
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::ids::SessionId;
@@ -20,10 +20,10 @@ pub(super) struct Which {
     #[arg(long = "type", value_name = "TYPE", value_parser = named::<ObservationType>)]
     types: Vec<ObservationType>,
     /// A tag that a memory must have; may be given again
-    #[arg(long = "tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "tag", value_name = "WORD", value_parser = tag)]
     tags: Vec<Name>,
     /// A tag of which a memory must have one; may be given again
-    #[arg(long = "any-tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "any-tag", value_name = "WORD", value_parser = tag)]
     any_tags: Vec<Name>,
     /// That read or changed a file whose path holds this; may be given again
     #[arg(long = "file", value_name = "PART", value_parser = crate::cli::text::<256>)]

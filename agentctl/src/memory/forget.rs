@@ -1,7 +1,7 @@
 //! `agentctl memory delete` and `forget`: memories go, one or many. Before many go, a person is asked.
 
 use super::filter::time;
-use super::sessions::session_id;
+use super::sessions::session_ids;
 use super::{Where, ask};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ struct Selection {
     /// Every memory of a project: a directory, or any other name
     #[arg(long, value_parser = crate::project::named)]
     project: Option<Project>,
-    /// Every memory of a session: its id, or CLIENT:NAME
+    /// Every memory of a session: its id, CLIENT:NAME, or cordon:ID of a session of this host
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
     /// Every memory of before this time: a day such as 2026-11-22, or so long ago, such as 90d
@@ -74,7 +74,7 @@ pub(super) async fn forget(app: &App, arguments: Forget) -> Outcome {
     let Forget { what, purge, dry_run, yes, place } = arguments;
     let area = place.area;
     let what = selected(app, &area, what).await?;
-    let there = go(app, &area, &what, purge, true).await?;
+    let there = all_of(app, &area, &what, purge).await?;
     let ids: Vec<String> = there.first.iter().map(ToString::to_string).collect();
     if dry_run {
         let fields = json!({ "dry_run": true, "rows": there.rows, "more": there.more, "ids": ids });
@@ -84,15 +84,29 @@ pub(super) async fn forget(app: &App, arguments: Forget) -> Outcome {
         return Ok(app.out.done(json!({ "rows": 0 }), "nothing was forgotten")?);
     }
     let mut rows = 0;
-    loop {
-        let gone = go(app, &area, &what, purge, false).await?;
-        rows += gone.rows;
-        // What is asked to go on and forgets nothing more would never end.
-        if !gone.more || gone.rows == 0 {
-            break;
+    for what in &what {
+        loop {
+            let gone = go(app, &area, what, purge, false).await?;
+            rows += gone.rows;
+            // What is asked to go on and forgets nothing more would never end.
+            if !gone.more || gone.rows == 0 {
+                break;
+            }
         }
     }
     Ok(app.out.done(json!({ "rows": rows, "purged": purge }), &format!("{rows} forgotten"))?)
+}
+
+/// What would be forgotten in all.
+async fn all_of(app: &App, area: &Area, what: &[What], purge: bool) -> Result<Forgotten, Failure> {
+    let mut all = Forgotten::default();
+    for what in what {
+        let there = go(app, area, what, purge, true).await?;
+        all.rows += there.rows;
+        all.more |= there.more;
+        all.first = List::clip(all.first.into_iter().chain(there.first));
+    }
+    Ok(all)
 }
 
 async fn go(app: &App, area: &Area, what: &What, purge: bool, dry_run: bool) -> Result<Forgotten, Failure> {
@@ -100,18 +114,16 @@ async fn go(app: &App, area: &Area, what: &What, purge: bool, dry_run: bool) -> 
     ask(app, area.clone(), Ask::Forget { what, purge, dry_run }, Said::forgotten).await
 }
 
-async fn selected(app: &App, area: &Area, what: Selection) -> Result<What, Failure> {
+async fn selected(app: &App, area: &Area, what: Selection) -> Result<Vec<What>, Failure> {
     let Selection { ids, project, session, before, topic } = what;
-    let by_session = match session {
-        Some(session) => Some(What::Session(session_id(app, area, &session).await?)),
-        None => None,
-    };
-    let others =
-        project.map(What::Project).or(by_session).or(before.map(What::Before)).or(topic.map(What::Topic));
-    match others {
-        Some(what) => Ok(what),
-        None => Ok(What::Ids(List::new(ids).map_err(|why| Failure::TooLong { what: "the ids", why })?)),
+    if let Some(session) = session {
+        return Ok(session_ids(app, area, &session).await?.into_iter().map(What::Session).collect());
     }
+    let others = project.map(What::Project).or(before.map(What::Before)).or(topic.map(What::Topic));
+    Ok(vec![match others {
+        Some(what) => what,
+        None => What::Ids(List::new(ids).map_err(|why| Failure::TooLong { what: "the ids", why })?),
+    }])
 }
 
 fn counted(there: &Forgotten) -> String {

@@ -1,17 +1,18 @@
 //! `agentctl memory import`: an export of this program, a database of open-mem or claude-mem, or Markdown files. All of it
 //! is looked through before any of it is sent. What comes from elsewhere is a stranger's unless its person says otherwise.
 
-use super::lines::{Kept, Line, LineFault, Lines};
-use super::{PROGRAM, area, ask, markdown, named};
+use super::lines::{Kept, Line, LineFault, Lines, Told};
+use super::{PROGRAM, area, ask, done, markdown, named};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::sibling;
 use ipc_proto::List;
 use ipc_proto::control::ControlError;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, Row, Said, State};
+use ipc_proto::memory::{Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, Said, SessionRow};
 use serde_json::json;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -50,8 +51,48 @@ struct Count {
     taken: u64,
     /// Left as they are.
     left: u64,
+    /// Sessions that were taken in, or would be.
+    sessions: u64,
     /// Refused by memory, with the number of the line or note and why.
     refused: Vec<(usize, MemoryError)>,
+}
+
+impl Count {
+    /// How many were refused for each reason, by its word for a program.
+    fn reasons(&self) -> BTreeMap<&'static str, u64> {
+        let mut reasons = BTreeMap::new();
+        for (_, why) in &self.refused {
+            *reasons.entry(reason(*why)).or_default() += 1;
+        }
+        reasons
+    }
+
+    /// Counts what came of one; what concerns all of them ends the import, and then it is said how far it came.
+    fn count(&mut self, app: &App, number: usize, came: Result<bool, Failure>) -> Result<(), Failure> {
+        match came {
+            Ok(true) => self.taken += 1,
+            Ok(false) => self.left += 1,
+            Err(failure) => match refusal(failure) {
+                Ok(why) => self.refused.push((number, why)),
+                Err(failure) => {
+                    app.out.hint(&format!(
+                        "{} were taken in before this, {} sessions",
+                        self.taken, self.sessions
+                    ));
+                    return Err(failure);
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A reason by its word for a program.
+fn reason(why: MemoryError) -> &'static str {
+    match why {
+        MemoryError::Refused(why) => why.name(),
+        why => Failure::Control(ControlError::Memory(why)).kind(),
+    }
 }
 
 /// Where memories come from.
@@ -68,16 +109,25 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
         Origin::Lines { file, foreign } => lines(app, &arguments, file, foreign).await?,
         Origin::Notes(notes) => self::notes(app, &arguments, notes).await?,
     };
-    let refused: Vec<_> =
-        count.refused.iter().map(|(line, why)| json!({ "line": line, "why": why.to_string() })).collect();
-    let fields =
-        json!({ "dry_run": arguments.dry_run, "taken": count.taken, "left": count.left, "refused": refused });
+    let refused: Vec<_> = count
+        .refused
+        .iter()
+        .map(|(line, why)| json!({ "line": line, "reason": reason(*why), "why": why.to_string() }))
+        .collect();
+    let reasons = count.reasons();
+    let fields = json!({
+        "dry_run": arguments.dry_run, "taken": count.taken, "left": count.left, "sessions": count.sessions,
+        "refused": refused, "reasons": reasons,
+    });
     let would = if arguments.dry_run { "would be " } else { "" };
+    let why: Vec<String> = reasons.iter().map(|(why, rows)| format!("{rows} {why}")).collect();
+    let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
     let sentence = format!(
-        "{} {would}taken in, {} left as they are, {} refused",
+        "{} {would}taken in, {} left as they are, {} refused{why}; {} sessions",
         count.taken,
         count.left,
-        refused.len()
+        refused.len(),
+        count.sessions
     );
     app.out.done(fields, &sentence)?;
     for (line, why) in &count.refused {
@@ -116,59 +166,67 @@ fn foreign(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Looks at every line, and then takes each in, the oldest memory first: the order in which they come is theirs here.
+/// Looks at every line, and then takes each in: sessions, and then memories, the oldest first: the order in which they come
+/// is theirs here.
 async fn lines(app: &App, arguments: &Import, mut file: File, foreign: bool) -> Result<Count, Failure> {
     let mut count = Count::default();
-    let mut order = Vec::new();
+    let (mut order, mut sessions) = (Vec::new(), Vec::new());
     file.rewind()?;
     for line in Lines::of(BufReader::new(&mut file)) {
-        let Line { number, at, kept } = line.map_err(|fault| wrong(&arguments.file, fault))?;
-        // Of one instant the newest stands first in an export.
-        order.push((kept.row.created_ms, Reverse(number), at));
+        let Line { number, at, told } = line.map_err(|fault| wrong(&arguments.file, fault))?;
+        match told {
+            // Of one instant the newest stands first in an export.
+            Told::Memory(kept) => order.push((kept.row.created_ms, Reverse(number), at)),
+            Told::Session(..) => sessions.push((number, at)),
+        }
+    }
+    // The oldest session stands last in an export.
+    for (number, at) in sessions.into_iter().rev() {
+        let Some(Told::Session(row, area)) = line_at(arguments, &mut file, at)? else { continue };
+        let came = session(app, arguments, *row, area).await;
+        if matches!(came, Ok(true)) {
+            count.sessions += 1;
+        } else if came.is_err() {
+            count.count(app, number, came)?;
+        }
     }
     order.sort_unstable();
     for (_, Reverse(number), at) in order {
-        file.seek(SeekFrom::Start(at))?;
-        let Some(line) = Lines::of(BufReader::new(&mut file)).next() else { continue };
-        let mut kept = line.map_err(|fault| wrong(&arguments.file, fault))?.kept;
+        let Some(Told::Memory(mut kept)) = line_at(arguments, &mut file, at)? else { continue };
         let entry = &mut kept.row.entry;
         entry.detail.project = entry.detail.project.take().or_else(|| arguments.project.clone());
         if foreign && arguments.mine {
             entry.detail.source.external = false;
             entry.label = Label::of(Trust::User, Class::Internal, "import");
         }
-        match one(app, arguments, kept).await {
-            Ok(true) => count.taken += 1,
-            Ok(false) => count.left += 1,
-            Err(failure) => count.refused.push((number, refusal(failure)?)),
-        }
+        let came = one(app, arguments, *kept).await;
+        count.count(app, number, came)?;
     }
     Ok(count)
+}
+
+/// What the line says that begins so many bytes after the file's beginning.
+fn line_at(arguments: &Import, file: &mut File, at: u64) -> Result<Option<Told>, Failure> {
+    file.seek(SeekFrom::Start(at))?;
+    let line = Lines::of(BufReader::new(file)).next();
+    let line = line.transpose().map_err(|fault| wrong(&arguments.file, fault))?;
+    Ok(line.map(|line| line.told))
 }
 
 /// Takes one in, or only looks whether it would be; whether it is.
 async fn one(app: &App, arguments: &Import, kept: Kept) -> Result<bool, Failure> {
     let area = arguments.area.clone().unwrap_or_else(|| kept.row.area.clone());
-    if arguments.dry_run {
-        let there = ask(app, area, Ask::Read(List::clip([kept.row.entry.id])), Said::rows).await?;
-        return Ok(match (there.first(), arguments.mode) {
-            (None, _) | (Some(_), Over::Replace) => true,
-            (Some(_), Over::Skip) => false,
-            (Some(there), Over::Merge) => later(&kept.row) > later(there),
-        });
-    }
-    let (row, raw) = (Box::new(kept.row), kept.raw);
-    let restore = Ask::Restore { row, raw, over: arguments.mode, mine: arguments.mine };
+    let Import { mode, mine, dry_run, .. } = *arguments;
+    let restore = Ask::Restore { row: Box::new(kept.row), raw: kept.raw, over: mode, mine, dry_run };
     Ok(ask(app, area, restore, Said::taken).await?.is_some())
 }
 
-/// Of two states of a row the later holds.
-const fn later(row: &Row) -> u8 {
-    match row.state {
-        State::Current | State::Proposed { .. } => 0,
-        State::Superseded { .. } => 1,
-        State::Removed { .. } => 2,
-    }
+/// The same with a session.
+async fn session(app: &App, arguments: &Import, row: SessionRow, area: Area) -> Result<bool, Failure> {
+    let area = arguments.area.clone().unwrap_or(area);
+    let Import { mode, dry_run, .. } = *arguments;
+    let restore = Ask::RestoreSession { session: Box::new(row), over: mode, dry_run };
+    ask(app, area, restore, Said::session).await
 }
 
 fn wrong(path: &Path, fault: LineFault) -> Failure {
@@ -194,14 +252,13 @@ async fn notes(app: &App, arguments: &Import, notes: Vec<Entry>) -> Result<Count
             continue;
         }
         entry.detail.source.external = !arguments.mine;
-        if arguments.dry_run {
-            count.taken += 1;
-            continue;
-        }
-        match ask(app, area.clone(), Ask::Write(Box::new(entry)), Said::id).await {
-            Ok(_) => count.taken += 1,
-            Err(failure) => count.refused.push((place + 1, refusal(failure)?)),
-        }
+        let entry = Box::new(entry);
+        let came = if arguments.dry_run {
+            ask(app, area.clone(), Ask::Judge(entry), done).await
+        } else {
+            ask(app, area.clone(), Ask::Write(entry), Said::id).await.map(drop)
+        };
+        count.count(app, place + 1, came.map(|()| true))?;
     }
     Ok(count)
 }
@@ -210,7 +267,11 @@ async fn notes(app: &App, arguments: &Import, notes: Vec<Entry>) -> Result<Count
 fn refusal(failure: Failure) -> Result<MemoryError, Failure> {
     match failure {
         Failure::Control(ControlError::Memory(
-            why @ (MemoryError::Refused | MemoryError::NeedsPerson | MemoryError::NotFound),
+            why @ (MemoryError::Refused(_)
+            | MemoryError::NeedsPerson
+            | MemoryError::NotFound
+            | MemoryError::Full
+            | MemoryError::ShareFull),
         )) => Ok(why),
         failure => Err(failure),
     }

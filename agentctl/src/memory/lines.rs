@@ -1,9 +1,10 @@
-//! A memory as a line of JSON: every field that the host keeps of it, and what it was made from. Ids are text here, as
-//! everywhere else that a person may look; bytes as a list, as memory's own program writes them, are read as well.
+//! A memory, or a session of a client, as a line of JSON: every field that the host keeps of it, and what it was made from.
+//! Ids are text here, as everywhere else that a person may look; bytes as a list, as memory's own program writes them, are
+//! read as well.
 
-use ipc_proto::Text;
-use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{CONTENT_BOUND, RAW_BOUND, Row};
+use ipc_proto::ids::{MemoryId, SessionId};
+use ipc_proto::memory::{Area, CONTENT_BOUND, Project, RAW_BOUND, Row, SessionRow, SessionStatus};
+use ipc_proto::{Name, Text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
@@ -57,9 +58,7 @@ impl Kept {
         Ok(line.to_string())
     }
 
-    /// What a line says, or what is wrong with it, in words that hold nothing of it.
-    pub(super) fn read(line: &[u8]) -> Result<Self, String> {
-        let mut line: Value = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
+    fn read(mut line: Value) -> Result<Self, String> {
         for place in IDS {
             if let Some(id) = line.pointer_mut(place)
                 && let Some(text) = id.as_str()
@@ -68,11 +67,96 @@ impl Kept {
                 *id = Value::from(parsed.bytes().to_vec());
             }
         }
+        serde_json::from_value(line).map_err(|error| wrong(&error))
+    }
+}
+
+/// A session of a client. What is counted of it is counted anew where it is taken in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Met {
+    v: u8,
+    session: Session,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Session {
+    id: String,
+    area: Area,
+    client: Name,
+    name: Text<128>,
+    project: Project,
+    started_ms: u64,
+    ended_ms: Option<u64>,
+    status: SessionStatus,
+}
+
+impl Met {
+    /// Of this session.
+    pub(super) fn new(row: SessionRow, area: Area) -> Self {
+        let SessionRow { id, client, name, project, started_ms, ended_ms, status, .. } = row;
+        let id = id.to_string();
+        Self {
+            v: VERSION,
+            session: Session { id, area, client, name, project, started_ms, ended_ms, status },
+        }
+    }
+
+    /// As a line, without its break.
+    ///
+    /// # Errors
+    /// None that a session can lead to.
+    pub(super) fn write(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// The session, and the area that it is of.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn row(self) -> Result<(SessionRow, Area), String> {
+        let Session { id, area, client, name, project, started_ms, ended_ms, status } = self.session;
+        let id: SessionId = id.parse().map_err(|_| "/session/id is no id".to_owned())?;
+        let (observations, summary, muted) = (0, None, false);
+        let row = SessionRow {
+            id,
+            client,
+            name,
+            project,
+            started_ms,
+            ended_ms,
+            status,
+            observations,
+            summary,
+            muted,
+        };
+        Ok((row, area))
+    }
+}
+
+/// What a line says.
+pub(super) enum Told {
+    /// A memory.
+    Memory(Box<Kept>),
+    /// A session, and the area that it is of.
+    Session(Box<SessionRow>, Area),
+}
+
+impl Told {
+    /// What a line says, or what is wrong with it, in words that hold nothing of it.
+    fn read(line: &[u8]) -> Result<Self, String> {
+        let line: Value = serde_json::from_slice(line).map_err(|error| wrong(&error))?;
         let version = line.get("v").and_then(Value::as_u64);
         if version != Some(u64::from(VERSION)) {
             return Err(format!("not version {VERSION} of an export of memory"));
         }
-        serde_json::from_value(line).map_err(|error| wrong(&error))
+        if line.get("session").is_none() {
+            return Ok(Self::Memory(Box::new(Kept::read(line)?)));
+        }
+        let met: Met = serde_json::from_value(line).map_err(|error| wrong(&error))?;
+        let (row, area) = met.row()?;
+        Ok(Self::Session(Box::new(row), area))
     }
 }
 
@@ -98,7 +182,7 @@ pub(super) struct Line {
     /// Bytes before it.
     pub(super) at: u64,
     /// What it says.
-    pub(super) kept: Kept,
+    pub(super) told: Told,
 }
 
 /// Why there is no further line.
@@ -130,8 +214,8 @@ impl<R: BufRead> Lines<R> {
                 return Err(malformed(format!("longer than {LINE_BOUND} bytes")));
             }
             if !line.trim_ascii().is_empty() {
-                let kept = Kept::read(&line).map_err(malformed)?;
-                return Ok(Some(Line { number, at, kept }));
+                let told = Told::read(&line).map_err(malformed)?;
+                return Ok(Some(Line { number, at, told }));
             }
         }
     }
@@ -193,11 +277,36 @@ mod tests {
                         && line.contains("\"04040404-0404-0404-0404-040404040404\""),
                     "{line}"
                 );
-                assert_eq!(Kept::read(line.as_bytes()), Ok(kept.clone()));
+                let read = |line: &str| Kept::read(serde_json::from_str(line).unwrap());
+                assert_eq!(read(&line), Ok(kept.clone()));
                 // As memory's own program writes it.
-                assert_eq!(Kept::read(&serde_json::to_vec(&kept).unwrap()), Ok(kept));
+                assert_eq!(read(&serde_json::to_string(&kept).unwrap()), Ok(kept));
             }
         }
+    }
+
+    #[test]
+    fn a_session_is_read_back_as_it_was_written_and_what_is_counted_of_it_is_left_out() {
+        let row = SessionRow {
+            id: SessionId::from_bytes([8; 16]),
+            client: Name::clip("claude-code"),
+            name: Text::clip("s1"),
+            project: Text::clip("/p"),
+            started_ms: 5,
+            ended_ms: Some(9),
+            status: SessionStatus::Completed,
+            observations: 3,
+            summary: Some(MemoryId::from_bytes([7; 16])),
+            muted: true,
+        };
+        let area = Area::Agent(Name::clip("default"));
+        let line = Met::new(row.clone(), area.clone()).write().unwrap();
+        assert!(
+            line.contains("\"08080808-0808-0808-0808-080808080808\"") && !line.contains("muted"),
+            "{line}"
+        );
+        let Ok(Told::Session(read, of)) = Told::read(line.as_bytes()) else { panic!("{line}") };
+        assert_eq!((*read, of), (SessionRow { observations: 0, summary: None, muted: false, ..row }, area));
     }
 
     #[test]
@@ -207,6 +316,7 @@ mod tests {
             ("{".to_owned(), "not JSON"),
             ("{\"v\":2}".to_owned(), "not version 1"),
             ("{\"v\":1,\"row\":{}}".to_owned(), "not a memory"),
+            ("{\"v\":1,\"session\":{}}".to_owned(), "not a memory"),
             (good.replace("09090909-0909", "secret"), "is no id"),
             (good.replace("\"raw\":", "\"more\":1,\"raw\":"), "not a memory"),
         ] {

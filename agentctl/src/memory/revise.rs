@@ -1,5 +1,6 @@
 //! `agentctl memory revise`, `edit` and `remove`: what is changed is never changed in its place.
 
+use super::observed::Observed;
 use super::{Where, ask, done, fetch};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
@@ -16,14 +17,13 @@ pub(crate) struct Revise {
     id: MemoryId,
     /// What it says from now on; as before without
     content: Option<String>,
-    /// The title of an observation from now on
-    #[arg(long, value_parser = crate::cli::text::<200>)]
-    title: Option<Text<200>>,
+    #[command(flatten)]
+    observed: Observed,
     /// The type of an observation from now on: decision, bugfix, feature, refactor, discovery or change
     #[arg(long = "type", value_name = "TYPE", value_parser = super::named::<ObservationType>)]
     r#type: Option<ObservationType>,
     /// A tag that it has from now on, in the place of all it had; may be given again
-    #[arg(long = "tag", value_name = "WORD", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "tag", value_name = "WORD", value_parser = super::tag)]
     tags: Vec<Name>,
     /// The project it belongs to from now on
     #[arg(long, value_parser = crate::project::named)]
@@ -68,16 +68,20 @@ struct How {
 
 /// Revises by what was typed.
 pub(super) async fn revise(app: &App, arguments: Revise) -> Outcome {
-    let mut entry = fetch(app, arguments.how.place.area.clone(), arguments.id).await?.entry;
+    let before = fetch(app, arguments.how.place.area.clone(), arguments.id).await?.entry;
+    let mut entry = before.clone();
     if let Some(content) = arguments.content {
         entry.content = Text::new(content).map_err(|why| Failure::TooLong { what: "the memory", why })?;
     }
-    if arguments.title.is_some() || arguments.r#type.is_some() {
-        let Kind::Observation(seen) = &mut entry.detail.kind else {
-            return Err(Failure::Usage("only an observation has a title and a type".to_owned()));
-        };
-        seen.title = arguments.title.unwrap_or_else(|| seen.title.clone());
-        seen.r#type = arguments.r#type.unwrap_or(seen.r#type);
+    match &mut entry.detail.kind {
+        Kind::Observation(seen) => {
+            seen.r#type = arguments.r#type.unwrap_or(seen.r#type);
+            arguments.observed.put(seen)?;
+        }
+        _ if arguments.r#type.is_some() => {
+            return Err(Failure::Usage("only an observation has what --type says".to_owned()));
+        }
+        _ => arguments.observed.none()?,
     }
     if !arguments.tags.is_empty() {
         entry.tags = List::new(arguments.tags).map_err(|why| Failure::TooLong { what: "--tag", why })?;
@@ -87,23 +91,25 @@ pub(super) async fn revise(app: &App, arguments: Revise) -> Outcome {
     detail.importance = arguments.importance.map_or(detail.importance, Importance::of);
     let expires = arguments.expires.map(|span| text::now_ms().saturating_add(span.saturating_mul(1000)));
     detail.expires_ms = expires.or(detail.expires_ms);
-    put(app, arguments.id, entry, arguments.how).await
+    put(app, arguments.id, (&before, entry), arguments.how).await
 }
 
 /// Revises in the person's editor.
 pub(super) async fn edit(app: &App, arguments: Edit) -> Outcome {
-    let mut entry = fetch(app, arguments.how.place.area.clone(), arguments.id).await?.entry;
-    let after = edit::edited(&entry.content)?;
-    if after == entry.content.as_str() {
-        let fields = json!({ "revised": false, "id": arguments.id.to_string() });
-        return Ok(app.out.done(fields, "left as it was")?);
-    }
-    entry.content = Text::new(after).map_err(|why| Failure::TooLong { what: "the memory", why })?;
-    put(app, arguments.id, entry, arguments.how).await
+    let before = fetch(app, arguments.how.place.area.clone(), arguments.id).await?.entry;
+    let content = Text::new(edit::edited(&before.content)?);
+    let content = content.map_err(|why| Failure::TooLong { what: "the memory", why })?;
+    let entry = Entry { content, ..before.clone() };
+    put(app, arguments.id, (&before, entry), arguments.how).await
 }
 
-/// Puts the new row in the place of the old one. Its id is chosen here, so that asking twice is one revision.
-async fn put(app: &App, id: MemoryId, mut entry: Entry, how: How) -> Outcome {
+/// Puts the new row in the place of the old one, unless nothing would be different. Its id is chosen here, so that asking
+/// twice is one revision.
+async fn put(app: &App, id: MemoryId, (before, mut entry): (&Entry, Entry), how: How) -> Outcome {
+    if entry == *before {
+        let fields = json!({ "revised": false, "id": id.to_string() });
+        return Ok(app.out.done(fields, "left as it was")?);
+    }
     entry.id = MemoryId::random();
     let change = Ask::Revise { id, entry: Box::new(entry), reason: how.reason.unwrap_or_default() };
     let new = ask(app, how.place.area, change, Said::id).await?;

@@ -1,24 +1,29 @@
 //! `agentctl memory search`: what fits the words best.
 
 use super::filter::Which;
-use super::{Where, ask, named};
+use super::{Where, ask, named, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
-use ipc_proto::memory::{Answered, Ask, Manner, Question, Said, Signal, Why};
+use ipc_proto::memory::{Answered, Ask, Filter, Found, Manner, Question, Said, Signal, WORDS, Why, words};
 use ipc_proto::{List, Text};
 use serde_json::json;
 use std::process::ExitCode;
 
+/// Memories that one question can be answered with.
+const MOST: u16 = 100;
+
 /// The arguments of `memory search`.
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// The words
-    #[arg(required = true)]
+    /// The words: any text; of a longer one than 2048 bytes its beginning. Without any, the newest of what the options name
     words: Vec<String>,
     /// At most so many
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
     limit: u16,
+    /// Leave out so many of the best; a hundred can be had in all
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=99))]
+    offset: u16,
     /// By what memories are ranked: words, meaning, fused, weighted, plain, or usual: words, and meaning where there is an
     /// embedder
     #[arg(long, value_name = "MANNER", value_parser = named::<Manner>, default_value = "usual")]
@@ -43,31 +48,41 @@ pub(crate) struct Search {
 
 /// Finds.
 pub(super) async fn search(app: &App, arguments: Search) -> Outcome {
-    let words: Text<2048> =
-        Text::new(arguments.words.join(" ")).map_err(|why| Failure::TooLong { what: "the words", why })?;
+    let (limit, offset) = (arguments.limit, arguments.offset);
+    let typed = arguments.words.join(" ");
+    let words = words(typed.trim());
+    let clipped = words.len() < typed.trim().len();
+    let filter = *arguments.which.filter()?;
+    if words.is_empty() && filter == Filter::default() {
+        return Err(Failure::Usage("what is looked for? Words, or a filter such as --tag".to_owned()));
+    }
     // Each counts once, however often it is named.
     let weigh = List::clip(Signal::ALL.into_iter().filter(|signal| arguments.weigh.contains(signal)));
     let question = Question {
-        filter: *arguments.which.filter()?,
+        filter,
         manner: arguments.by,
         varied: arguments.varied,
         reorder: arguments.rerank,
         weigh,
-        ..Question::new(words, arguments.limit)
+        ..Question::new(words, limit.saturating_add(offset).min(MOST))
     };
-    let answered = ask(app, arguments.place.area, Ask::Find(Box::new(question)), Said::found).await?;
-    show(app, &answered, arguments.explain)
+    let area = arguments.place.area;
+    let answered = ask(app, area.clone(), Ask::Find(Box::new(question)), Said::found).await?;
+    say_unread(app, area).await?;
+    let Answered { rows, notes, .. } = *answered;
+    let shown: Vec<Found> = rows.into_vec().into_iter().skip(offset.into()).take(limit.into()).collect();
+    let clipped = clipped.then(|| format!("the first {WORDS} bytes of the words were looked for"));
+    let notes: Vec<&str> = clipped.as_deref().into_iter().chain(notes.iter().map(Text::as_str)).collect();
+    show(app, &shown, &notes, arguments.explain)
 }
 
 /// Prints what was found, and what is to be said of how.
-fn show(app: &App, answered: &Answered, explain: bool) -> Outcome {
-    let found = &answered.rows;
-    for note in &answered.notes {
+fn show(app: &App, found: &[Found], notes: &[&str], explain: bool) -> Outcome {
+    for note in notes {
         app.out.remark(note);
     }
     if app.out.json {
         let hits = found.iter().map(|found| if explain { view::found(found) } else { view::hit(&found.hit) });
-        let notes: Vec<&str> = answered.notes.iter().map(Text::as_str).collect();
         app.out.document(json!({ "hits": hits.collect::<Vec<_>>(), "notes": notes }))?;
         return Ok(ExitCode::SUCCESS);
     }

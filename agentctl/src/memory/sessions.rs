@@ -1,6 +1,6 @@
 //! `agentctl memory sessions`, `mute`, `unmute`, `stats` and `reindex`: what clients told of, and how much there is.
 
-use super::{Page, Where, ask, done};
+use super::{Page, Where, ask, done, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
@@ -8,7 +8,7 @@ use ipc_proto::ids::SessionId;
 use ipc_proto::memory::{Area, Ask, Muted, Project, Said, SessionRow};
 use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Sessions of one answer.
 const PAGE: u16 = 100;
@@ -57,24 +57,47 @@ pub(super) fn session(named: &str) -> Result<(Name, Text<128>), String> {
     Ok((Name::new(client).map_err(why)?, Text::new(name).map_err(why)?))
 }
 
-/// The id of a session that is given by it, or as its client names it.
+/// What sessions of this host's own agents are named by, before their id.
+const OWN: &str = "cordon";
+/// How a session is given.
+const FORMS: &str =
+    "its id, CLIENT:NAME as `agentctl memory sessions` shows it, or cordon:ID of a session of this host";
+
+/// The ids of a session that is given by its id or as its client names it. A client's may be here more than once: in two
+/// projects, or taken in from another host.
 ///
 /// # Errors
 /// There is none of that name.
-pub(super) async fn session_id(app: &App, area: &Area, given: &str) -> Result<SessionId, Failure> {
+pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<Vec<SessionId>, Failure> {
     if let Ok(id) = given.parse() {
-        return Ok(id);
+        return Ok(vec![id]);
     }
-    let (client, name) = session(given).map_err(Failure::Usage)?;
-    let mut offset = 0;
+    let (client, name) = session(given).map_err(|_| Failure::Usage(format!("a session is {FORMS}")))?;
+    if client.as_str() == OWN {
+        let id =
+            name.parse().map_err(|_| Failure::Usage(format!("{OWN}:{name} has no id; a session is {FORMS}")));
+        return id.map(|id| vec![id]);
+    }
+    let named = |row: &SessionRow| row.client == client && row.name == name;
+    let ids: Vec<SessionId> =
+        all(app, area).await?.iter().filter(|row| named(row)).map(|row| row.id).collect();
+    if ids.is_empty() {
+        let why = format!("no session {client}:{name} was taken down in this area; a session is {FORMS}");
+        return Err(Failure::Usage(why));
+    }
+    Ok(ids)
+}
+
+/// Every session of an area, newest first, each once.
+pub(super) async fn all(app: &App, area: &Area) -> Result<Vec<SessionRow>, Failure> {
+    let (mut all, mut seen, mut offset) = (Vec::new(), HashSet::new(), 0);
     loop {
         let page = Ask::Sessions { project: None, limit: PAGE, offset };
         let rows = ask(app, area.clone(), page, Said::sessions).await?;
-        if let Some(row) = rows.iter().find(|row| row.client == client && row.name == name) {
-            return Ok(row.id);
-        }
-        if rows.len() < usize::from(PAGE) {
-            return Err(Failure::Usage(format!("no session {client}:{name} was taken down")));
+        let is_last = rows.len() < usize::from(PAGE);
+        all.extend(rows.into_iter().filter(|row| seen.insert(row.id)));
+        if is_last {
+            return Ok(all);
         }
         offset += u32::from(PAGE);
     }
@@ -83,7 +106,9 @@ pub(super) async fn session_id(app: &App, area: &Area, given: &str) -> Result<Se
 /// Lists sessions.
 pub(super) async fn sessions(app: &App, arguments: Sessions) -> Outcome {
     let Sessions { project, page: Page { limit, offset }, place } = arguments;
-    let rows = ask(app, place.area, Ask::Sessions { project, limit, offset }, Said::sessions).await?;
+    let asked = Ask::Sessions { project, limit, offset };
+    let rows = ask(app, place.area.clone(), asked, Said::sessions).await?;
+    say_unread(app, place.area).await?;
     let head = ["SESSION", "STATUS", "BEGAN", "OBSERVATIONS", "MUTED", "PROJECT"];
     Ok(app.out.list("sessions", &rows, document, &head, |row| {
         vec![

@@ -1,11 +1,11 @@
 //! `agentctl memory show`, `list` and `timeline`: memories as they are kept.
 
 use super::filter::Which;
-use super::{Page, Where, ask, fetch};
+use super::{Page, Where, ask, fetch, say_unread};
 use crate::app::{App, Outcome};
 use crate::{text, view};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, Kind, Row, Said, State};
+use ipc_proto::memory::{Area, Ask, Kind, Row, Said, State};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -74,19 +74,21 @@ pub(super) async fn show(app: &App, arguments: Show) -> Outcome {
 pub(super) async fn list(app: &App, arguments: List) -> Outcome {
     let List { page: Page { limit, offset }, which, place } = arguments;
     let all = Ask::List { filter: which.filter()?, limit, offset };
-    rows(app, &ask(app, place.area, all, Said::rows).await?)
+    rows(app, place.area, all).await
 }
 
 /// Lists those around one.
 pub(super) async fn timeline(app: &App, arguments: Timeline) -> Outcome {
     let Timeline { anchor, before, after, which, place } = arguments;
     let around = Ask::Timeline { anchor, filter: which.filter()?, before, after };
-    rows(app, &ask(app, place.area, around, Said::rows).await?)
+    rows(app, place.area, around).await
 }
 
-fn rows(app: &App, rows: &[Row]) -> Outcome {
+async fn rows(app: &App, area: Area, which: Ask) -> Outcome {
+    let rows = ask(app, area.clone(), which, Said::rows).await?;
+    say_unread(app, area).await?;
     let head = ["ID", "CREATED", "KIND", "TAGS", "LABEL", "CONTENT"];
-    Ok(app.out.list("memories", rows, view::memory, &head, |row| {
+    Ok(app.out.list("memories", &rows, view::memory, &head, |row| {
         vec![
             row.entry.id.to_string(),
             text::utc(row.created_ms),

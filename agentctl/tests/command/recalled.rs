@@ -7,6 +7,9 @@ use ipc_proto::{List, Text};
 
 /// One of each kind; what was asked is kept.
 pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
+    if ask == Ask::Unread {
+        return Said::Unread(None);
+    }
     canned.set(|state| state.memories.push(ask.clone()));
     match ask {
         Ask::Write(entry) => {
@@ -30,13 +33,13 @@ pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
         Ask::Block(asked) => Said::Block(Box::new(Block {
             text: Text::clip("what is remembered"),
             label: Some(label()),
-            tokens: asked.tokens,
-            discovery_tokens: 0,
+            tokens: asked.tokens.unwrap_or_default(),
             rows: List::clip([MEMORY]),
-            muted: false,
+            ..Block::default()
         })),
         Ask::Revise { entry, .. } => Said::Id(entry.id),
         Ask::Restore { row, .. } => Said::Taken(Some(row.entry.id)),
+        Ask::RestoreSession { .. } => Said::Session(true),
         Ask::Raw(_) => Said::Raw(Raw { text: Text::clip("raw"), label: label() }),
         Ask::Remove { .. } | Ask::Mute { .. } | Ask::Accept(_) | Ask::Unremove(_) => Said::Done,
         Ask::Stats | Ask::Reindex => Said::Stats(Stats::default()),

@@ -42,20 +42,23 @@ fn a_hook_takes_down_what_happened_and_prints_what_is_remembered_as_its_client_t
     let asks = host.canned.get(|state| state.memories.clone());
     let shown: Vec<String> = asks.iter().map(shown).collect();
     let expected = [
-        "block 4000 tokens",
+        "block Some(4000) tokens",
         "claude-code s1 /nowhere/ferry started",
         "claude-code s1 /nowhere/ferry Read t1: harbour-light\n\ninput: {}",
-        "block 1000 tokens for which light?",
+        "block Some(1000) tokens, only for which light?",
         "claude-code s1 /nowhere/ferry which light?",
-        "block 4000 tokens",
+        "block Some(4000) tokens",
     ];
     assert_eq!(shown, expected);
 }
 
 fn shown(ask: &Ask) -> String {
     match ask {
-        Ask::Block(block) if block.words.is_empty() => format!("block {} tokens", block.tokens),
-        Ask::Block(block) => format!("block {} tokens for {}", block.tokens, block.words),
+        Ask::Block(block) if block.words.is_empty() => format!("block {:?} tokens", block.tokens),
+        Ask::Block(block) => {
+            let only = if block.only { "only " } else { "" };
+            format!("block {:?} tokens, {only}for {}", block.tokens, block.words)
+        }
         Ask::Capture(capture) => {
             let what = match &capture.event {
                 CaptureEvent::Started => "started".to_owned(),
@@ -196,13 +199,13 @@ fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     let path = file.to_str().unwrap();
     let _ = host.json(&["memory", "export", path]);
     let good = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(good.lines().count(), 1, "a memory is there once, whatever its states: {good}");
+    assert_eq!(good.lines().count(), 2, "a memory is there once, whatever its states, and a session: {good}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::write(&file, format!("{good}{{\"v\":1}}\n")).unwrap();
     let output = host.run(&["memory", "import", path, "--json"]);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("line 2") && said.contains("malformed"), "{said}");
+    assert!(said.contains("line 3") && said.contains("malformed"), "{said}");
     let restored = |ask: &Ask| matches!(ask, Ask::Restore { .. });
     assert!(!host.canned.get(|state| state.memories.iter().any(restored)));
     std::fs::write(&file, &good).unwrap();

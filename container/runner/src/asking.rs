@@ -39,6 +39,8 @@ impl Asking {
         let said = [&hello[..], &length.to_le_bytes(), &question].concat();
         let mut stream = UnixStream::from(socket);
         stream.write_all(&said).map_err(|_| RunnerFault::GateGone)?;
+        // Who waits for it goes on before this process makes the rest, where both share a core.
+        std::thread::yield_now();
         stream.set_nonblocking(true)?;
         Ok(Self(stream))
     }

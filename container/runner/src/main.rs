@@ -2,6 +2,7 @@
 //!
 //! It holds one socket, the workspace and a read-only system. Everything it reads from now on may be hostile: it
 //! must hold no secret and decide nothing that matters.
+#![cfg_attr(not(test), no_main)]
 
 mod agent;
 mod asking;
@@ -21,7 +22,6 @@ use ipc_proto::runner_gate::{Ending, Work};
 use manifest::{Process, Row};
 use places::Places;
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::ExitCode;
 
 /// Why a runner could not begin or go on. Its exit status says no more: it has no log.
 #[derive(Debug, thiserror::Error)]
@@ -49,11 +49,13 @@ impl RunnerFault {
     }
 }
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => ExitCode::from(fault.status()),
-    }
+#[cfg(not(test))]
+confine::begins_with!(begin);
+
+/// Its exit status.
+#[cfg_attr(test, expect(dead_code, reason = "tests have a main of their own"))]
+fn begin() -> u8 {
+    run().map_or_else(|fault| fault.status(), |()| 0)
 }
 
 fn run() -> Result<(), RunnerFault> {

@@ -57,9 +57,10 @@ export const CordonMemory = async ({ directory }) => {
 
   return {
     "tool.execute.after": safely(async (input, output) => {
-      const { tool, sessionID, callID } = input ?? {}
+      const { tool, sessionID, callID, args } = input ?? {}
       const said = typeof output?.output === "string" ? output.output.slice(0, OUTPUT) : ""
-      await tell("tool.execute.after", { tool, sessionID, callID }, { title: output?.title, output: said }, false)
+      const file = args?.filePath ?? output?.metadata?.filepath ?? output?.metadata?.filediff?.file
+      await tell("tool.execute.after", { tool, sessionID, callID, file }, { title: output?.title, output: said }, false)
     }),
     "chat.message": safely(async (input, output) => {
       const { sessionID, messageID } = input ?? {}

@@ -36,8 +36,9 @@ pub const WORDS: usize = 14;
 pub enum Kind {
     // From agentd.
     /// Start-up facts: words[0] [`Mode`], words[1] the fault point to arm, words[2] as in [`Kind::Clock`]; the last two
-    /// are 0 but in debug builds. words[4] to credproxy: [`START_PAGE`], [`START_CREDENTIAL`]. Descriptors: the
-    /// configuration section, then those that words[4] names.
+    /// are 0 but in debug builds. words[4] to credproxy: [`START_PAGE`], [`START_CREDENTIAL`]. words[5..9] to audit: the
+    /// log that is this host's, as in [`Kind::Record`]; 0 before there is one. Descriptors: the configuration section, then
+    /// those that words[4] names.
     Start = 1,
     /// One end of an edge: peer, generation; `role` says whose server this end is. Descriptors: the end, and
     /// the end of its descriptor channel where the edge has one. For a runner: words[0..2] the turn id.
@@ -72,7 +73,7 @@ pub enum Kind {
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
     Beat = 33,
     /// From router: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
-    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms.
+    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms, words[8..10] session id.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
@@ -113,8 +114,11 @@ pub enum Kind {
     Clock = 48,
     /// From credproxy: words[0] 1 if the vault waits for its passphrase, else 0.
     Locked = 50,
-    /// From audit: words[0] whether the record takes entries, [`RecordState`].
+    /// From audit: words[0] whether the record takes entries, [`RecordState`]; words[1..5] which log it is, a SHA-256 of its
+    /// first public key with its name; 0 of one that does not hold.
     Record = 51,
+    /// From router: a workspace was removed, and the folder that the host made for it goes. words[0..2] workspace id.
+    Remove = 52,
 }
 
 /// The word of [`Kind::HostState`] that says whether the vault waits for its passphrase.
@@ -131,7 +135,7 @@ pub const LAUNCH_ATTACHED: u64 = 1;
 
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
     Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
-    Violation, Listening, Recorded, Locked, Record);
+    Violation, Listening, Recorded, Locked, Record, Remove);
 
 /// Which end of an edge a descriptor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,16 @@
 //! here, and a call whose meaning stands there (`clone3`, `openat2`) is granted to nobody.
 
 mod actors;
+mod condition;
 mod jailed;
 mod programs;
 mod refused;
 
-pub use actors::{ACCEPT, BASE, DIAL, DIALLED, FILES, FLUSH, LINKS, NODELAY, PASS, YIELD};
+pub use actors::{
+    ACCEPT, BASE, DATABASE, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS, LIST, MODES, NODELAY, OPEN,
+    PASS, READ, RECORD, REPLACE, YIELD,
+};
+pub use condition::Condition;
 pub use jailed::{LOOPBACK, TERMINAL};
 pub use programs::{CHILDREN, CODE, DESCRIPTORS, OLDER, PAIRS, SELF, SIGNALS, TIMES, TREE};
 pub use refused::{CLONE_NEW, QUIET, QUIET_APART, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
@@ -25,8 +30,8 @@ pub struct Call {
     pub when: &'static [&'static [When]],
     /// Why its arguments are bound; empty where they are not.
     pub why: &'static str,
-    /// Why an ordinary day of the host may go by without it; `None` where it may not.
-    pub rare: Option<&'static str>,
+    /// When it is needed, where an ordinary day of the host may go by without it; `None` where it may not.
+    pub rare: Option<Condition>,
 }
 
 /// One condition on one argument. All of an alternative must hold.
@@ -75,9 +80,9 @@ pub struct Group {
 }
 
 impl Call {
-    /// The same, marked as needed only in rare conditions.
+    /// The same, marked as needed only where this holds.
     #[must_use]
-    pub const fn rare(mut self, when: &'static str) -> Self {
+    pub const fn rare(mut self, when: Condition) -> Self {
         self.rare = Some(when);
         self
     }

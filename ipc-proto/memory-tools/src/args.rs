@@ -6,7 +6,7 @@ use crate::cursor::Bound;
 use crate::envelope::Fault;
 use crate::store::Place;
 use ipc_proto::bounded::TooLong;
-use ipc_proto::memory::{Filter, ObservationType, Project};
+use ipc_proto::memory::{Filter, ObservationType, Project, WORDS, words};
 use ipc_proto::{List, Text};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -86,6 +86,17 @@ impl Args {
         let valid = || json!(format!("a text of 1 to {N} bytes"));
         let text = self.text(name)?.ok_or_else(|| Fault::field(name, "is needed", valid()))?;
         if text.trim().is_empty() { Err(Fault::field(name, "is empty", valid())) } else { Ok(text) }
+    }
+
+    /// What is looked for, of a text of any length; and whether that is less than the text.
+    pub(crate) fn question(&mut self, name: &str) -> Result<(Text<WORDS>, bool), Fault> {
+        let Value::String(text) = self.need(name, "any text at all")? else {
+            return Err(Fault::field(name, "must be a text", json!("any text at all")));
+        };
+        let text = text.trim();
+        let question = words(text);
+        let is_less = question.len() < text.len();
+        Ok((question, is_less))
     }
 
     /// A list of at most `M` texts of at most `N` bytes.

@@ -50,9 +50,15 @@ impl Tool {
     }
 }
 
-/// A field that is a text.
+/// A field that is a text of at most so many bytes. A schema can bound characters alone, so its words say it.
 pub(crate) fn text(most: usize, says: &str) -> Value {
-    json!({ "type": "string", "maxLength": most, "description": says })
+    let says = format!("{says} At most {most} bytes of UTF-8.");
+    json!({ "type": "string", "description": says })
+}
+
+/// A field that is a text of any length.
+pub(crate) fn any_text(says: &str) -> Value {
+    json!({ "type": "string", "description": says })
 }
 
 /// A field that is a whole number.
@@ -66,8 +72,8 @@ pub(crate) fn number(least: u64, most: u64, default: Option<u64>, says: &str) ->
 
 /// A field that is a list of texts.
 pub(crate) fn texts(most: usize, longest: usize, says: &str) -> Value {
-    let items = json!({ "type": "string", "maxLength": longest });
-    json!({ "type": "array", "maxItems": most, "items": items, "description": says })
+    let says = format!("{says} Each of at most {longest} bytes of UTF-8.");
+    json!({ "type": "array", "maxItems": most, "items": { "type": "string" }, "description": says })
 }
 
 /// A field that is one of several names.

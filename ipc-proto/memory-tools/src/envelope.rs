@@ -3,7 +3,7 @@
 
 use crate::CONTRACT;
 use crate::store::Trouble;
-use ipc_proto::memory::MemoryError;
+use ipc_proto::memory::{MemoryError, Refusal};
 use serde_json::{Map, Value, json};
 
 /// Why there is no data.
@@ -82,19 +82,40 @@ impl From<MemoryError> for Fault {
     fn from(error: MemoryError) -> Self {
         let code = match error {
             MemoryError::NotFound => Code::NotFound,
-            MemoryError::Refused | MemoryError::NeedsPerson => Code::Validation,
+            MemoryError::Refused(_) | MemoryError::NeedsPerson => Code::Validation,
             MemoryError::NotCurrent(_) | MemoryError::Full | MemoryError::ShareFull => Code::Conflict,
             MemoryError::ReadOnly => Code::Locked,
             MemoryError::ScannerDown
             | MemoryError::NotRecorded
             | MemoryError::OtherEmbedder
+            | MemoryError::Damaged
             | MemoryError::Storage => Code::Internal,
         };
         let fault = Self::new(code, error.to_string());
         match error {
             MemoryError::NotCurrent(id) => fault.with(json!({ "current": id.to_string() })),
+            MemoryError::Refused(why) => fault.with(json!({ "reason": why.name(), "valid": mended(why) })),
+            MemoryError::NeedsPerson => fault.with(json!({ "reason": "needs_person" })),
+            MemoryError::Full => fault.with(json!({ "reason": "full" })),
+            MemoryError::ShareFull => fault.with(json!({ "reason": "share_full" })),
             _ => fault,
         }
+    }
+}
+
+/// What would be kept in the place of what was refused.
+const fn mended(why: Refusal) -> &'static str {
+    match why {
+        Refusal::Empty => "text outside of <private>",
+        Refusal::Injection => "the same told in your own words, without instructions to whoever reads it",
+        Refusal::Secret => "the same without the secret",
+        Refusal::Name => "concepts, keys and files that hold no secret and no instruction",
+        Refusal::TooLong => "less text",
+        Refusal::IdInUse => "another id",
+        Refusal::Purged => "nothing under this id",
+        Refusal::LessTrusted => "mode skip or merge",
+        Refusal::Expired => "what is not over its own time",
+        Refusal::NotDone => "nothing: the person's own command does this",
     }
 }
 

@@ -7,6 +7,7 @@ mod args;
 mod catalogue;
 mod cursor;
 mod envelope;
+mod heard;
 mod server;
 mod shape;
 mod store;
@@ -14,8 +15,9 @@ mod time;
 mod tools;
 
 pub use envelope::{Code, Fault};
+pub use heard::hear;
 pub use server::Server;
 pub use store::{FolderAct, Place, SECTION, Store, Trouble};
 
 /// The version of the contract: names of tools and fields, their bounds, and the form of answers.
-pub const CONTRACT: &str = "1.0.0";
+pub const CONTRACT: &str = "1.1.0";

@@ -1,12 +1,13 @@
 //! What memory can be asked, and what it answers. Every question is for one scope, which its bearer takes from the
 //! connection; none names an owner.
 
-use super::entry::{Entry, KindName, ObservationType, Project, Row, StateName};
-use super::{BLOCK_BOUND, HITS, LISTED, MOST_IDS, MemoryError, RAW_BOUND};
+use super::entry::{Entry, FilePath, KindName, ObservationType, Project, Row, StateName};
+use super::{BLOCK_BOUND, HITS, LEFT_OUT, LISTED, MOST_IDS, MemoryError, RAW_BOUND, WORDS};
 use crate::ids::{MemoryId, SessionId};
 use crate::label::Label;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A question or a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +97,20 @@ pub enum Ask {
         over: Over,
         /// The person says that it is theirs, so that its label may stand; without that it is a stranger's.
         mine: bool,
+        /// Only say what would become of it.
+        dry_run: bool,
     },
+    /// Puts back a client's session that was exported; what is counted of it is not taken over. Said: [`Said::Session`].
+    RestoreSession {
+        /// The session.
+        session: Box<SessionRow>,
+        /// What happens where it is here.
+        over: Over,
+        /// Only say what would become of it.
+        dry_run: bool,
+    },
+    /// Judges a row as [`Self::Write`] does and stores nothing. Said: [`Said::Done`].
+    Judge(Box<Entry>),
     /// Whether a session or a project is given its block, and whether its hooks are taken down. Said: [`Said::Done`].
     Mute {
         /// Which.
@@ -106,6 +120,8 @@ pub enum Ask {
     },
     /// How much there is. Said: [`Said::Stats`].
     Stats,
+    /// How many rows of the area cannot be read any more. Said: [`Said::Unread`].
+    Unread,
     /// Builds the indexes anew and has every vector made again. Said: [`Said::Stats`].
     Reindex,
 }
@@ -155,6 +171,10 @@ pub enum Said {
     Block(Box<Block>),
     /// How much there is.
     Stats(Stats),
+    /// Whether a session was put back.
+    Session(bool),
+    /// Rows that a damaged database does not give any more; none where it is sound.
+    Unread(Option<u32>),
 }
 
 /// The answer of one kind. Another kind than was asked for is an answer of no memory that is sound.
@@ -192,6 +212,10 @@ said! {
     block: Block -> Box<Block>;
     /// How much there is.
     stats: Stats -> Stats;
+    /// Whether a session was put back.
+    session: Session -> bool;
+    /// Rows that cannot be read.
+    unread: Unread -> Option<u32>;
 }
 
 /// Which rows. What is empty or none asks for nothing.
@@ -226,8 +250,8 @@ pub struct Filter {
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// Any text at all.
-    pub words: Text<2048>,
+    /// As [`words`](super::words) makes them of any text at all.
+    pub words: Text<WORDS>,
     /// Only among these rows.
     pub filter: Filter,
     /// By what rows are ranked.
@@ -249,7 +273,7 @@ pub struct Question {
 impl Question {
     /// A question by words alone.
     #[must_use]
-    pub fn new(words: Text<2048>, limit: u16) -> Self {
+    pub fn new(words: Text<WORDS>, limit: u16) -> Self {
         Self {
             words,
             filter: Filter::default(),
@@ -423,6 +447,8 @@ pub enum CaptureEvent {
         call: Text<128>,
         /// What the client calls it.
         title: Text<200>,
+        /// The file that it worked on, as the client says; whatever stands in its output is no such file.
+        file: Option<FilePath>,
         /// Its output; cut to the bound by whoever sends it, with a mark where.
         output: Text<RAW_BOUND>,
     },
@@ -511,20 +537,52 @@ pub struct BlockAsk {
     pub project: Option<Project>,
     /// The client and its name for the session: what is muted gets an empty block.
     pub session: Option<(Name, Text<128>)>,
-    /// What the block is for: words that rows are preferred by, such as the question that is to be answered.
-    pub words: Text<2048>,
-    /// Most tokens of the whole block, everything counted.
-    pub tokens: u32,
-    /// Most rows of its index.
-    pub rows: u16,
-    /// So many of the newest in full.
+    /// What the block is for: words that rows are preferred by, such as the question that is to be answered; as
+    /// [`words`](super::words) makes them.
+    pub words: Text<WORDS>,
+    /// Only what the words find, best first, and nothing where nothing fits them.
+    pub only: bool,
+    /// Most tokens of the whole block, everything counted; without it those of the agent, or [`BLOCK_TOKENS`].
+    pub tokens: Option<u32>,
+    /// Most rows of its index, if fewer than `memory.max_index_entries`.
+    pub rows: Option<u16>,
+    /// So many of the newest in full; of the best where it is only what the words find.
     pub full: u16,
     /// It is to stand for a conversation that is made smaller: fewer rows, more of each.
     pub compacting: bool,
+    /// What it is laid out without. The gate fills it in.
+    pub without: Without,
+}
+
+impl BlockAsk {
+    /// A block that is given at the start of a session, with so many of the newest in full.
+    #[must_use]
+    pub fn new(project: Option<Project>, session: Option<(Name, Text<128>)>, full: u16) -> Self {
+        Self {
+            project,
+            session,
+            words: Text::default(),
+            only: false,
+            tokens: None,
+            rows: None,
+            full,
+            compacting: false,
+            without: Without::default(),
+        }
+    }
+}
+
+/// What a block is laid out without, as the scanner would have all of it kept back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Without {
+    /// These rows.
+    pub rows: List<MemoryId, LEFT_OUT>,
+    /// Recent sessions.
+    pub sessions: bool,
 }
 
 /// What is to be put before a model: quoted data, never instructions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// The text, byte for byte as it is given to the model; empty if there is nothing to say.
     pub text: Text<BLOCK_BOUND>,
@@ -536,8 +594,57 @@ pub struct Block {
     pub discovery_tokens: u32,
     /// The rows in it.
     pub rows: List<MemoryId, 256>,
+    /// Where in the text each of them stands, and where recent sessions do. For the gate alone.
+    pub parts: List<Part, 512>,
     /// It is empty because its session or project is muted.
     pub muted: bool,
+    /// What does not stand in it for what it says.
+    pub left_out: List<LeftOut, LEFT_OUT>,
+    /// Why nothing is given where something was there.
+    pub kept_back: Option<Text<256>>,
+}
+
+impl Block {
+    /// What of it is not given, and why: sentences for the person.
+    #[must_use]
+    pub fn withheld(&self) -> Vec<String> {
+        let nothing = |why: &Text<256>| format!("nothing that is remembered was given to the model: {why}");
+        let without = self.left_out.first().map(|first| {
+            let more = match self.left_out.len() {
+                1 => String::new(),
+                count => format!(", and {} more", count - 1),
+            };
+            format!("not given to the model: {first}{more}; `agentctl memory context` names all")
+        });
+        without.into_iter().chain(self.kept_back.as_ref().map(nothing)).collect()
+    }
+}
+
+/// A stretch of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The row that it tells of; none of a session.
+    pub row: Option<MemoryId>,
+    /// Its first byte, and one past its last.
+    pub at: Range<u32>,
+}
+
+/// What does not stand in a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The row; none for recent sessions.
+    pub row: Option<MemoryId>,
+    /// Why.
+    pub why: Text<200>,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.row {
+            Some(row) => write!(f, "memory {row}: {}", self.why),
+            None => write!(f, "recent sessions: {}", self.why),
+        }
+    }
 }
 
 /// What is neither given a block nor taken down.

@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 
 /// Bytes of one memory's content.
 pub const MAX_CONTENT: usize = 100_000;
-/// Bytes of a query.
-pub const MAX_QUERY: usize = 2048;
 /// Tags of one memory or one query.
 pub const MAX_TAGS: usize = 16;
 /// Bytes of one tag.
@@ -38,7 +36,7 @@ pub fn specs() -> Vec<ToolSpec> {
 fn query() -> ToolSpec {
     let mut fields = filters();
     fields.extend([
-        ("query", text(MAX_QUERY, "The words")),
+        ("query", text(MAX_CONTENT, "The words; of a longer text its first 2048 bytes")),
         ("limit", limit()),
         ("scope", scope()),
         (

@@ -110,7 +110,8 @@ impl Plan {
         let memory = file.table("memory");
         let local = embedding::local(&file.table("embedder"), folder, host.own_ids, problems);
         let embedder = embedding::embedder(&memory, &outside, local.as_ref(), problems);
-        let memory = (memory.word("provider") != "none").then(|| remembering(&memory, embedder.clone()));
+        let memory = (memory.word("provider") != "none")
+            .then(|| remembering(&memory, embedder.clone(), &machine.state_dir));
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
         let gateway = gateway::resolve(file, problems);
@@ -306,7 +307,7 @@ fn finding(memory: &View<'_>, curator: &Curator, problems: &mut Problems) -> Fin
 }
 
 /// `[memory]`, as memory is handed it.
-fn remembering(view: &View<'_>, embedder: Option<String>) -> Memory {
+fn remembering(view: &View<'_>, embedder: Option<String>, state_dir: &str) -> Memory {
     let texts = |key| view.texts(key).into_iter().map(|(_, text)| text).collect();
     Memory {
         max_rows: view.number("max_rows"),
@@ -318,7 +319,9 @@ fn remembering(view: &View<'_>, embedder: Option<String>) -> Memory {
         max_owner_mib: view.number("max_owner_mib"),
         ignored_tools: texts("ignored_tools"),
         min_output_length: view.number("min_output_length"),
+        max_index_entries: u16::try_from(view.number("max_index_entries")).unwrap_or(u16::MAX),
         sensitive_patterns: texts("sensitive_patterns"),
         embedder,
+        database: format!("{state_dir}/memory/memory.db"),
     }
 }

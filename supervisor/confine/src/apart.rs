@@ -2,8 +2,8 @@
 //! agentd stands still until the child has executed the runner's program.
 //!
 //! What runs here must make nothing but system calls on what was prepared: no allocation, no lock, no panic. agentd has
-//! one thread, the child a stack, descriptors, signal handlers, limits and a working directory of its own, so the one
-//! thing it changes of agentd's is the word in which it says what failed.
+//! one thread, the child a stack, signal handlers, limits and a working directory of its own, and descriptors before it
+//! opens or closes any, so the one thing it changes of agentd's is the word in which it says what failed.
 
 use crate::cell::{Cell, INSIDE};
 use crate::child::{
@@ -11,6 +11,7 @@ use crate::child::{
     unblock_signals,
 };
 use crate::jail::{RunnerJail, is_left_out};
+use crate::seats::Seated;
 use crate::template::Template;
 use crate::{caps, limits, root, sys};
 use manifest::command::Mode;
@@ -20,7 +21,6 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, sethostname};
 use std::ffi::{CStr, c_char, c_void};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// Namespaces that the child is made in. Its mount namespace comes later, as a copy of the template's.
@@ -31,7 +31,7 @@ struct Plan<'a> {
     jail: &'a RunnerJail<'a>,
     template: &'a Template,
     cell: &'a Cell,
-    stay: [&'a OwnedFd; 5],
+    seated: &'a Seated<'a>,
     words: [*const c_char; 3],
     /// The step that failed, and its errno; 0 while none has.
     failed: AtomicU8,
@@ -41,11 +41,13 @@ struct Plan<'a> {
 /// Starts a runner.
 pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) -> Result<Child, LaunchFault> {
     let mode = if cell.mode() == Mode::User { c"user" } else { c"system" };
+    let RunnerJail { null, gate, notices, program, .. } = jail;
+    let seated = template.seats().take(null, [null, gate, notices, program]).at(Step::Descriptors)?;
     let mut plan = Plan {
         jail,
         template,
         cell,
-        stay: jail.stay(),
+        seated: &seated,
         words: [word(jail.row).as_ptr(), mode.as_ptr(), std::ptr::null()],
         failed: AtomicU8::new(0),
         errno: AtomicI32::new(0),
@@ -102,14 +104,17 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
     limits::set(&jail.row.limits, true).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
-    place_descriptors(&plan.stay, &[jail.program]).at(Step::Descriptors)?;
+    plan.seated.leave_the_rest().at(Step::Descriptors)?;
+    let [null, gate, notices, program] = plan.seated.all();
+    let stay = [null, null, null, gate, notices];
+    place_descriptors(&stay, &[program]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
     // Last, after the uid change that would clear it. In a pid namespace of its own it cannot ask for its parent; the
     // end of the socket that agentd or the gate holds is its second word.
     die_with_parent(None).at(Step::DeathSignal)?;
     unblock_signals().at(Step::Signals)?;
     // SAFETY: the list ends in null, and its words are static.
-    Err(unsafe { sys::execute_words(program_number(&plan.stay), &plan.words) }).at(Step::Execute)
+    Err(unsafe { sys::execute_words(program_number(&stay), &plan.words) }).at(Step::Execute)
 }
 
 /// The user namespace of its slot, its ids there, and no capability.

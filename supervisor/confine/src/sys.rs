@@ -72,8 +72,8 @@ pub(crate) type Borrowing = extern "C" fn(*mut c_void) -> libc::c_int;
 /// Bytes of the stack of such a child. It goes a dozen small frames deep.
 const STACK: usize = 128 * 1024;
 
-/// A child in the given new namespaces that borrows this process's memory, so that nothing of it is copied; this
-/// process stands still until the child executes a program or ends. The caller must have one thread.
+/// A child in the given new namespaces that borrows this process's memory and descriptors, so that nothing of it is copied;
+/// this process stands still until the child executes a program or ends. The caller must have one thread.
 ///
 /// A child that changes its uid makes the memory it borrowed undumpable, and with that this process, which could then not
 /// open the namespaces of its next children where it lacks CAP_SYS_PTRACE: it is made what it was.
@@ -92,7 +92,8 @@ pub(crate) unsafe fn borrow(
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     let dumpable = prctl(libc::PR_GET_DUMPABLE, 0, 0)?;
-    let flags = namespaces | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let borrowed = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES;
+    let flags = namespaces | borrowed | libc::CLONE_PIDFD | libc::SIGCHLD;
     // SAFETY: the stack's end is aligned to 16 bytes and the stack, `pidfd` and the argument outlive the child's use of
     // them, since this thread, the only one, does not go on before the child has left this memory. errno, which they
     // share, is read after that. What `act` does is the caller's promise.
@@ -234,6 +235,20 @@ pub(crate) fn close_from(first: u32) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
 }
 
+/// A table of descriptors of this child's own that has what lies below `first`, and nothing else is copied; until then it
+/// may share its parent's.
+pub(crate) fn unshare_below(first: u32) -> io::Result<()> {
+    // SAFETY: integers only; what is closed is closed in a table that is made by this very call.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
+    check(done).map(drop)
+}
+
+/// A copy of a descriptor at exactly `number`, which an exec closes.
+pub(crate) fn copy_to(descriptor: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
+    // SAFETY: dup3 on a number that its caller owns; what was there is closed, by intent.
+    check(unsafe { libc::dup3(descriptor.as_raw_fd(), number, libc::O_CLOEXEC) }.into()).map(drop)
+}
+
 /// A copy of a descriptor at exactly `number`, to be kept over exec.
 pub(crate) fn place(descriptor: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
     // SAFETY: dup2 on a number that this child has set aside; what was there is closed, by intent.
@@ -253,6 +268,10 @@ pub(crate) fn inherited(number: RawFd) -> Option<OwnedFd> {
 
 /// How many threads this process has.
 pub(crate) fn threads() -> io::Result<usize> {
+    // Changes nothing, and is refused where there is another thread, or where somebody's filter refuses it always.
+    if nix::sched::unshare(nix::sched::CloneFlags::CLONE_THREAD).is_ok() {
+        return Ok(1);
+    }
     Ok(std::fs::read_dir("/proc/self/task")?.count())
 }
 

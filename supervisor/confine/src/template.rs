@@ -5,6 +5,7 @@
 //! It must never hold anything of a turn: all runners share what lies in it.
 
 use crate::child::{At, Child, LaunchFault, Step, die_with_parent};
+use crate::seats::Seats;
 use crate::sys::{self, Forked};
 use crate::{passing, root};
 use nix::mount::{MsFlags, mount};
@@ -26,6 +27,7 @@ pub struct Template {
     namespace: OwnedFd,
     home: OwnedFd,
     made_of: root::Fingerprint,
+    seats: Seats,
 }
 
 impl Template {
@@ -35,6 +37,8 @@ impl Template {
     /// # Errors
     /// [`LaunchFault`]: which step failed, and why.
     pub fn build(stage: &Path) -> Result<Self, LaunchFault> {
+        // First, since low numbers are what they are for.
+        let seats = Seats::reserve().at(Step::Descriptors)?;
         let home = File::open("/proc/self/ns/mnt").at(Step::Root)?.into();
         let made_of = root::fingerprint();
         let (report, word) = passing::pipe().at(Step::Clone)?;
@@ -53,7 +57,7 @@ impl Template {
                 let namespace = taken(pid, report);
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
                 let _ = waitpid(Pid::from_raw(pid), None);
-                Ok(Self { namespace: namespace?, home, made_of })
+                Ok(Self { namespace: namespace?, home, made_of, seats })
             }
         }
     }
@@ -81,6 +85,10 @@ impl Template {
             sys::end(LOST);
         }
         attached
+    }
+
+    pub(crate) const fn seats(&self) -> &Seats {
+        &self.seats
     }
 
     pub(crate) fn namespace(&self) -> BorrowedFd<'_> {

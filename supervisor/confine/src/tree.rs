@@ -42,7 +42,67 @@ pub(crate) fn compile(
     let mut reversed = Vec::with_capacity(pieces.words.len() + 2 * pieces.begins.len());
     pieces.branch(0, pieces.begins.len(), &mut reversed);
     program.extend(reversed.into_iter().rev());
-    Ok(program)
+    Ok(with_shared_answers(program))
+}
+
+/// The same with fewer words: who jumps to an answer jumps to the last such answer in reach, and what nobody comes to any
+/// more is left out. What each alternative of each call ends in is then said a few times in all.
+fn with_shared_answers(mut program: BpfProgram) -> BpfProgram {
+    for at in 0..program.len() {
+        let ahead = program.get(at + 1..program.len().min(at + 2 + REACH)).unwrap_or_default();
+        let last = |over: u8| {
+            let answer = ahead.get(usize::from(over)).filter(|step| step.code == ANSWER)?;
+            u8::try_from(ahead.iter().rposition(|step| step == answer)?).ok()
+        };
+        let Some(step) = program.get(at).filter(|step| is_conditional(step)) else { continue };
+        let (holds, fails) = (last(step.jt).unwrap_or(step.jt), last(step.jf).unwrap_or(step.jf));
+        if let Some(step) = program.get_mut(at) {
+            (step.jt, step.jf) = (holds, fails);
+        }
+    }
+    without_dead_words(&program)
+}
+
+/// What is left if every word that nothing comes to is taken out.
+fn without_dead_words(program: &[sock_filter]) -> BpfProgram {
+    let mut reached = BTreeSet::from([0]);
+    for (at, step) in program.iter().enumerate() {
+        if reached.contains(&at) {
+            reached.extend(after(at, step).into_iter().flatten());
+        }
+    }
+    let between = |from: usize, to: usize| reached.range(from..to).count().saturating_sub(1);
+    let moved = |(at, step): (usize, &sock_filter)| {
+        let over = |to: Option<usize>| between(at, to.unwrap_or(at));
+        let [one, other] = after(at, step).map(over);
+        if is_conditional(step) {
+            let [jt, jf] = [one, other].map(|over| u8::try_from(over).unwrap_or(u8::MAX));
+            instruction(step.code, jt, jf, step.k)
+        } else if step.code == JUMP {
+            instruction(JUMP, 0, 0, u32::try_from(one).unwrap_or(u32::MAX))
+        } else {
+            step.clone()
+        }
+    };
+    program.iter().enumerate().filter(|(at, _)| reached.contains(at)).map(moved).collect()
+}
+
+/// What may come after a word.
+fn after(at: usize, step: &sock_filter) -> [Option<usize>; 2] {
+    let over = |words: usize| Some(at + 1 + words);
+    match step.code {
+        ANSWER => [None; 2],
+        JUMP => [over(usize::try_from(step.k).unwrap_or(usize::MAX / 2)), None],
+        _ if is_conditional(step) => [over(step.jt.into()), over(step.jf.into())],
+        _ => [over(0), None],
+    }
+}
+
+/// Whether it is a jump that asks something, `BPF_JMP` of `linux/bpf_common.h`.
+fn is_conditional(step: &sock_filter) -> bool {
+    const CLASS: u16 = 0x07;
+    const JUMPS: u16 = 0x05;
+    step.code & CLASS == JUMPS && step.code != JUMP
 }
 
 /// The numbers from 0 on without a gap, in pieces that are answered alike. Every process of the host makes its filter
@@ -346,6 +406,8 @@ mod tests {
             9 + 2,
             "the architecture, the number, and a word for each that differs from the last"
         );
+        let answers = tree.iter().filter(|step| step.code == ANSWER).count();
+        assert_eq!(answers, 2, "each once, the other architectures' among them");
     }
 
     #[test]

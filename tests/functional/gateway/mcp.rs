@@ -4,6 +4,9 @@
 use super::client::{Answer, Way};
 use super::{new_key, on_tcp};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 use tests::text;
 
 const HEADERS: &str = "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n";
@@ -60,6 +63,34 @@ fn the_door_is_that_of_every_other_route() {
 }
 
 #[test]
+fn what_is_no_message_of_the_protocol_is_answered_as_the_protocol_says() {
+    let (_host, way) = on_tcp("", &[]);
+    let said = |body: &str| {
+        let headers = format!("Connection: close\r\nContent-Type: application/json\r\n{HEADERS}");
+        let answer = way.send(&way.request("POST", "/mcp", &headers, body));
+        assert!(answer.head.contains("content-type: application/json"), "{body}: {}", answer.head);
+        let document = answer.document();
+        (answer.status, document["error"]["code"].as_i64(), document["id"].clone())
+    };
+    for (body, status, code, id) in [
+        ("{bad", 400, -32700, Value::Null),
+        ("[]", 400, -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":1}"#, 200, -32600, json!(1)),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}"#, 200, -32602, json!(2)),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"mem-help","arguments":[1]}}"#,
+            200,
+            -32602,
+            json!(3),
+        ),
+    ] {
+        assert_eq!(said(body), (status, Some(code), id), "{body}");
+    }
+    let half = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"mem-find","arguments":{"query":"\ud83d"}}}"#;
+    assert_eq!(said(half), (200, None, json!(4)), "half a character is no reason for silence");
+}
+
+#[test]
 fn what_a_client_reads_is_decided_and_on_the_record_without_a_word_of_it() {
     let (host, way) = on_tcp("", &[]);
     let made = json!({ "title": "the lamp", "type": "decision", "narrative": "lit at dusk by the quince" });
@@ -91,4 +122,49 @@ fn what_a_client_reads_is_decided_and_on_the_record_without_a_word_of_it() {
     let decided = host.recorded("tool_decided");
     let blocked = decided.iter().filter(|it| it["subject"] == "memory_read" && it["result"] == "blocked");
     assert_eq!(blocked.count(), 1, "{decided:?}");
+}
+
+/// A question whose answer nobody takes yet.
+fn unread(way: &Way, tool: &str, arguments: &Value) -> UnixStream {
+    let path = if let Way::Unix(path) = way { Some(path) } else { None };
+    let headers = format!("Connection: close\r\nContent-Type: application/json\r\n{HEADERS}");
+    let mut stream = UnixStream::connect(path.unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(&way.request("POST", "/mcp", &headers, &message(tool, arguments).to_string())).unwrap();
+    stream
+}
+
+#[test]
+fn who_does_not_take_large_answers_keeps_its_own_share_of_the_places_and_no_other_s() {
+    let (host, other) = on_tcp("", &[]);
+    let way = Way::unix(&host);
+    let narrative = "lit at dusk by the quince ".repeat(2000);
+    let made = |n: usize| json!({ "title": format!("lamp {n}"), "type": "decision", "narrative": narrative });
+    let ids: Vec<String> =
+        (0..12).map(|n| text(&call(&way, "/mcp", "mem-create", &made(n))["data"], "id")).collect();
+    // More than sockets hold.
+    let large = json!({ "ids": ids });
+    let mut taken: Vec<UnixStream> = Vec::new();
+    for _ in 0..3 {
+        let mut stream = unread(&way, "mem-get", &large);
+        stream.read_exact(&mut [0; 12]).unwrap();
+        taken.push(stream);
+    }
+    let mut waiting: Vec<UnixStream> = (0..4).map(|_| unread(&way, "mem-get", &large)).collect();
+    let found = call(&other, "/mcp", "mem-find", &json!({ "query": "dusk" }));
+    assert!(found["data"]["results"].is_array(), "another client is answered: {found}");
+    waiting[0].set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(waiting[0].read(&mut [0; 12]).is_err(), "it has no more than its share");
+    let mut whole = Vec::new();
+    taken.remove(0).read_to_end(&mut whole).unwrap();
+    assert!(whole.len() > 12 * narrative.len(), "{}", whole.len());
+    // Whose turn it is of those that wait is no matter.
+    for stream in &waiting {
+        stream.set_nonblocking(true).unwrap();
+    }
+    let mut status = [0; 12];
+    host.wait_for("the place is free once its answer was taken", || {
+        waiting.iter_mut().any(|stream| stream.read_exact(&mut status).is_ok())
+    });
+    assert_eq!(&status, b"HTTP/1.1 200");
 }

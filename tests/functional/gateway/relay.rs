@@ -115,3 +115,24 @@ fn an_answer_ends_with_the_gateway_that_waited_for_it() {
     });
     host.wait_for("model has let it go", || host.process("model")["queue"] == 0);
 }
+
+#[test]
+fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_free_again() {
+    let reply = stream(&["ready"]);
+    let upstream = Upstream::answering("text/event-stream", move |_| reply.clone());
+    let (port, url) = (upstream.port, upstream.url("/v1"));
+    let config = format!(
+        "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[provider.corp]\nbase_url = \"{url}\"\n\
+         [provider.corp.models.small]\ninput_usd = 1\noutput_usd = 1\n[budget]\nday_usd = 1\n"
+    );
+    let host = Setup::default().config(&config).start();
+    let (way, messages) = (Way::unix(&host), json!([{ "role": "user", "content": "are you ready?" }]));
+    let set_aside = || host.json(&["model", "budget"])["budgets"][0]["reserved_micros"].clone();
+    assert_eq!(ask(&way, &messages).status, 200);
+    let _ = host.json(&["hold", "audit"]);
+    assert_eq!(ask(&way, &messages).status, 503);
+    assert_eq!(upstream.heard().len(), 1, "nobody was asked");
+    host.wait_for("nothing is set aside", || set_aside() == 0);
+    let _ = host.json(&["release", "audit"]);
+    host.wait_for("it answers again", || ask(&way, &messages).status == 200);
+}

@@ -5,7 +5,7 @@ use super::client::Way;
 use crate::curator::config;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tests::{Host, Setup, Upstream, answer, call, script, text};
+use tests::{Host, Setup, Upstream, answer, call, free_port, script, text};
 
 /// Notes that the word `ferry` finds in this order.
 const NOTES: [&str; 3] =
@@ -57,10 +57,47 @@ fn results(shown: &Value) -> Vec<Value> {
 
 /// What a client of the API finds.
 fn by_client(host: &Host, query: &str) -> Value {
+    found_by(&Way::unix(host), query)
+}
+
+fn found_by(way: &Way, query: &str) -> Value {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "mem-find", "arguments": { "query": query, "include": { "scores": true } } } });
     let headers = "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n";
-    Way::unix(host).post_with("/mcp", headers, &message).json()["result"]["structuredContent"].clone()
+    way.post_with("/mcp", headers, &message).json()["result"]["structuredContent"].clone()
+}
+
+/// Answers by key, or by another group.
+fn answers(host: &Host, by: &str) -> Vec<(String, u64)> {
+    let usage = host.json(&["model", "usage", "--by", by])["usage"].as_array().cloned().unwrap_or_default();
+    usage.iter().map(|row| (text(row, "group"), row["answers"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn an_order_is_paid_for_by_whoever_asked_for_it() {
+    let upstream = Upstream::answering("text/event-stream", |_| answer("{\"order\": [3, 1, 2]}"));
+    let port = free_port();
+    let more = format!("[memory]\nrerank = true\n[gateway]\nlisten = \"127.0.0.1:{port}\"\n");
+    let host = Setup::default().config(&config(&upstream, &more)).config(AGENT).start();
+    remembered(&host);
+    let made = host.json(&["key", "create", "app"]);
+    let way = Way::Tcp(port, text(&made, "key"));
+    assert_eq!(found_by(&way, "ferry")["data"]["results"][0]["explain"]["by_model"], 1);
+    host.wait_for("the key has paid", || {
+        answers(&host, "key").iter().any(|(key, times)| key != "-" && *times == 1)
+    });
+    assert!(answers(&host, "agent").iter().all(|(agent, _)| agent != "curator"));
+    // The words of a question are part of what an order is kept by.
+    assert_eq!(by_agent(&host, "the ferry").len(), 3);
+    host.wait_for("the agent has paid", || {
+        let paid = answers(&host, "model");
+        paid.iter().any(|(model, times)| model == "corp/small" && *times == 2)
+    });
+    assert!(
+        answers(&host, "agent").iter().any(|(agent, _)| agent == "asker"),
+        "{:?}",
+        answers(&host, "agent")
+    );
 }
 
 const AGENT: &str = "[agent.asker]\nmodel = \"scripted/asks\"\n";

@@ -1,10 +1,12 @@
 //! What a difference is called: which of two that differ was changed, and what became of an entry that is not in its
 //! place.
 
-use super::bundle::Bundle;
+use super::bundle::{self, Bundle};
 use super::claims::Claim;
 use super::{Fault, Kind};
 use crate::entry::Head;
+use crate::folder::Folder;
+use crate::hash;
 use crate::tile::WIDTH;
 
 /// Where an entry and a hash of it differ and the tree of the entries is the one that was signed, the hash was changed.
@@ -17,20 +19,33 @@ pub(crate) fn acquit(fault: &mut Fault, claims: &[Claim]) {
     }
 }
 
-/// Names what an entry is that does not say it stands where it stands.
-pub(crate) fn misplaced(bundle: &Bundle, index: u64) -> Fault {
-    let heads = || bundle.entries().map(Head::read);
+/// Names what an entry is that does not say it stands where it stands. What it says of itself is believed where its hash was kept
+/// for that place, or for this one.
+pub(crate) fn misplaced(folder: &Folder, bundle: &Bundle, index: u64) -> Fault {
     let at = usize::try_from(index % WIDTH).unwrap_or(0);
-    let elsewhere = || heads().flatten().any(|head| head.index == index);
-    match heads().nth(at).flatten().map(|head| head.index) {
-        Some(says) if says > index && !elsewhere() => Fault::new(
+    let entry = bundle.entries().nth(at);
+    let Some((entry, says)) = entry.and_then(|entry| Some((entry, Head::read(entry)?.index))) else {
+        return edited(index);
+    };
+    let leaf = hash::leaf(entry);
+    let kept = [says, index].map(|place| bundle::kept(folder, place));
+    if kept.iter().any(Option::is_some) && kept.iter().flatten().all(|kept| *kept != leaf) {
+        return edited(index);
+    }
+    let holds = |bundle: &Bundle| bundle.entries().filter_map(Head::read).any(|head| head.index == index);
+    let elsewhere = holds(bundle)
+        || (says / WIDTH != index / WIDTH
+            && Bundle::read(folder, says / WIDTH).is_some_and(|other| holds(&other)));
+    if says > index && !elsewhere {
+        return Fault::new(
             Kind::Deleted,
             index,
             format!("entry {index} is gone: in its place stands entry {says}"),
-        ),
-        Some(says) => {
-            Fault::new(Kind::Reordered, index, format!("in the place of entry {index} stands entry {says}"))
-        }
-        None => Fault::new(Kind::Edited, index, format!("entry {index} is no entry any more")),
+        );
     }
+    Fault::new(Kind::Reordered, index, format!("in the place of entry {index} stands entry {says}"))
+}
+
+fn edited(index: u64) -> Fault {
+    Fault::new(Kind::Edited, index, format!("entry {index} is no entry any more"))
 }

@@ -81,6 +81,15 @@ pub(crate) fn partials(folder: &Folder, level: usize, index: u64) -> Vec<(usize,
     widths.map(read).collect()
 }
 
+/// The hash that was kept of the entry at this place, by its tile or by what there is of it in part.
+pub(crate) fn kept(folder: &Folder, index: u64) -> Option<Hash> {
+    let (tile, at) = (index / tile::WIDTH, usize::try_from(index % tile::WIDTH).ok()?);
+    let hashes = full_tile(folder, 0, tile).or_else(|| {
+        partials(folder, 0, tile).into_iter().filter_map(|(_, hashes)| hashes).max_by_key(Vec::len)
+    });
+    hashes?.get(at).copied()
+}
+
 /// Every partial bundle of this index that is there.
 pub(crate) fn partial_bundles(folder: &Folder, index: u64) -> Vec<Vec<u8>> {
     let path = tile::partial_folder(&tile::bundle_path(index));

@@ -114,7 +114,7 @@ impl Pass {
             if head.is_none_or(|head| head.index != index)
                 && self.faults.listed.iter().all(|it| it.index < Some(first))
             {
-                let fault = misplaced(bundle, index);
+                let fault = misplaced(&self.folder, bundle, index);
                 self.faults.add(fault);
             }
         }

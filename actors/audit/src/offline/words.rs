@@ -3,6 +3,8 @@
 use super::{HELP, OfflineFault};
 use crate::keys::PUBLIC;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 /// Words that take no value.
@@ -28,6 +30,9 @@ const OPTIONS: &[&str] = &[
     "since",
     "until",
 ];
+
+/// Bytes of a key, or of a file of checkpoints, of which a witness writes one for each time it is asked.
+const TEXT: u64 = 16 << 20;
 
 /// A command and its words.
 pub(crate) struct Words {
@@ -100,9 +105,18 @@ impl Words {
 
     /// The text of the file that an option names.
     pub(crate) fn text(&self, option: &str) -> Result<Option<String>, OfflineFault> {
-        let read = |file: &str| {
-            std::fs::read_to_string(file).map_err(|cause| OfflineFault::File { file: file.to_owned(), cause })
-        };
+        let read =
+            |file: &str| read(file).map_err(|cause| OfflineFault::File { file: file.to_owned(), cause });
         self.get(option).map(read).transpose()
     }
+}
+
+/// A file's text: a device, or a pipe, may have no end.
+fn read(file: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(file)?.take(TEXT + 1).read_to_string(&mut text)?;
+    if length as u64 > TEXT {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "longer than it can be"));
+    }
+    Ok(text)
 }

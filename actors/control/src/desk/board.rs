@@ -66,6 +66,9 @@ impl Board {
             Some(RecordState::Broken) | None => Some(
                 "record: does not verify, and nothing is added to it; see `agentctl audit verify`".to_owned(),
             ),
+            Some(RecordState::Foreign) => Some(
+                "record: it is another log than this host's, and nothing is added to it; see the log of audit".to_owned(),
+            ),
         };
         disk.into_iter().chain(locked).chain(record).collect::<Vec<_>>().join("; ")
     }

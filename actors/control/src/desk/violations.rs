@@ -5,7 +5,7 @@
 use super::Desk;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::control::ControlError;
-use ipc_proto::ids::TurnId;
+use ipc_proto::ids::{SessionId, TurnId};
 use manifest::Process;
 use manifest::command::{Frame, Kind, violation_words as at};
 use std::cell::{Cell, RefCell};
@@ -62,9 +62,10 @@ async fn record(desk: Rc<Desk>) {
 fn event(frame: &Frame) -> Event {
     let jail = frame.peer.is_runner();
     let action = if jail { Action::SandboxViolation } else { Action::ProcessViolation };
-    let turn = frame.id(at::TURN / 2);
     let mut event = Event::new(action, Result3::Blocked).about(frame.peer.name()).because(&reason(frame));
-    event.turn = (turn != [0; 16]).then(|| TurnId::from_bytes(turn));
+    let id = |at: usize| Some(frame.id(at / 2)).filter(|id| *id != [0; 16]);
+    event.turn = id(at::TURN).map(TurnId::from_bytes);
+    event.session = id(at::SESSION).map(SessionId::from_bytes);
     event
 }
 
@@ -109,16 +110,20 @@ mod tests {
     use super::*;
 
     fn frame(who: Process, number: u64, errno: u64) -> Frame {
-        let words = [1, 0, number, 77, errno, 9, 0, 0, 2, u64::MAX, 0];
+        let words = [1, 0, number, 77, errno, 9, 0, 0, 2, u64::MAX, 0, 0, 3, 0];
         Frame::new(Kind::Violation, who).with(&words)
     }
 
     #[test]
-    fn an_entry_names_process_call_outcome_number_and_turn() {
+    fn an_entry_names_process_call_outcome_number_turn_and_session() {
         let event = event(&frame(Process::Runner, 41, 97));
         assert_eq!((event.action, event.result), (Action::SandboxViolation, Result3::Blocked));
         assert_eq!(event.reason.unwrap().as_str(), "no. 9: socket(0x2,-,0x0) errno 97");
-        assert!(event.turn.is_some());
+        assert!(
+            event.turn.is_some()
+                && event.session.is_some()
+                && event.session.map(SessionId::bytes) != event.turn.map(TurnId::bytes)
+        );
     }
 
     #[test]

@@ -5,7 +5,8 @@ use crate::caller::Caller;
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::gate::{self, RelayError};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, Question, Said, Scope, SourceType, method};
+use ipc_proto::memory::{Area, Ask, BlockAsk, Entry, Question, Said, Scope, SourceType, method};
+use ipc_proto::router::RouterError;
 
 impl Caller {
     /// Asks memory in the caller's own scope: no other can be expressed here.
@@ -17,6 +18,7 @@ impl Caller {
         let scope = Scope { owner: self.user().await?.id, area };
         let finding = &self.desk.config.finding;
         let ask = match ask {
+            Ask::Block(ask) => return self.recall(scope, *ask).await,
             Ask::Find(question) if finding.embeds(&question) || finding.reorders(&question) => {
                 return self.find(scope, *question).await;
             }
@@ -37,28 +39,51 @@ impl Caller {
             let (Scope { owner, area }, question) = (scope.clone(), question.clone());
             async move { gate.find(context, owner, area, question).await }
         });
-        match found.await? {
-            Ok(answered) => Ok(Said::Found(answered)),
-            Err(RelayError::Memory(error)) => Err(ControlError::Memory(error)),
-            Err(RelayError::Embedder(error)) => Err(ControlError::Embedder(error)),
-            Err(error) => Err(ControlError::Relay(error)),
-        }
+        found.await?.map(Said::Found).map_err(of_the_gate)
+    }
+
+    /// What a model is given of what is remembered: the gate judges it for whoever is to have it or to see it.
+    async fn recall(&self, scope: Scope, ask: BlockAsk) -> Answer<Said> {
+        let user = self.user().await?.name;
+        let block = self.desk.ask(&self.desk.gate, &gate::method::recall, |gate, context| {
+            let (Scope { owner, area }, user, ask) = (scope.clone(), user.clone(), ask.clone());
+            async move { gate.recall(context, owner, user, area, ask).await }
+        });
+        block.await?.map(Said::Block).map_err(of_the_gate)
+    }
+}
+
+fn of_the_gate(error: RelayError) -> ControlError {
+    match error {
+        RelayError::Memory(error) => ControlError::Memory(error),
+        RelayError::Embedder(error) => ControlError::Embedder(error),
+        RelayError::NoAgent(names) => ControlError::Router(RouterError::NoAgent(names)),
+        RelayError::Down(name) => ControlError::Down(name),
+        error => ControlError::Relay(error),
     }
 }
 
 /// Whether it needs room on the disk.
 const fn writes(ask: &Ask) -> bool {
-    matches!(ask, Ask::Write(_) | Ask::Capture(_) | Ask::Revise { .. } | Ask::Restore { .. })
+    matches!(
+        ask,
+        Ask::Write(_)
+            | Ask::Capture(_)
+            | Ask::Revise { .. }
+            | Ask::Restore { dry_run: false, .. }
+            | Ask::RestoreSession { dry_run: false, .. }
+    )
 }
 
 /// The same with the labels that rows get which come through here.
 fn labelled(ask: Ask) -> Ask {
     match ask {
         Ask::Write(entry) => Ask::Write(of_this_host(entry)),
+        Ask::Judge(entry) => Ask::Judge(of_this_host(entry)),
         Ask::Revise { id, entry, reason } => Ask::Revise { id, entry: of_this_host(entry), reason },
-        Ask::Restore { mut row, raw, over, mine } => {
+        Ask::Restore { mut row, raw, over, mine, dry_run } => {
             row.entry = of_elsewhere(row.entry, mine);
-            Ask::Restore { row, raw, over, mine }
+            Ask::Restore { row, raw, over, mine, dry_run }
         }
         ask => ask,
     }

@@ -17,11 +17,16 @@ use std::time::{Duration, Instant};
 const WAIT: u32 = 20_000;
 /// The longest that the host's state waits for memory's.
 const SOON: Duration = Duration::from_millis(300);
-/// What is said of a damaged memory.
-const DAMAGED: &str =
-    "memory: the database is damaged and only read; see docs/memory.md, \"A damaged database\"";
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// What is said of a damaged memory.
+fn damaged_in(state_dir: &str) -> String {
+    format!(
+        "memory: the database is damaged and only read; see docs/memory.md, \"A damaged database\": \
+         {state_dir}/memory/memory.db"
+    )
+}
 
 impl Caller {
     /// The host and every process.
@@ -29,7 +34,7 @@ impl Caller {
         let (damaged, embedder) = tokio::join!(self.memory_is_damaged(), self.embedder_fails());
         let mut status = self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms());
         let other = Some(status.reason.to_string()).filter(|reason| !reason.is_empty());
-        let damaged = damaged.then(|| DAMAGED.to_owned());
+        let damaged = damaged.then(|| damaged_in(&self.desk.config.state_dir));
         let reasons: Vec<String> = other.into_iter().chain(damaged).chain(embedder).collect();
         status.reason = Text::clip(&reasons.join("; "));
         status

@@ -8,7 +8,7 @@ mod pooled;
 use super::*;
 use crate::keeper::{Keeper, Views};
 use crate::store::Store;
-use crate::testing::{Seen, Server, Step, hosts, seal, start, text, whole};
+use crate::testing::{Seen, Server, Step, hosts, kept, seal, start, text, whole};
 use crate::tls;
 use base64::Engine as _;
 use ipc_proto::credproxy::{At, Binding, Header, Lease, PLACEHOLDER, Placement, Verb};

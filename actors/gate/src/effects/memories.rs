@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// Why there is no effect: told to the model.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Problem {
+pub(super) enum Problem {
     /// Memory did not answer.
     #[error("memory is not there")]
     Gone,
@@ -49,7 +49,7 @@ fn problem(error: RelayError) -> Problem {
 }
 
 /// Asks memory.
-pub(crate) async fn ask(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, Problem> {
+pub(super) async fn ask(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, Problem> {
     let answer = shared.memory.call(&memory::method::ask, |memory, rpc| {
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
@@ -64,7 +64,7 @@ pub(super) async fn query(shared: &Shared, context: &TurnContext, args: &Value) 
         manner: word(args, "by").unwrap_or_default(),
         varied: args.get("varied").and_then(Value::as_bool).unwrap_or_default(),
         weigh: List::clip(words(args, "weigh")),
-        ..Question::new(Text::clip(text(args, "query")), limit)
+        ..Question::new(ipc_proto::memory::words(text(args, "query")), limit)
     };
     let client = Client::run(&Asker::of(context));
     let answered = relay::find(shared, &client, scope(context, args), question).await.map_err(problem)?;

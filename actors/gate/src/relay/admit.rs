@@ -2,6 +2,8 @@
 //! that order, whatever was found out first. Nothing goes on before it is on the record, and what is refused is there
 //! as well.
 
+mod paying;
+
 use super::answer::Decided;
 use super::around::relayed;
 use super::clean::{self, Found};
@@ -13,7 +15,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{Embedding, Payer, Request};
+use ipc_proto::model::{Embedding, Request};
 use ipc_proto::router;
 use ipc_proto::{List, Name};
 use manifest::Process;
@@ -53,6 +55,8 @@ pub(crate) struct Background {
     pub(crate) owner: UserId,
     pub(crate) label: Label,
     pub(crate) by: Process,
+    /// The rows that it puts into order, which somebody waits and pays for.
+    pub(crate) order: Option<u64>,
 }
 
 impl Background {
@@ -95,32 +99,6 @@ impl Client {
             Who::Holder(holder) => Name::clip(&format!("user {}", holder.user_name)),
             Who::Run(asker) => Name::clip(&format!("run by {}", asker.user_name)),
             Who::Background(work) => Name::clip(&format!("{} for {}", work.by.name(), work.owner)),
-        }
-    }
-
-    fn payer(&self) -> Payer {
-        match &self.who {
-            Who::Holder(holder) => Payer {
-                user: holder.user,
-                session: None,
-                agent: None,
-                key: holder.key,
-                key_day_micros: holder.scope.day_micros,
-            },
-            Who::Run(asker) => Payer {
-                user: asker.user,
-                session: Some(asker.session),
-                agent: Some(asker.agent.clone()),
-                key: asker.key.map(|key| key.id),
-                key_day_micros: asker.key.and_then(|key| key.day_micros),
-            },
-            Who::Background(work) => Payer {
-                user: work.owner,
-                session: None,
-                agent: work.is_behind().then(|| Name::clip(work.by.name())),
-                key: None,
-                key_day_micros: None,
-            },
         }
     }
 
@@ -189,9 +167,9 @@ impl Client {
         cleaned: Result<(Request, Found), RelayError>,
         load: Load,
     ) -> Result<Decided, RelayError> {
-        let mut request = self.decide(shared, model, bytes, cleaned).await?;
-        request.payer = self.payer();
-        Ok(Decided { request, id: self.id, whose: self.phrase(), load })
+        let (mut request, decision) = self.judge(shared, model, bytes, cleaned).await?;
+        request.payer = self.payer(shared)?;
+        Ok(Decided { request, id: self.id, whose: self.phrase(), load, decision })
     }
 
     /// What was found of its texts may go to a model; on the record.
@@ -202,6 +180,19 @@ impl Client {
         bytes: usize,
         cleaned: Result<(T, Found), RelayError>,
     ) -> Result<T, RelayError> {
+        let (request, decision) = self.judge(shared, model, bytes, cleaned).await?;
+        shared.record(decision).await.map_err(relayed)?;
+        Ok(request)
+    }
+
+    /// What was found of its texts may go to a model once this is on the record; what may not is there already.
+    async fn judge<T>(
+        &self,
+        shared: &Shared,
+        model: &str,
+        bytes: usize,
+        cleaned: Result<(T, Found), RelayError>,
+    ) -> Result<(T, Event), RelayError> {
         let (request, found) = match cleaned {
             Ok(cleaned) => cleaned,
             Err(error @ RelayError::Blocked(_)) => {
@@ -224,8 +215,7 @@ impl Client {
         let mut event = self.event(model, Result3::Success).because(&self.phrase());
         event.bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         event.label = Some(label);
-        shared.record(event).await.map_err(relayed)?;
-        Ok(request)
+        Ok((request, event))
     }
 
     /// What policies see of it: a client is held to the profile that its texts are scanned by, a program to its agent's.
@@ -354,7 +344,7 @@ async fn to_embed(
 ) -> Result<(Embedding, Seat), RelayError> {
     let seat = client.seat(shared, model).await?;
     let mut request = client.decide(shared, model, bytes, cleaned).await?;
-    request.payer = client.payer();
+    request.payer = client.payer(shared)?;
     Ok((request, seat))
 }
 
@@ -371,7 +361,7 @@ pub(super) async fn question(
     let seat = shared.rates.seat(client.whose, Instant::now())?;
     let cleaned = clean::embedding(shared, request).await;
     let mut request = client.decide(shared, &model, bytes, cleaned).await?;
-    request.payer = client.payer();
+    request.payer = client.payer(shared)?;
     Ok((request, (seat, load)))
 }
 

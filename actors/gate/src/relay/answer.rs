@@ -2,6 +2,8 @@
 //! for go on at its end, each whole, valid and scanned, and never a fragment before. It must never give out anything
 //! that the scanner has not seen, nor begin again once somebody has heard some of it.
 
+mod pieces;
+
 use super::around::Around;
 use super::rates::Load;
 use crate::assemble::{Assembly, Step, in_pieces};
@@ -15,6 +17,7 @@ use ipc_proto::model::{Finish, ModelError, ModelName, Piece, Request, StreamId, 
 use ipc_proto::scanner::{Crossing, SCAN_BOUND};
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Name, Text};
+use pieces::{is_said, thought_pieces, weight};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -24,7 +27,7 @@ const WAIT: Duration = Duration::from_secs(20);
 /// Pieces given out at once: of the longest, so many fit the bound of an answer of the interface.
 const BATCH: usize = 56;
 
-/// A request that was decided on, and is on the record.
+/// A request that was decided on.
 #[derive(Debug)]
 pub(crate) struct Decided {
     /// What goes to the model.
@@ -35,6 +38,8 @@ pub(crate) struct Decided {
     pub(crate) whose: Name,
     /// Room for its bytes.
     pub(crate) load: Load,
+    /// What goes on the record before anybody is asked.
+    pub(crate) decision: Event,
 }
 
 /// An answer under way.
@@ -70,11 +75,18 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Begins an answer that was decided on and recorded.
+    /// Begins an answer that was decided on. The decision is put on the record while model makes the answer ready and sets
+    /// its money aside: no provider hears of one before its first pull, and that is not before both are durable.
     pub(crate) async fn begin(around: &impl Around, decided: Decided) -> Result<Self, RelayError> {
-        let Decided { request, id, whose, load } = decided;
+        let Decided { request, id, whose, load, decision } = decided;
         let begun = Instant::now();
-        let started = around.start(&request).await;
+        let (recorded, started) = futures::join!(around.record(decision), around.start(&request));
+        if let Err(error) = recorded {
+            if let Ok(stream) = started {
+                around.cancel(stream).await;
+            }
+            return Err(error);
+        }
         let mut answer = Self {
             request,
             id,
@@ -304,30 +316,6 @@ impl Answer {
         }
         around.note(event);
     }
-}
-
-/// Whether a piece says something of the answer itself.
-const fn is_said(piece: &Piece) -> bool {
-    !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::Failed(_))
-}
-
-/// Bytes of what a piece says.
-fn weight(piece: &Piece) -> usize {
-    match piece {
-        Piece::Text(text) | Piece::Reasoning(text) => text.len(),
-        Piece::Thought { part, .. } => part.len(),
-        Piece::CallDelta { args, .. } => args.len(),
-        _ => 0,
-    }
-}
-
-/// A block of reasoning as pieces.
-fn thought_pieces(thought: Thought) -> impl Iterator<Item = Piece> {
-    let part = |seal: bool| move |part| Piece::Thought { seal, part };
-    let said = in_pieces(&thought.text).into_iter().map(part(false));
-    let seal = in_pieces(&thought.seal).into_iter().map(part(true));
-    let Thought { by, hidden, spoken, calls, .. } = thought;
-    said.chain(seal).chain([Piece::ThoughtEnd { by, hidden, spoken, calls }])
 }
 
 /// Whether a block of reasoning shows no secret; that one was kept back for it is on the record. In its seal, which

@@ -5,7 +5,7 @@ use crate::host::Shared;
 use crate::scan;
 use crate::source::{self, Pulled};
 use ipc_proto::Name;
-use ipc_proto::audit::Event;
+use ipc_proto::audit::{Action, Event};
 use ipc_proto::gate::RelayError;
 use ipc_proto::model::{Request, StreamId};
 use ipc_proto::runner_gate::GateError;
@@ -58,17 +58,15 @@ impl Around for Shared {
     }
 
     async fn record(&self, event: Event) -> Result<(), RelayError> {
-        self.record(event).await.map(drop).map_err(relayed)
+        match event.action {
+            Action::Alert => self.alert(event).await,
+            _ => self.record(event).await.map(drop),
+        }
+        .map_err(relayed)
     }
 
     fn note(&self, event: Event) {
-        let shared = self.clone();
-        // Not a local task: a turn's search for a memory comes from an actor, which is none.
-        tokio::spawn(async move {
-            if shared.record(event).await.is_err() {
-                tracing::error!("how an answer ended could not be recorded");
-            }
-        });
+        self.notes.add(event);
     }
 }
 

@@ -14,11 +14,14 @@ use ipc_proto::memory::{Answered, Ask, Found, HITS, Kind, Manner, Question, Row,
 use ipc_proto::model::{Embedding, ModelError, Payer};
 use ipc_proto::{Blob, List, Name, Text, embedder};
 use sha2::{Digest, Sha256};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// How long a vector of a question is waited for.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a question may take: less than anybody waits for its answer. What a vector and memory leave of it, an order may
+/// have.
+const WHOLE: Duration = Duration::from_secs(30);
 
 /// The rows that answer a question best.
 pub(crate) async fn find(
@@ -27,7 +30,7 @@ pub(crate) async fn find(
     scope: Scope,
     mut question: Question,
 ) -> Result<Box<Answered>, RelayError> {
-    let finding = &shared.settings.finding;
+    let (finding, until) = (&shared.settings.finding, Instant::now() + WHOLE);
     question.vector = None;
     let mut note = None;
     let embedder = if finding.embeds(&question) { finding.embedder.clone() } else { None };
@@ -47,7 +50,7 @@ pub(crate) async fn find(
     }
     let mut answered = ask(shared, &scope, &question).await?;
     if reorders {
-        reorder(shared, (client, &scope), &question, top, &mut answered).await;
+        reorder(shared, (client, &scope), &question, (top, until), &mut answered).await;
         let most = usize::from(limit).min(HITS);
         answered.rows = List::clip(std::mem::take(&mut answered.rows).into_iter().take(most));
     }
@@ -101,17 +104,21 @@ async fn reorder(
     shared: &Shared,
     (client, scope): (&Client, &Scope),
     question: &Question,
-    top: usize,
+    (top, until): (usize, Instant),
     answered: &mut Answered,
 ) {
-    let seconds = shared.settings.finding.rerank_seconds;
-    let Some((of, wanted)) = wanted(client.question(), scope, question, (top, seconds), answered) else {
+    let patience = Duration::from_secs(shared.settings.finding.rerank_seconds.into());
+    let patience = patience.min(until.saturating_duration_since(Instant::now()));
+    let Some((of, wanted)) = wanted(client.question(), scope, question, (top, patience), answered) else {
         return;
     };
     let label = wanted.label.clone();
     let told = match shared.orders.known(&of) {
         Some(order) => Ok(order),
-        None => judged(&shared.orders, wanted).await,
+        None => match client.payer(shared) {
+            Ok(payer) => judged(&shared.orders, wanted, payer).await,
+            Err(why) => Err(Text::clip(&why.to_string())),
+        },
     };
     match told {
         Ok(order) => {
@@ -132,7 +139,7 @@ fn wanted(
     asked: Label,
     scope: &Scope,
     question: &Question,
-    (top, seconds): (usize, u8),
+    (top, patience): (usize, Duration),
     answered: &Answered,
 ) -> Option<(Of, ToOrder)> {
     let first: Vec<&Row> = answered.rows.iter().take(top).map(|found| &found.hit.row).collect();
@@ -146,15 +153,15 @@ fn wanted(
         label,
         words: question.words.clone(),
         rows: List::clip(first.iter().map(|row| Text::clip(&beginning(row)))),
-        patience_ms: u32::from(seconds) * 1000,
+        patience_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX),
     };
     Some((hash(scope, &question.words, &first), wanted))
 }
 
 /// An order that curator told, if it is one of these rows.
-async fn judged(orders: &Orders, wanted: ToOrder) -> Result<Order, Text<200>> {
+async fn judged(orders: &Orders, wanted: ToOrder, payer: Payer) -> Result<Order, Text<200>> {
     let count = wanted.rows.len();
-    let order = orders.ask(wanted).await?;
+    let order = orders.ask(wanted, payer).await?;
     let mut seen = [false; TO_ORDER];
     for place in &order {
         let fresh = seen.get_mut(usize::from(*place)).filter(|seen| usize::from(*place) < count && !**seen);
@@ -217,6 +224,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_a_question_waits_for_is_over_before_those_who_asked_stop_waiting() {
+        let memory = ipc_proto::memory::method::ask.deadline;
+        assert!(PATIENCE + memory < WHOLE, "an order has time left");
+        for caller in [
+            ipc_proto::gate::method::find.deadline,
+            ipc_proto::gate::method::memory.deadline,
+            ipc_proto::control::method::memory.deadline,
+            ipc_proto::runner_gate::method::effect.deadline,
+        ] {
+            assert!(WHOLE < caller, "{caller:?}");
+        }
+    }
+
+    #[test]
     fn rows_that_an_order_leaves_out_follow_those_that_it_names_as_they_were() {
         let rows: Vec<Found> = (0..5).map(found).collect();
         let ordered = ordered(rows, &[3, 0]);
@@ -228,6 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_order_that_names_what_is_not_there_or_one_row_twice_is_none() {
+        let payer = Payer::of(ipc_proto::ids::UserId::from_bytes([1; 16]));
         for (told, sound) in [(vec![1, 0], true), (vec![1], true), (vec![2], false), (vec![0, 0], false)] {
             let orders = Orders::default();
             let answering = async {
@@ -242,7 +264,7 @@ mod tests {
                 rows: List::clip([Text::default(), Text::default()]),
                 patience_ms: 5000,
             };
-            let (order, ()) = tokio::join!(judged(&orders, wanted), answering);
+            let (order, ()) = tokio::join!(judged(&orders, wanted, payer.clone()), answering);
             assert_eq!(order.is_ok(), sound, "{told:?}");
         }
     }

@@ -7,6 +7,7 @@ use super::around::{Around, relayed};
 use super::finding;
 use super::rates::AGAIN;
 use crate::host::Shared;
+use crate::recalling;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
@@ -33,6 +34,9 @@ pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<
     }
     let scope = Scope { owner, area: Area::User };
     let said = match ask {
+        Ask::Block(ask) => {
+            recalling::of_client(shared, &scope, *ask).await.map(|block| Said::Block(Box::new(block)))
+        }
         Ask::Find(question) => finding::find(shared, &client, scope, *question).await.map(Said::Found),
         ask => asked(shared, scope, ask).await,
     };
@@ -45,7 +49,7 @@ pub(crate) async fn memory(shared: &Shared, caller: Caller, ask: Ask) -> Result<
 }
 
 /// Asks memory, without a look at who asks.
-pub(super) async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, RelayError> {
+pub(crate) async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, RelayError> {
     let answer = shared.memory.call(&method::ask, |memory, rpc| {
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
@@ -78,6 +82,8 @@ fn size(said: &Said) -> usize {
         | Said::Taken(_)
         | Said::Sessions(_)
         | Said::Forgotten(_)
+        | Said::Session(_)
+        | Said::Unread(_)
         | Said::Stats(_) => 0,
     }
 }
@@ -102,8 +108,11 @@ const fn tool(ask: &Ask) -> Option<&'static str> {
         | Ask::Accept(_)
         | Ask::Forget { .. }
         | Ask::Restore { .. }
+        | Ask::RestoreSession { .. }
+        | Ask::Judge(_)
         | Ask::Mute { .. }
-        | Ask::Reindex => None,
+        | Ask::Reindex
+        | Ask::Unread => None,
     }
 }
 
@@ -194,7 +203,13 @@ impl Given {
             Said::Sessions(sessions) => sessions.iter().for_each(|session| {
                 given.text(&session.name, &Label::of(Trust::Untrusted, Class::Internal, "memory"));
             }),
-            Said::Done | Said::Id(_) | Said::Taken(_) | Said::Forgotten(_) | Said::Stats(_) => {}
+            Said::Done
+            | Said::Id(_)
+            | Said::Taken(_)
+            | Said::Forgotten(_)
+            | Said::Session(_)
+            | Said::Unread(_)
+            | Said::Stats(_) => {}
         }
         Self { label: given.label, bytes: given.bytes, hash: given.hash.finalize().into() }
     }
@@ -240,10 +255,10 @@ fn of_a_client(ask: Ask, by: &str) -> Option<Ask> {
         Ask::Write(entry) => Ask::Write(of_a_stranger(entry, by)),
         Ask::Revise { id, entry, reason } => Ask::Revise { id, entry: of_a_stranger(entry, by), reason },
         // What is replaced so is gone, with its label and its history.
-        Ask::Restore { over: Over::Replace, .. } => return None,
-        Ask::Restore { mut row, raw, over, .. } => {
+        Ask::Restore { over: Over::Replace, .. } | Ask::Restore { dry_run: true, .. } => return None,
+        Ask::Restore { mut row, raw, over, dry_run, .. } => {
             row.entry = *of_a_stranger(Box::new(row.entry), by);
-            Ask::Restore { row, raw, over, mine: false }
+            Ask::Restore { row, raw, over, mine: false, dry_run }
         }
         Ask::Read(_)
         | Ask::Raw(_)
@@ -254,9 +269,11 @@ fn of_a_client(ask: Ask, by: &str) -> Option<Ask> {
         | Ask::History(_)
         | Ask::Remove { .. }
         | Ask::Block(_)
-        | Ask::Stats => ask,
+        | Ask::Stats
+        | Ask::Unread => ask,
         // What a person is to say, they say to their own command.
         Ask::Accept(_) | Ask::Unremove(_) => return None,
+        Ask::RestoreSession { .. } | Ask::Judge(_) => return None,
         Ask::Capture(_) | Ask::Forget { .. } | Ask::Mute { .. } | Ask::Reindex => return None,
     })
 }
@@ -285,7 +302,7 @@ mod tests {
 
     fn restore(over: Over) -> Ask {
         let row = Box::new(Row::new(*entry(), Area::User, 1));
-        Ask::Restore { row, raw: Text::default(), over, mine: true }
+        Ask::Restore { row, raw: Text::default(), over, mine: true, dry_run: false }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! for; of what came of them a hash and numbers are kept, so that the next page of an answer has the order of the first.
 
 use ipc_proto::gate::{TO_ORDER, ToOrder};
+use ipc_proto::model::Payer;
 use ipc_proto::{List, Text};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,7 @@ pub(super) type Of = [u8; 32];
 struct Table {
     last: u64,
     waiting: VecDeque<ToOrder>,
-    asked: HashMap<u64, oneshot::Sender<Told>>,
+    asked: HashMap<u64, (oneshot::Sender<Told>, Payer)>,
     known: VecDeque<(Of, Order)>,
 }
 
@@ -63,8 +64,8 @@ impl Orders {
         table.known.push_back((of, order));
     }
 
-    /// The order of these rows, as soon as there is one; `wanted.id` is filled in here.
-    pub(super) async fn ask(&self, mut wanted: ToOrder) -> Told {
+    /// The order of these rows, as soon as there is one; `wanted.id` is filled in here. Who asks pays for it.
+    pub(super) async fn ask(&self, mut wanted: ToOrder, payer: Payer) -> Told {
         let patience = Duration::from_millis(wanted.patience_ms.into());
         let (tell, told) = oneshot::channel();
         let id = {
@@ -75,7 +76,7 @@ impl Orders {
             table.last += 1;
             let id = table.last;
             wanted.id = id;
-            table.asked.insert(id, tell);
+            table.asked.insert(id, (tell, payer));
             table.waiting.push_back(wanted);
             id
         };
@@ -107,10 +108,15 @@ impl Orders {
 
     /// Gives an order to whoever waits for it; nothing happens if nobody does any more.
     pub(crate) fn tell(&self, id: u64, told: Told) {
-        if let Some(asked) = self.table().asked.remove(&id) {
+        if let Some((asked, _)) = self.table().asked.remove(&id) {
             // Whoever asked may have gone away this very moment.
             let _ = asked.send(told);
         }
+    }
+
+    /// Who pays for this order; nobody once nobody waits for it.
+    pub(super) fn payer(&self, id: u64) -> Option<Payer> {
+        self.table().asked.get(&id).map(|(_, payer)| payer.clone())
     }
 }
 
@@ -145,32 +151,38 @@ mod tests {
         }
     }
 
+    fn payer() -> Payer {
+        Payer::of(UserId::from_bytes([2; 16]))
+    }
+
     #[tokio::test]
     async fn an_order_goes_to_who_asked_for_it_and_to_nobody_else() {
         let orders = Orders::default();
         let one = tokio::spawn({
             let orders = orders.clone();
-            async move { orders.ask(wanted(5000)).await }
+            async move { orders.ask(wanted(5000), payer()).await }
         });
         let first = orders.next(5000).await.unwrap();
         let two = tokio::spawn({
             let orders = orders.clone();
-            async move { orders.ask(wanted(5000)).await }
+            async move { orders.ask(wanted(5000), payer()).await }
         });
         let second = orders.next(5000).await.unwrap();
         assert_ne!(first.id, second.id);
+        assert_eq!(orders.payer(first.id), Some(payer()));
         orders.tell(second.id, Err(Text::clip("policy")));
         orders.tell(first.id, Ok(List::clip([1, 0])));
         orders.tell(first.id, Ok(List::clip([0, 1])));
         assert_eq!(one.await.unwrap(), Ok(List::clip([1, 0])));
         assert_eq!(two.await.unwrap(), Err(Text::clip("policy")));
+        assert_eq!(orders.payer(first.id), None, "nobody waits for it any more");
         assert!(orders.table().asked.is_empty());
     }
 
     #[tokio::test]
     async fn who_waits_too_long_does_without_and_leaves_nothing_to_be_done() {
         let orders = Orders::default();
-        assert!(orders.ask(wanted(10)).await.is_err());
+        assert!(orders.ask(wanted(10), payer()).await.is_err());
         let table = orders.table();
         assert!(table.waiting.is_empty() && table.asked.is_empty());
     }
@@ -180,13 +192,13 @@ mod tests {
         let orders = Orders::default();
         let asking = || {
             let orders = orders.clone();
-            tokio::spawn(async move { orders.ask(wanted(60_000)).await })
+            tokio::spawn(async move { orders.ask(wanted(60_000), payer()).await })
         };
         let waiting: Vec<_> = (0..WAITING).map(|_| asking()).collect();
         while orders.table().waiting.len() < WAITING {
             tokio::task::yield_now().await;
         }
-        assert!(orders.ask(wanted(60_000)).await.is_err_and(|why| why.contains("too many")));
+        assert!(orders.ask(wanted(60_000), payer()).await.is_err_and(|why| why.contains("too many")));
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
         for n in 0..=u8::try_from(KNOWN).unwrap() {
             orders.keep([n; 32], List::clip([n]));

@@ -29,6 +29,8 @@ pub(crate) struct Fake {
     pub(crate) cancelled: RefCell<Vec<StreamId>>,
     /// The scanner is away.
     pub(crate) away: bool,
+    /// Audit is away.
+    pub(crate) unrecorded: bool,
     /// Texts that are with the scanner.
     pub(crate) judging: Cell<u32>,
     /// Texts that were with the scanner at once, at most.
@@ -98,6 +100,9 @@ impl Around for Fake {
     }
 
     async fn record(&self, event: Event) -> Result<(), RelayError> {
+        if self.unrecorded {
+            return Err(RelayError::Down(Name::clip("audit")));
+        }
         self.note(event);
         Ok(())
     }

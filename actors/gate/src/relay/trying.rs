@@ -25,12 +25,11 @@ const ROOT: u32 = 0;
 pub(crate) async fn try_model(shared: &Shared, model: ModelName, by: &str) -> Result<Tried, RelayError> {
     let payer = owner(shared).await?;
     let load = shared.rates.hold(QUESTION.len())?;
-    let decided = Decided { request: request(model, payer), id: CallId::random(), whose: whose(by), load };
-    let event = Event::new(Action::ModelDecided, Result3::Success).about(&decided.request.model);
-    let mut event = event.because(&decided.whose);
-    event.call = Some(decided.id);
-    event.bytes = QUESTION.len() as u64;
-    shared.record(event).await.map_err(relayed)?;
+    let (id, whose) = (CallId::random(), whose(by));
+    let mut decision = Event::new(Action::ModelDecided, Result3::Success).about(&model).because(&whose);
+    decision.call = Some(id);
+    decision.bytes = QUESTION.len() as u64;
+    let decided = Decided { request: request(model, payer), id, whose, load, decision };
     let begun = Instant::now();
     let mut answer = Answer::begin(shared, decided).await?;
     let heard = tokio::time::timeout(PATIENCE, hear(shared, &mut answer, begun)).await;

@@ -243,6 +243,7 @@ impl From<RelayError> for Fault {
             RelayError::Model(error) => error.into(),
             RelayError::Down(_) => Self::new(Kind::Busy, message).after(2),
             RelayError::NoMemory => Self::new(Kind::Forbidden, message),
+            RelayError::NoAgent(names) => Self::no_model("agent/", &names),
             RelayError::Memory(_) | RelayError::Embedder(_) => Self::new(Kind::Failed, message),
         }
     }

@@ -2,9 +2,12 @@
 
 use crate::dates::{self, Day, Span};
 use crate::words::{Lexicon, Word, words};
+use std::collections::HashSet;
 
 /// Terms of one question that are looked for; further ones are left out.
 const MOST_TERMS: usize = 64;
+/// Characters of a text by which it is said to fit.
+const LOOKED_AT: usize = 8000;
 
 /// What would answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub struct Question {
     pub(crate) terms: Vec<String>,
     pub(crate) times: Vec<Span>,
     pub(crate) wants: Wants,
+    /// No word of it says much.
+    says_little: bool,
 }
 
 impl Question {
@@ -33,11 +38,29 @@ impl Question {
     pub fn of(text: &str, now_ms: u64, lexicon: &Lexicon) -> Self {
         let words = words(text);
         let mut terms = distinct(words.iter().filter(|word| !lexicon.is_common(&word.plain)), lexicon);
-        if terms.is_empty() {
+        let says_little = terms.is_empty();
+        if says_little {
             terms = distinct(words.iter(), lexicon);
         }
         let now: Day = dates::day_of(now_ms);
-        Self { terms, times: dates::spans(&words, now), wants: wants(&words) }
+        Self { terms, times: dates::spans(&words, now), wants: wants(&words), says_little }
+    }
+
+    /// Whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
+    /// three, each as itself or its kin. Nothing is about a question that says little.
+    #[must_use]
+    pub fn fits(&self, text: &str, lexicon: &Lexicon) -> bool {
+        let least = match self.terms.len() {
+            ..=3 => 1,
+            4..=10 => 2,
+            _ => 3,
+        };
+        let begun: String = text.chars().take(LOOKED_AT).collect();
+        let held: HashSet<String> = words(&begun).iter().map(|word| lexicon.term(&word.plain)).collect();
+        let holds = |term: &&String| {
+            held.contains(*term) || lexicon.kin(term).iter().any(|(kin, _)| held.contains(kin))
+        };
+        !self.says_little && self.terms.iter().filter(holds).take(least).count() == least
     }
 
     /// Whether there is nothing to look for.
@@ -95,6 +118,27 @@ mod tests {
         assert_eq!(question("cat Cats CAT").terms, ["cat"]);
         let many: Vec<String> = (0..1000).map(|n| format!("w{n}")).collect();
         assert_eq!(question(&many.join(" ")).terms.len(), MOST_TERMS);
+    }
+
+    #[test]
+    fn a_text_fits_by_more_words_the_more_are_asked_for_and_a_question_that_says_little_fits_nothing() {
+        let lexicon = Lexicon::new();
+        let long = "tell me again about the ferry, its timetable, the pier, the captain, the crew, the cargo, the fares, \
+                    the tickets, the queue and the weather";
+        for (asked, text, fits) in [
+            ("when does the harbour open?", "The harbour light is red.", true),
+            ("short", "a short note", true),
+            ("short", "what is shorter than all else is long", false),
+            ("xyzzy plugh quite unrelated words", "words of a plain note", false),
+            ("xyzzy plugh quite unrelated words", "quite a few words", true),
+            (long, "the captain likes tea", false),
+            (long, "the captain of the ferry", false),
+            (long, "the captain of the ferry sells tickets", true),
+            ("what is it", "what it is", false),
+            ("", "anything", false),
+        ] {
+            assert_eq!(Question::of(asked, 0, &lexicon).fits(text, &lexicon), fits, "{asked}: {text}");
+        }
     }
 
     #[test]

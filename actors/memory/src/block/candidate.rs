@@ -5,6 +5,7 @@
 use crate::filter::{Narrow, ms};
 use crate::row::{class_code, kind_code, unsigned};
 use crate::scope::Number;
+use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Class;
 use ipc_proto::memory::KindName;
 use rusqlite::{Connection, OptionalExtension, Result, params};
@@ -23,11 +24,20 @@ pub(super) struct Candidate {
     pub(super) n: i64,
     pub(super) id: [u8; 16],
     pub(super) project: Option<String>,
-    /// Whether it may be told of at all.
+    /// Whether nobody may be told of it.
     pub(super) is_secret: bool,
     /// When it was written, unix ms.
     pub(super) created_ms: u64,
     pub(super) importance: u8,
+}
+
+impl Candidate {
+    /// Whether it may be told of in this project: secrets may be nowhere.
+    pub(super) fn may_be_told_of(&self, project: Option<&str>) -> bool {
+        let is_elsewhere =
+            project.is_some_and(|own| self.project.as_ref().is_some_and(|theirs| theirs != own));
+        !is_elsewhere && !self.is_secret
+    }
 }
 
 fn read(columns: &rusqlite::Row<'_>) -> Result<Candidate> {
@@ -86,18 +96,18 @@ pub(super) fn lasting_sql() -> String {
 }
 
 /// The order in which they are preferred: those of the project first, then those that were found by the words, best
-/// first, then by age and importance. Rows of other projects and secrets are left out.
+/// first, then by age and importance. Rows of other projects, secrets and what is to be left out are not among them.
 pub(super) fn preferred(
     found: Vec<Candidate>,
     newest: Vec<Candidate>,
-    project: Option<&str>,
+    (project, without): (Option<&str>, &[MemoryId]),
 ) -> Vec<Candidate> {
     let led = found.len();
     let mut seen = HashSet::new();
     let mut all: Vec<(usize, Candidate)> = found.into_iter().chain(newest).enumerate().collect();
     all.retain(|(_, one)| {
-        let elsewhere = project.is_some_and(|own| one.project.as_ref().is_some_and(|theirs| theirs != own));
-        !elsewhere && !one.is_secret && seen.insert(one.id)
+        let is_left_out = without.iter().any(|id| id.bytes() == one.id);
+        one.may_be_told_of(project) && !is_left_out && seen.insert(one.id)
     });
     all.sort_by_key(|(place, one)| {
         let own = project.is_some() && one.project.as_deref() == project;

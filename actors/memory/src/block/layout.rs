@@ -2,6 +2,7 @@
 //! for byte, so that what is shown to a person beforehand is what a model is given. It never gives out a character more
 //! than the budget, everything counted, and everything stored stands in it quoted.
 
+use super::part::{Part, Stretch, Told};
 use super::room::{self, Room};
 use super::told;
 use ipc_proto::ids::MemoryId;
@@ -40,6 +41,8 @@ pub(super) struct Wanted<'a> {
     pub(super) index: usize,
     /// So many of the newest in full.
     pub(super) full: usize,
+    /// So many of the first instead.
+    pub(super) first: bool,
     /// Decisions have a part of their own, and there is more of fewer rows.
     pub(super) compacting: bool,
 }
@@ -49,6 +52,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Laid {
     pub(super) text: String,
     pub(super) rows: Vec<MemoryId>,
+    /// Where in the text each of them stands, and each session.
+    pub(super) of: Vec<Stretch>,
     pub(super) label: Label,
     pub(super) tokens: u32,
     pub(super) discovery_tokens: u32,
@@ -65,26 +70,6 @@ const USUAL: Shares = Shares { sessions: 20, decisions: 0, full: 40 };
 /// Summaries and index 40, rows in full 40, decisions 20.
 const COMPACTING: Shares = Shares { sessions: 20, decisions: 20, full: 40 };
 
-/// A part under way.
-struct Part {
-    text: String,
-    room: Room,
-}
-
-impl Part {
-    const fn new(room: Room) -> Self {
-        Self { text: String::new(), room }
-    }
-
-    fn add(&mut self, piece: &str) -> bool {
-        let fits = self.room.take(piece);
-        if fits {
-            self.text.push_str(piece);
-        }
-        fits
-    }
-}
-
 /// Lays a block out; none if there is nothing to tell, or no room to tell it.
 pub(super) fn lay(wanted: &Wanted<'_>) -> Option<Laid> {
     let mut rest = Room::of(wanted.tokens);
@@ -98,27 +83,34 @@ pub(super) fn lay(wanted: &Wanted<'_>) -> Option<Laid> {
     let mut told: Vec<&Row> = Vec::new();
     let mut label = Label::bottom();
     let sessions = sessions(wanted, all.share(shares.sessions), &mut told, &mut label);
-    rest.take(&sessions);
+    rest.take(&sessions.text);
     let decisions = decisions(wanted, all.share(shares.decisions), &mut told);
-    rest.take(&decisions);
+    rest.take(&decisions.text);
     let full = full(wanted, all.share(shares.full), &mut told);
-    rest.take(&full);
+    rest.take(&full.text);
     let begun = told.len();
     let index = index(wanted, rest, &mut told);
-    if sessions.is_empty() && told.is_empty() {
+    if sessions.text.is_empty() && told.is_empty() {
         return None;
     }
     label = told.iter().fold(label, |label, row| label.join(&row.entry.label));
     let listed = told.get(begun..).unwrap_or_default();
     let sum = |of: fn(&Row) -> u32| listed.iter().map(|row| of(row)).fold(0, u32::saturating_add);
     let (read, discovery) = (sum(|row| row.tokens), sum(told::discovery));
-    let body = [introduction(&label), sessions, index, full, decisions, economics(read, discovery)].concat();
-    let nonce = identity(&body);
-    let text = [opening(&nonce), body, closing(&nonce)].concat();
+    let mut body = Told::default();
+    body.say(&introduction(&label));
+    [sessions, index, full, decisions].into_iter().for_each(|part| body.then(part));
+    body.say(&economics(read, discovery));
+    let nonce = identity(&body.text);
+    let mut whole = Told::default();
+    whole.say(&opening(&nonce));
+    whole.then(body);
+    whole.say(&closing(&nonce));
+    let Told { text, of } = whole;
     let mut rows: Vec<MemoryId> = told.iter().map(|row| row.entry.id).collect();
     rows.sort_unstable();
     rows.dedup();
-    Some(Laid { tokens: room::tokens(&text), text, rows, label, discovery_tokens: discovery })
+    Some(Laid { tokens: room::tokens(&text), text, rows, of, label, discovery_tokens: discovery })
 }
 
 fn opening(nonce: &str) -> String {
@@ -169,110 +161,111 @@ fn spelled([read, discovery, saved]: [u32; 3], percent: u64) -> String {
     )
 }
 
-fn sessions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>, label: &mut Label) -> String {
+fn sessions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>, label: &mut Label) -> Told {
     let mut part = Part::new(room);
-    if wanted.sessions.is_empty() || !part.add(SESSIONS) {
-        return String::new();
+    if wanted.sessions.is_empty() || !part.say(SESSIONS) {
+        return Told::default();
     }
-    let headed = part.text.len();
     for (session, summary) in wanted.sessions {
-        if part.add(&told::session(session, summary.as_ref())) {
+        let row = summary.as_ref().map(|row| row.entry.id);
+        if part.tell(row, &told::session(session, summary.as_ref())) {
             told.extend(summary);
             // What a session is called came from a client of the person's own.
             let client = format!("hook:{}", session.client);
             *label = label.join(&Label::of(Trust::Verified, Class::Internal, &client));
         }
     }
-    if part.text.len() == headed { String::new() } else { part.text }
+    part.told()
 }
 
-fn decisions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> String {
+fn decisions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> Told {
     let mut part = Part::new(room);
     for row in wanted.rows.iter().filter(|row| told::decides(row)) {
         let line = told::decision(row);
-        let piece = if part.text.is_empty() { format!("{DECISIONS}{line}") } else { line };
-        if part.add(&piece) {
+        let piece = if part.told.of.is_empty() { format!("{DECISIONS}{line}") } else { line };
+        if part.tell(Some(row.entry.id), &piece) {
             told.push(row);
         }
     }
-    part.text
+    part.told()
 }
 
-/// The newest of those that the index would list, each in an equal part of what room is left.
-fn full<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> String {
-    let mut newest: Vec<&Row> = wanted.rows.iter().take(wanted.index.max(wanted.full)).collect();
-    newest.sort_by_key(|row| std::cmp::Reverse(row.created_ms));
-    newest.truncate(wanted.full);
-    let mut part = Part::new(room);
-    if newest.is_empty() || !part.add(FULL) {
-        return String::new();
+/// The newest of those that the index would list, or the first of them, each in an equal part of what room is left.
+fn full<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> Told {
+    let mut rows: Vec<&Row> = wanted.rows.iter().take(wanted.index.max(wanted.full)).collect();
+    if !wanted.first {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.created_ms));
     }
-    let headed = part.text.len();
-    for (n, row) in newest.iter().enumerate() {
-        let one = whole(row, part.room.one_of(newest.len() - n));
-        if one.as_ref().is_some_and(|one| part.add(one)) {
+    rows.truncate(wanted.full);
+    let mut part = Part::new(room);
+    if rows.is_empty() || !part.say(FULL) {
+        return Told::default();
+    }
+    for (n, row) in rows.iter().enumerate() {
+        let one = whole(row, part.room.one_of(rows.len() - n));
+        if one.as_ref().is_some_and(|one| part.tell(Some(row.entry.id), one)) {
             told.push(row);
         }
     }
-    if part.text.len() == headed { String::new() } else { part.text }
+    part.told()
 }
 
 /// A row whole, or as much of it as there is room for.
-fn whole(row: &Row, room: Room) -> Option<String> {
-    let mut part = Part::new(room);
-    if !part.add(&told::heading(row)) {
+fn whole(row: &Row, mut room: Room) -> Option<String> {
+    let mut text = told::heading(row);
+    if !room.take(&text) {
         return None;
     }
     let lines = told::whole(row);
-    if part.room.holds(&lines.concat()) {
-        part.add(&lines.concat());
-        return Some(part.text);
+    let all = lines.concat();
+    if room.holds(&all) {
+        return Some(text + &all);
     }
-    let mut reserved = part.room;
-    if !reserved.take(CUT) || reserved.any() < LEAST {
+    if !room.take(CUT) || room.any() < LEAST {
         return None;
     }
     for line in lines {
-        if !reserved.take(&line) {
-            let begun: String = line.trim_end().chars().take(reserved.any().saturating_sub(1)).collect();
+        if !room.take(&line) {
+            let begun: String = line.trim_end().chars().take(room.any().saturating_sub(1)).collect();
             if begun.chars().count() >= LEAST {
-                part.text.push_str(&begun);
-                part.text.push('\n');
+                text.push_str(&begun);
+                text.push('\n');
             }
             break;
         }
-        part.text.push_str(&line);
+        text.push_str(&line);
     }
-    part.text.push_str(CUT);
-    Some(part.text)
+    Some(text + CUT)
 }
 
 /// The index, by the file that each row touched first, in the order in which the rows are preferred.
-fn index<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> String {
-    let mut part = Part::new(room);
-    let mut places: Vec<(String, String)> = Vec::new();
-    if !part.room.take(INDEX) {
-        return String::new();
+fn index<'a>(wanted: &'a Wanted<'_>, mut room: Room, told: &mut Vec<&'a Row>) -> Told {
+    let mut places: Vec<(String, Told)> = Vec::new();
+    if !room.take(INDEX) {
+        return Told::default();
     }
     for row in wanted.rows.iter().take(wanted.index) {
         let (place, line) = (told::place(row, wanted.project), told::index(row));
         match places.iter_mut().find(|(name, _)| *name == place) {
-            Some((_, lines)) if part.room.take(&line) => lines.push_str(&line),
+            Some((_, lines)) if room.take(&line) => lines.tell(Some(row.entry.id), &line),
             Some(_) => continue,
             None => {
-                let lines = format!("\n### {place}\n{HEAD}{line}");
-                if !part.room.take(&lines) {
+                // What the file is called is the row's own words as well.
+                let headed = format!("\n### {place}\n{HEAD}{line}");
+                if !room.take(&headed) {
                     continue;
                 }
+                let mut lines = Told::default();
+                lines.tell(Some(row.entry.id), &headed);
                 places.push((place, lines));
             }
         }
         told.push(row);
     }
-    if places.is_empty() {
-        return String::new();
+    let mut index = Told::default();
+    if !places.is_empty() {
+        index.say(INDEX);
     }
-    part.text.push_str(INDEX);
-    part.text.extend(places.into_iter().map(|(_, lines)| lines));
-    part.text
+    places.into_iter().for_each(|(_, lines)| index.then(lines));
+    index
 }

@@ -82,7 +82,7 @@ fn session(text: &str, summary: Option<Row>) -> (SessionRow, Option<Row>) {
 }
 
 fn wanted<'a>(rows: &'a [Row], sessions: &'a [(SessionRow, Option<Row>)], tokens: u32) -> Wanted<'a> {
-    Wanted { rows, sessions, project: None, tokens, index: 50, full: 3, compacting: false }
+    Wanted { rows, sessions, project: None, tokens, index: 50, full: 3, first: false, compacting: false }
 }
 
 fn tokens(text: &str) -> usize {
@@ -232,7 +232,7 @@ fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_ma
         ],
     );
     let order = |project| {
-        let rows = preferred(found.clone(), newest.clone(), project);
+        let rows = preferred(found.clone(), newest.clone(), (project, &[]));
         rows.iter().map(|row| row.id[0]).collect::<Vec<_>>()
     };
     assert_eq!(order(Some("/p")), [2, 5, 1, 4, 3]);

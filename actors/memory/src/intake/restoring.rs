@@ -2,20 +2,22 @@
 
 use super::{Intake, event};
 use crate::screen::{Proposal, Scanned};
+use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{MemoryError, Over, Row, Scope, State};
+use ipc_proto::memory::{MemoryError, Over, Row, Scope, SessionRow, State};
 use std::sync::Arc;
 
 impl Intake {
-    /// Puts a row back as it was. None if the row that is here was left as it is.
+    /// Puts a row back as it was, or with `dry_run` only says what would come of it. None if the row that is here is left as
+    /// it is.
     pub(crate) async fn restore(
         self,
         scope: Scope,
         row: Row,
         raw: &str,
-        over: Over,
+        (over, dry_run): (Over, bool),
     ) -> Result<Option<MemoryId>, MemoryError> {
         let (of, about) = (scope.clone(), row.clone());
         let wanted = ask(&self.writer, move |store, _| {
@@ -30,8 +32,33 @@ impl Intake {
         self.fit(&scope, &sources.join("\n"), true).await?;
         let proposal = Proposal::of(row.entry.clone());
         let proposal = proposal.map(|proposal| proposal.made_from(raw).because(&row.reason));
+        if dry_run {
+            let scanned = self.tried(&scope, proposal).await?;
+            let tried = move |store: &mut Store, now_ms| {
+                store.try_to_restore(&scope, (&scanned, &past(row, now_ms)), over, now_ms)
+            };
+            return change(&self.writer, tried).await;
+        }
         let scanned = self.scanned(&scope, proposal).await?;
         self.clone().lasting(self.put_back(scope, row, scanned, (over, here))).await
+    }
+
+    /// Puts a client's session back; whether it was. Its names are looked at as those that a hook tells of.
+    pub(crate) async fn restore_session(
+        self,
+        scope: Scope,
+        session: SessionRow,
+        (over, dry_run): (Over, bool),
+    ) -> Result<bool, MemoryError> {
+        let names = [session.client.as_str(), session.name.as_str(), session.project.as_str()];
+        self.fit(&scope, &names.join("\n"), true).await?;
+        let put = move |store: &mut Store, now_ms| {
+            let mut session = session;
+            session.started_ms = session.started_ms.min(now_ms);
+            session.ended_ms = session.ended_ms.map(|ended| ended.min(now_ms));
+            store.restore_session(&scope, &session, over, dry_run)
+        };
+        change(&self.writer, put).await
     }
 
     /// A merge takes over what became of the row that is here; its text is not written.
@@ -55,8 +82,9 @@ impl Intake {
         kit::fault_point!("memory.restore.recorded");
         let (of, texts) = (scope.clone(), Arc::clone(&scanned));
         let put = change(&self.writer, move |store, now_ms| {
-            store.tidy(now_ms)?;
-            store.restore(&of, &texts, &past(row, now_ms), over)
+            // It makes no room for itself: what is here is not to go for what an import brings.
+            store.lapse(now_ms)?;
+            store.restore(&of, (&texts, &past(row, now_ms)), over, now_ms)
         })
         .await;
         if let Err(error) = put {

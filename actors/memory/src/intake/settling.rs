@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Entry, Kind, MemoryError, Scope, Settled};
+use ipc_proto::memory::{Entry, Kind, MemoryError, Refusal, Scope, Settled};
 use std::sync::Arc;
 
 impl Intake {
@@ -53,7 +53,9 @@ impl Intake {
             return Ok(());
         }
         let Some(row) = captured else { return Err(MemoryError::NotFound) };
-        let Kind::Observation(seen) = &mut entry.detail.kind else { return Err(MemoryError::Refused) };
+        let Kind::Observation(seen) = &mut entry.detail.kind else {
+            return Err(MemoryError::Refused(Refusal::NotDone));
+        };
         seen.plain = false;
         entry.session = row.entry.session;
         entry.detail.project = row.entry.detail.project;

@@ -11,7 +11,7 @@ use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Label, Trust};
-use ipc_proto::memory::{Entry, Kind, KindName, MemoryError, Scope, SourceType};
+use ipc_proto::memory::{Entry, Kind, KindName, MemoryError, Refusal, Scope, SourceType};
 use std::sync::Arc;
 
 /// Bytes of what is known of an entity.
@@ -64,7 +64,7 @@ impl Intake {
         }
         for (scanned, admission) in taken.iter().zip(each) {
             if admission != Admission::New {
-                let error = admission.refusal().unwrap_or(MemoryError::Refused);
+                let error = admission.refusal().unwrap_or(MemoryError::Refused(Refusal::IdInUse));
                 self.undone(written(&scope, scanned.entry(), Result3::Error), error).await;
             }
         }
@@ -101,7 +101,7 @@ impl Intake {
             let Some(entry) = entry else { continue };
             match self.scanned(scope, Proposal::of(entry)).await {
                 Ok(scanned) => fit.push(scanned),
-                Err(MemoryError::Refused) => {}
+                Err(MemoryError::Refused(_)) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -1,14 +1,14 @@
 //! The lines that an evaluation is told: turns to keep and questions to answer. It reads and keeps nothing else; what is
-//! said of a bad line holds nothing of it.
+//! said of a bad line holds nothing of it. A text that a host would not keep whole is cut, and that is said.
 
-use ipc_proto::Text;
-use ipc_proto::memory::{CONTENT_BOUND, Manner};
+use ipc_proto::memory::{CONTENT_BOUND, Manner, WORDS, words};
+use ipc_proto::{Text, json};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
 
-/// Bytes of one line: a text of the largest size, each byte escaped as `\u0000`, and the object around it.
-const LINE_BOUND: usize = 6 * CONTENT_BOUND + 65_536;
+/// Bytes of one line: far more than a text that is kept whole, since what conversations hold is not ours to say.
+const LINE_BOUND: usize = 16 << 20;
 /// A number of seconds would be later than this only in the year 5138; milliseconds are since 1973.
 const SECONDS: f64 = 1e11;
 
@@ -29,6 +29,8 @@ pub(super) struct Add {
     pub(super) time_ms: Option<u64>,
     pub(super) speaker: Option<String>,
     pub(super) text: Text<CONTENT_BOUND>,
+    /// The number of its line and the bytes that its text had, if it is cut.
+    pub(super) cut: Option<(u64, usize)>,
     /// What an embedder made of its text.
     pub(super) vector: Option<Vec<f32>>,
 }
@@ -37,7 +39,7 @@ pub(super) struct Add {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) id: Value,
-    pub(super) question: String,
+    pub(super) question: Text<WORDS>,
     pub(super) evidence: Vec<Value>,
     /// By what it is answered, if not as all are.
     pub(super) manner: Option<Manner>,
@@ -103,10 +105,9 @@ impl<R: BufRead> Lines<R> {
             if self.from.by_ref().take(bound).read_until(b'\n', &mut text)? == 0 {
                 return Ok(None);
             }
-            let text = text.trim_ascii();
-            if !text.is_empty() {
+            if !text.trim_ascii().is_empty() {
                 let malformed = |why| LineFault::Malformed { line: self.line, why };
-                return line(text).map(Some).map_err(malformed);
+                return line(text, self.line).map(Some).map_err(malformed);
             }
         }
     }
@@ -120,24 +121,26 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
-fn line(text: &[u8]) -> Result<Line, String> {
-    if text.len() > LINE_BOUND {
+fn line(mut bytes: Vec<u8>, number: u64) -> Result<Line, String> {
+    if bytes.trim_ascii().len() > LINE_BOUND {
         return Err(format!("longer than {LINE_BOUND} bytes"));
     }
-    match serde_json::from_slice(text).map_err(|error| wrong(&error))? {
+    json::mend(&mut bytes);
+    match serde_json::from_slice(&bytes).map_err(|error| wrong(&error))? {
         Written::Add { id, session, time, speaker, text, vector } => Ok(Line::Add(Add {
             id: named(id, "id")?,
             session: if session.is_null() { None } else { Some(named(session, "session")?.to_string()) },
             time_ms: time_ms(&time)?,
             speaker,
-            text: Text::new(text).map_err(|why| format!("text: {why}"))?,
+            cut: (text.len() > CONTENT_BOUND).then_some((number, text.len())),
+            text: Text::clip(&text),
             vector,
         })),
         Written::Ask { id, question, evidence, manner, vector } => {
             let evidence = evidence.into_iter().map(|id| named(id, "evidence"));
             Ok(Line::Ask(Asked {
                 id: named(id, "id")?,
-                question,
+                question: words(&question),
                 evidence: evidence.collect::<Result<_, _>>()?,
                 manner,
                 vector,

@@ -101,6 +101,22 @@ fn a_turn_that_says_nothing_is_passed_over_and_its_place_stays() {
 }
 
 #[test]
+fn what_is_too_long_or_holds_half_a_character_is_measured_by_what_is_left_of_it() {
+    let long = format!("the quince {}", "x".repeat(200_000));
+    let question = format!("quince {}", "y ".repeat(4000));
+    let lines = [
+        json!({"op": "add", "id": 1, "text": long}).to_string(),
+        r#"{"op":"add","id":2,"text":"the medlar \ud83d"}"#.to_owned(),
+        json!({"op": "ask", "id": "q", "question": question, "evidence": [1]}).to_string(),
+        r#"{"op":"ask","id":"r","question":"\udc00 medlar","evidence":[2]}"#.to_owned(),
+    ];
+    let (done, out) = told(by(Manner::Words), &lines.join("\n"));
+    done.unwrap();
+    assert_eq!((&out[0]["results"], &out[1]["results"]), (&json!([1]), &json!([2])));
+    assert_eq!(out[2]["figures"]["mrr"], 1.0, "{out:?}");
+}
+
+#[test]
 fn a_malformed_line_ends_it_with_its_number_and_nothing_of_it() {
     for (bad, why) in [
         ("{\"op\":\"add\"", "not JSON"),
@@ -110,8 +126,7 @@ fn a_malformed_line_ends_it_with_its_number_and_nothing_of_it() {
         ("{\"op\":\"add\",\"id\":[\"hunter2\"],\"text\":\"x\"}", "id is no text"),
         ("{\"op\":\"add\",\"id\":1,\"time\":{},\"text\":\"x\"}", "time is no text"),
         ("{\"op\":\"ask\",\"id\":1,\"question\":\"x\",\"evidence\":[null]}", "evidence is no text"),
-        (&format!("{{\"op\":\"add\",\"id\":1,\"text\":\"{}\"}}", "x".repeat(100_001)), "text: "),
-        (&"x".repeat(800_000), "longer than"),
+        (&"x".repeat((16 << 20) + 1), "longer than"),
     ] {
         let (done, out) = told(by(Manner::Words), &format!("{TALK}\n{bad}\n{TALK}"));
         let Err(Fault::Line(LineFault::Malformed { line, why: said })) = done else { panic!("{why}") };

@@ -16,6 +16,7 @@ fn tool(session: &str, call: &str) -> Capture {
         tool: Text::clip("Read"),
         call: Text::clip(call),
         title: Text::default(),
+        file: None,
         output: Text::clip(&output),
     };
     saw(session, event)

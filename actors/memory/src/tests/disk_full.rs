@@ -58,7 +58,7 @@ fn a_full_disk_keeps_what_it_has_and_nothing_half_written() {
     small_disk(folder.path());
     let ballast = folder.path().join("ballast");
     std::fs::write(&ballast, vec![0; 512 * 1024]).unwrap();
-    let mut store = Store::open(folder.path()).unwrap();
+    let mut store = opened(folder.path());
     let mut kept = fill(&mut store, 1);
     assert!(!kept.is_empty());
     keeps_exactly(&store, &kept);
@@ -67,7 +67,7 @@ fn a_full_disk_keeps_what_it_has_and_nothing_half_written() {
     kept.push(id(251));
     keeps_exactly(&store, &kept);
     drop(store);
-    keeps_exactly(&Store::open(folder.path()).unwrap(), &kept);
+    keeps_exactly(&opened(folder.path()), &kept);
 }
 
 fn small_disk(folder: &Path) {

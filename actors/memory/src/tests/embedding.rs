@@ -43,6 +43,12 @@ fn vectors(held: &Held) -> i64 {
 }
 
 #[test]
+fn an_area_without_a_row_says_whose_vectors_are_kept() {
+    let stats = keeping(BY).store.stats(&user(1)).unwrap();
+    assert_eq!((stats.embedder, stats.embedded), (Some(Name::clip(BY)), 0));
+}
+
+#[test]
 fn a_row_waits_until_it_has_a_vector_of_the_embedder_and_again_when_that_is_another() {
     let mut held = keeping(BY);
     held.write(&user(1), entry(1, "a harbour"));

@@ -165,7 +165,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
                 return Default::default();
             };
             let row = Row::new(scanned.entry().clone(), scope.area.clone(), 3);
-            return (format!("{:?}", store.restore(&scope, &scanned, &row, Over::Merge)), Vec::new());
+            return (format!("{:?}", store.restore(&scope, (&scanned, &row), Over::Merge, 9)), Vec::new());
         }
         Operation::Revise { old, id, content } => {
             let scanned = admitted(some_entry(own(*id), 1, content, &[]), Some(*old));
@@ -199,6 +199,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
                     tool: Text::clip("Read"),
                     call: Text::clip(call),
                     title: Text::default(),
+                    file: None,
                     output,
                 },
             };
@@ -241,15 +242,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
             return (format!("{all:?}{:?}", store.sessions(&scope, Some(words), 9, 0)), Vec::new());
         }
         Operation::Block { words } => {
-            let ask = BlockAsk {
-                project: Some(Text::clip("/p")),
-                session: None,
-                words: Text::clip(words),
-                tokens: 4000,
-                rows: 50,
-                full: 3,
-                compacting: false,
-            };
+            let ask = BlockAsk { words: Text::clip(words), ..BlockAsk::new(Some(Text::clip("/p")), None, 3) };
             return (format!("{:?}", store.block(&scope, &ask, 1).unwrap()), Vec::new());
         }
         Operation::Stats => return (format!("{:?}", store.stats(&scope).unwrap()), Vec::new()),
@@ -307,7 +300,7 @@ proptest! {
         let taken_in = entry(2, &other);
         held.write(&user(1), entry(2, &content));
         let row = Row::new(taken_in.clone(), Area::User, 3);
-        let restored = held.store.restore(&user(2), &scanned(taken_in), &row, Over::Replace).unwrap();
+        let restored = held.store.restore(&user(2), (&scanned(taken_in), &row), Over::Replace, 9).unwrap();
         prop_assert_eq!(restored, Some(id(2)));
         prop_assert_eq!(held.listed(&user(2), 9, 0).len(), 2);
         prop_assert_eq!(held.write(&scope(2, Area::Global), entry(1, &other)), Admission::Taken, "their own areas share ids");

@@ -9,12 +9,13 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// By version.
-const FIXTURES: [&str; 5] = [
+const FIXTURES: [&str; 6] = [
     include_str!("fixtures/v1.sql"),
     include_str!("fixtures/v2.sql"),
     include_str!("fixtures/v3.sql"),
     include_str!("fixtures/v4.sql"),
     include_str!("fixtures/v5.sql"),
+    include_str!("fixtures/v6.sql"),
 ];
 /// A step as a later version might have it.
 const FURTHER: &str = "ALTER TABLE kept ADD COLUMN used_ms INTEGER; UPDATE kept SET used_ms = created_ms;";
@@ -46,7 +47,7 @@ fn is_all_there(held: &mut Held) {
     let ferry = held.listed(&scope(1, Area::Agent(Text::clip("default"))), 10, 0);
     assert_eq!(ferry[0].entry.label.trust, Trust::Untrusted);
     assert!(held.store.is_deleted(&user(1), id(0x19)).unwrap());
-    assert_eq!(held.write(&user(1), entry(0x19, "what was deleted does not come back")), Admission::Taken);
+    assert_eq!(held.write(&user(1), entry(0x19, "what was deleted does not come back")), Admission::Purged);
     holds_together(&held.store);
 }
 
@@ -55,7 +56,7 @@ fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_befor
     assert_eq!(FIXTURES.len(), STEPS.len(), "a version without its fixture");
     for fixture in FIXTURES {
         let folder = found(fixture);
-        let mut held = Held { store: Store::open(folder.path()).unwrap(), folder };
+        let mut held = Held { store: opened(folder.path()), folder };
         is_all_there(&mut held);
         assert_eq!(
             held.write(&user(1), entry(0x21, "the harbour office is closed on Mondays")),
@@ -74,7 +75,7 @@ fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_wi
     for (at, fixture) in (1_usize..).zip(FIXTURES) {
         let folder = found(fixture);
         let file = folder.path().join(FILE);
-        drop(Store::open(folder.path()).unwrap());
+        drop(opened(folder.path()));
         let steps: Vec<&str> = STEPS.iter().copied().chain([FURTHER]).collect();
         let mut db = Connection::open(&file).unwrap();
         migrate(&mut db, &file, &steps).unwrap();
@@ -82,13 +83,13 @@ fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_wi
             db.query_row("SELECT sum(used_ms) FROM kept WHERE n <= 4", [], |row| row.get(0)).unwrap();
         drop(db);
         assert_eq!((version(&file), sum), (STEPS.len() + 1, 10_000), "from version {at}");
-        assert!(Store::open(folder.path()).is_err(), "a newer one is not guessed at");
+        assert!(Store::open(folder.path(), FILE).is_err(), "a newer one is not guessed at");
         let copy = folder.path().join(format!("{FILE}.v{}", STEPS.len()));
         assert_eq!(version(&copy), STEPS.len());
         for name in [FILE.to_owned(), format!("{FILE}-wal"), format!("{FILE}-shm")] {
             drop(std::fs::remove_file(folder.path().join(name)));
         }
         std::fs::rename(copy, &file).unwrap();
-        is_all_there(&mut Held { store: Store::open(folder.path()).unwrap(), folder });
+        is_all_there(&mut Held { store: opened(folder.path()), folder });
     }
 }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::opening::{FILE, OpenError};
+use crate::scope;
 use crate::store::StoreError;
+use ipc_proto::memory::Manner;
 use rusqlite::Connection;
 
 #[test]
@@ -36,7 +38,7 @@ fn the_log_needs_no_shared_memory_and_every_commit_is_durable() {
 #[test]
 fn a_second_process_on_the_same_file_is_refused() {
     let held = Held::new();
-    assert!(matches!(Store::open(held.folder.path()), Err(OpenError::InUse(_))));
+    assert!(matches!(Store::open(held.folder.path(), FILE), Err(OpenError::InUse(_))));
 }
 
 #[test]
@@ -55,8 +57,8 @@ fn a_damaged_file_is_read_as_far_as_it_can_be_and_never_changed() {
         let mut damaged = whole.clone();
         damaged[from..to].fill(0x5a);
         std::fs::write(&path, &damaged).unwrap();
-        let mut store = Store::open(folder.path()).unwrap();
-        let told = store.damage.clone().unwrap();
+        let mut store = opened(folder.path());
+        let told = store.damage.as_ref().unwrap().why.clone();
         assert!(told.contains(path.to_str().unwrap()), "{told}");
         read += (1..=200).filter(|number| matches!(store.read(&user(1), id(*number)), Ok(Some(_)))).count();
         let refused = [
@@ -73,8 +75,8 @@ fn a_damaged_file_is_read_as_far_as_it_can_be_and_never_changed() {
     }
     assert!(read > 200, "{read} rows could be read");
     std::fs::write(&path, &whole).unwrap();
-    let store = Store::open(folder.path()).unwrap();
-    assert_eq!(store.damage, None);
+    let store = opened(folder.path());
+    assert!(store.damage.is_none());
     assert_eq!(store.list(&user(1), &Filter::default(), 100, 0).unwrap().len(), 100);
 }
 
@@ -84,7 +86,7 @@ fn a_file_of_a_newer_program_is_refused_and_left_as_it_is() {
     let newer = Connection::open(folder.path().join(FILE)).unwrap();
     newer.execute_batch("CREATE TABLE later (x); PRAGMA user_version = 99;").unwrap();
     drop(newer);
-    let told = Store::open(folder.path()).unwrap_err();
+    let told = Store::open(folder.path(), FILE).unwrap_err();
     assert!(matches!(&told, OpenError::Newer(..)), "{told}");
     let kept = Connection::open(folder.path().join(FILE)).unwrap();
     assert!(kept.prepare("SELECT x FROM later").is_ok());
@@ -93,5 +95,63 @@ fn a_file_of_a_newer_program_is_refused_and_left_as_it_is() {
 #[test]
 fn a_folder_that_is_not_there_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(matches!(Store::open(&folder.path().join("none")), Err(OpenError::Failed(..))));
+    assert!(matches!(Store::open(&folder.path().join("none"), FILE), Err(OpenError::Failed(..))));
+}
+
+/// What a search, a list, and reads by id give of a store that is damaged; each row that is listed is read whole by its id.
+fn still_read(store: &Store) -> (usize, usize) {
+    let list = |offset| store.list(&user(1), &Filter::default(), 100, offset).unwrap();
+    let listed: Vec<Row> = list(0).into_iter().chain(list(100)).collect();
+    for row in &listed {
+        assert_eq!(store.read(&user(1), row.entry.id).unwrap().as_ref(), Some(row));
+    }
+    let found = store.find(&user(1), &question("harbour", &[], 100), 1).unwrap();
+    let plain = Question { manner: Manner::Plain, ..question("harbour", &[], 100) };
+    assert_eq!(store.find(&user(1), &plain, 1).unwrap().len(), found.len());
+    assert!(store.find(&user(1), &question("beginningless", &[], 9), 1).unwrap().is_empty());
+    (listed.len(), found.len())
+}
+
+#[test]
+fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the_rest_is_counted() {
+    let mut held = Held::quick();
+    for number in 1..=150 {
+        held.write(&user(1), observed(number, &format!("harbour {number} {}", "x".repeat(300)), "t"));
+    }
+    held.write(&user(1), entry(151, &format!("harbour {}", "long ".repeat(4000))));
+    held.write(&user(2), entry(1, "of another owner"));
+    let Held { store, folder } = held;
+    store.emptied_log();
+    drop(store);
+    let path = folder.path().join(FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let (mut lost, mut silent) = (Vec::new(), Vec::new());
+    for page in 0..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(0x5a);
+        drop(std::fs::remove_file(folder.path().join("memory.db-wal")));
+        std::fs::write(&path, &damaged).unwrap();
+        let store = opened(folder.path());
+        if store.damage.is_none() {
+            continue;
+        }
+        match store.unread(&user(1)) {
+            Ok(Some(unread)) if scope::find(&store.db, &user(1)).is_ok_and(|number| number.is_some()) => {
+                let (listed, found) = still_read(&store);
+                assert_eq!(listed + usize::try_from(unread).unwrap(), 151, "page {page}");
+                if listed == 0 {
+                    silent.push(page);
+                    continue;
+                }
+                assert_eq!(found, listed.min(100), "page {page}");
+                assert!(listed >= 130, "page {page}: {listed} rows of 151");
+                lost.push(unread);
+            }
+            _ => silent.push(page),
+        }
+        drop(store);
+        assert_eq!(std::fs::read(&path).unwrap(), damaged);
+    }
+    assert!(silent.len() <= 4, "of these pages nothing can be read at all: {silent:?}");
+    assert!(lost.contains(&0) && lost.iter().any(|rows| (1..=20).contains(rows)), "{lost:?}");
 }

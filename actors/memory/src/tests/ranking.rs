@@ -46,6 +46,22 @@ fn the_answer_is_found_beside_the_question_that_has_the_words() {
 }
 
 #[test]
+fn what_stands_around_a_row_counts_for_talk_alone_and_not_between_observations() {
+    for (is_talk, expected) in [(true, vec![id(1), id(2)]), (false, vec![id(1)])] {
+        let mut held = Held::quick();
+        for (number, text) in [(1, "the lamp is lit at dusk"), (2, "nothing of the kind")] {
+            let mut entry = if is_talk { entry(number, text) } else { observed(number, text, "t") };
+            entry.session = Some(SessionId::from_bytes([9; 16]));
+            held.write(&user(1), entry);
+        }
+        assert_eq!(ids(&held, "lamp lit"), expected);
+        // The index is the same whether it was built at once or told row by row.
+        held.write(&user(1), entry(7, "another"));
+        assert_eq!(ids(&held.reopened(), "lamp lit"), expected);
+    }
+}
+
+#[test]
 fn a_kind_finds_its_member_and_a_day_what_was_done_on_it() {
     let held = talk();
     assert_eq!(ids(&held, "Which instrument does Ida play?")[0], id(4));

@@ -209,7 +209,7 @@ fn a_change_that_is_broken_off_at_any_step_leaves_no_trace() {
         |held| {
             held.store.changed(|change, _, _| {
                 let number = crate::scope::find(change, &user(1))?.ok_or(StoreError::NotFound)?;
-                crate::change::taken(change, number, 1, id(1), 2)?;
+                crate::change::taken(change, number, 1)?;
                 Err(StoreError::ReadOnly)
             })
         },
@@ -231,11 +231,16 @@ fn what_others_wrote_replaces_nothing_of_the_persons_own() {
     let mut other = entry(1, "planted");
     other.label.trust = Trust::Untrusted;
     let row = Row::new(other.clone(), Area::User, 2);
-    let refused = held.store.restore(&user(1), &scanned(other), &row, Over::Replace);
-    assert!(matches!(refused, Err(StoreError::NotAdmitted(Admission::Taken))), "{refused:?}");
+    let refused = held.store.restore(&user(1), (&scanned(other), &row), Over::Replace, 9);
+    assert!(matches!(refused, Err(StoreError::NotAdmitted(Admission::LessTrusted))), "{refused:?}");
     assert_eq!(held.found(&user(1), "own"), ["the person's own"]);
+    let superseded = State::Superseded { by: id(7), at_ms: 3 };
+    let row = Row { state: superseded, ..row };
+    let refused = held.store.restore(&user(1), (&scanned(row.entry.clone()), &row), Over::Merge, 9);
+    assert!(matches!(refused, Err(StoreError::NotAdmitted(Admission::LessTrusted))), "{refused:?}");
+    assert_eq!(state(&held, 1), State::Current);
     let row = Row::new(entry(1, "as it was"), Area::User, 2);
-    let put = held.store.restore(&user(1), &scanned(row.entry.clone()), &row, Over::Replace);
+    let put = held.store.restore(&user(1), (&scanned(row.entry.clone()), &row), Over::Replace, 9);
     assert_eq!(put.unwrap(), Some(id(1)));
     assert_eq!(held.found(&user(1), "was"), ["as it was"]);
     holds_together(&held.store);

@@ -6,6 +6,14 @@ use ipc_proto::model::Request;
 /// Tokens of an image: about what the larger providers take for one as large as they look at.
 const IMAGE: u32 = 1600;
 
+/// The most that one image is by the documented rule of its vendor, where that is more than [`TIMES`] the usual: by what the
+/// names of its models have in them.
+///
+/// OpenAI counts 2833 tokens an image and 5667 for each of its tiles of 512 by 512 with this model alone, of an image made to fit
+/// 2048 by 2048 with a shorter side of 768: eight tiles at most. Qwen's models count a token for 28 by 28 or 32 by 32, and
+/// 16,384 of them at most.
+const LARGE: [(&str, u32); 2] = [("gpt-4o-mini", 2833 + 8 * 5667), ("qwen", 16_384)];
+
 /// How many times too many, or too few, an estimate may be: no tokenizer in use is further from it for words, code or
 /// numbers of any script.
 pub const TIMES: u32 = 4;
@@ -19,13 +27,24 @@ pub fn text(text: &str) -> u32 {
 /// An estimate of the tokens that a request has, its tools and images included.
 #[must_use]
 pub fn request(request: &Request) -> u32 {
-    measure(request).0
+    measure(request).tokens
 }
 
-/// The same, and the fewest that a provider can count: it may look at an image from afar, and leave out what was thought
-/// in former answers.
+/// How many tokens a request has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measure {
+    /// The estimate.
+    pub tokens: u32,
+    /// The fewest that a provider can count: it may look at an image from afar, and leave out what was thought in former
+    /// answers.
+    pub least: u32,
+    /// What its images may come to beyond [`TIMES`] the estimate, by a rule of the model's vendor.
+    pub beyond: u32,
+}
+
+/// Measures a request to `request.model`.
 #[must_use]
-pub fn measure(request: &Request) -> (u32, u32) {
+pub fn measure(request: &Request) -> Measure {
     let mut plain = Counter::default();
     for message in &request.messages {
         plain.add(&message.text);
@@ -41,8 +60,19 @@ pub fn measure(request: &Request) -> (u32, u32) {
     }
     let thoughts = request.messages.iter().flat_map(|message| &message.thoughts);
     let thought: u64 = thoughts.map(|thought| quarters(&thought.text) + quarters(&thought.seal)).sum();
-    let images = u32::try_from(request.images.len()).unwrap_or(u32::MAX).saturating_mul(IMAGE);
-    (tokens(plain.quarters + thought).saturating_add(images), plain.least())
+    let images = u32::try_from(request.images.len()).unwrap_or(u32::MAX);
+    Measure {
+        tokens: tokens(plain.quarters + thought).saturating_add(images.saturating_mul(IMAGE)),
+        least: plain.least(),
+        beyond: images.saturating_mul(beyond(&request.model)),
+    }
+}
+
+/// What an image may be to this model beyond [`TIMES`] the usual.
+fn beyond(model: &str) -> u32 {
+    let model = model.to_ascii_lowercase();
+    let rule = LARGE.iter().find(|(part, _)| model.contains(part));
+    rule.map_or(0, |(_, most)| most.saturating_sub(IMAGE * TIMES))
 }
 
 /// A text that is counted as it comes.
@@ -108,6 +138,19 @@ mod tests {
             [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("где", 2), ("你好", 2), ("ab😀", 2)]
         {
             assert_eq!(text(words), count, "{words}");
+        }
+    }
+
+    #[test]
+    fn an_image_may_be_as_large_as_the_rule_of_its_model_s_vendor_makes_it_and_no_estimate_is_larger_by_it() {
+        for (model, most) in [
+            ("openai/gpt-4o-mini", 48_169),
+            ("corp/gpt-4o-mini-2024-07-18", 48_169),
+            ("ollama/Qwen2.5-VL:7b", 16_384),
+            ("openai/gpt-4o", 4 * IMAGE),
+            ("anthropic/claude-sonnet", 4 * IMAGE),
+        ] {
+            assert_eq!(TIMES * IMAGE + beyond(model), most, "{model}");
         }
     }
 

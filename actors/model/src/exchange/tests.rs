@@ -297,6 +297,7 @@ fn a_provider_is_pulled_no_faster_than_its_answer_is_read() {
     block_on(async {
         let streams = Streams::default();
         let id = streams.start(|outlet, stop| converse(provider.clone(), asking(), outlet, stop)).unwrap();
+        streams.next(id, 0).await.unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
         let ahead = provider.pulled.get();
         assert!(ahead < 70, "{ahead}");

@@ -11,10 +11,10 @@ const AROUND: u32 = 1000;
 /// What an answer may have beyond the bound that was asked for: a part in so many.
 const BEYOND: u32 = 4;
 
-/// The most tokens that are believed to be read and written: four times the estimate of what was sent and a thousand, and
-/// a quarter more than was asked for. So much is set aside.
+/// The most tokens that are believed to be read and written: four times the estimate of what was sent and a thousand, with
+/// what images come to by a vendor's own rule, and a quarter more than was asked for. So much is set aside.
 pub(super) const fn most(worth: Worth) -> (u32, u32) {
-    let read = worth.input.saturating_mul(TIMES).saturating_add(AROUND);
+    let read = worth.input.saturating_mul(TIMES).saturating_add(AROUND).saturating_add(worth.beyond);
     (read, worth.output.saturating_add(worth.output / BEYOND))
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const WORTH: Worth = Worth { tariff: None, input: 100, least: 25, output: 40 };
+    const WORTH: Worth = Worth { tariff: None, input: 100, least: 25, beyond: 0, output: 40 };
 
     fn came(words: &str) -> Counter {
         let mut came = Counter::default();
@@ -73,6 +73,13 @@ mod tests {
             let claim = Claim { input: said.0, output: said.1, ..Claim::default() };
             assert_eq!(it.claimed, counted.map(|_| claim), "{said:?}");
         }
+        let seen = Worth { beyond: 40_000, ..WORTH };
+        assert_eq!(
+            believed(usage(41_400, 10), seen, words).claimed,
+            None,
+            "an image is what its vendor's rule says"
+        );
+        assert_eq!(believed(usage(41_401, 10), seen, words).input, 41_400);
         // More than five times what was asked for came, and that is plain.
         let flood = came(&"it may be so, and not ".repeat(60));
         assert_eq!(believed(usage(100, 1), WORTH, flood).output, flood.least());
@@ -95,7 +102,7 @@ mod tests {
             (input, output, cache_read, cache_write) in any::<(u32, u32, u32, u32)>(),
             (asked, most) in (0_u32..1_000_000, 0_u32..100_000), words in ".{0,200}",
         ) {
-            let worth = Worth { tariff: None, input: asked, least: asked / 4, output: most };
+            let worth = Worth { tariff: None, input: asked, least: asked / 4, beyond: 0, output: most };
             let told = Usage { input, output, cache_read, cache_write, ..Usage::default() };
             let it = believed(told, worth, came(&words));
             prop_assert!((asked / 4..=asked * 4 + 1000).contains(&it.input));

@@ -73,7 +73,13 @@ impl Answers for Models {
 
     fn worth(&self, request: &Request) -> Worth {
         let each = if request.model.starts_with("offline/") { 0 } else { 1_000_000 };
-        Worth { tariff: Some(dollars(each, each)), input: 10, least: 2, output: request.max_output }
+        Worth {
+            tariff: Some(dollars(each, each)),
+            input: 10,
+            least: 2,
+            beyond: 0,
+            output: request.max_output,
+        }
     }
 
     async fn answer(&self, (model, play): Self::Plan, outlet: Outlet, stop: Stop) {
@@ -99,7 +105,7 @@ impl Answers for Models {
     }
 
     fn worth_of_texts(&self, _: &Embedding) -> Worth {
-        Worth { tariff: Some(dollars(1_000_000, 0)), input: 10, least: 2, output: 0 }
+        Worth { tariff: Some(dollars(1_000_000, 0)), input: 10, least: 2, beyond: 0, output: 0 }
     }
 
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {
@@ -157,7 +163,10 @@ impl World {
 
     async fn start(&self, model: &str) -> Result<StreamId, ModelError> {
         let begun = Rc::clone(&self.desk).begin(request(model)).await?;
-        self.streams.start(|outlet, stop| begun.run(outlet, stop))
+        let id = self.streams.start(|outlet, stop| begun.run(outlet, stop))?;
+        // It begins when it is first pulled.
+        self.streams.next(id, 0).await?;
+        Ok(id)
     }
 
     /// Everything that the answer gave.
@@ -497,6 +506,7 @@ fn a_request_that_does_not_fit_beside_those_that_are_kept_is_made_once() {
         world.desk.kept.set(0);
         let begun = Rc::clone(&world.desk).begin(long).await.unwrap();
         let id = world.streams.start(|outlet, stop| begun.run(outlet, stop)).unwrap();
+        world.streams.next(id, 0).await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(told(&world.streams.next(id, 8).await.unwrap()).last().map(String::as_str), Some("no"));
         assert_eq!(world.desk.kept.get(), 0, "it is let go with its answer");

@@ -48,6 +48,12 @@ impl Store {
             })
         })
     }
+
+    /// Workspaces of the host's own that were forgotten last.
+    pub(crate) fn removed_workspaces(&self) -> Result<Vec<WorkspaceId>, StoreFault> {
+        let sql = "SELECT id FROM workspaces WHERE gone_ms IS NOT NULL AND NOT attached ORDER BY gone_ms DESC LIMIT 16";
+        self.all(sql, [], |row| Ok(WorkspaceId::from_bytes(row.get(0)?)))
+    }
 }
 
 impl Tx<'_> {

@@ -193,3 +193,18 @@ fn agents_and_users_are_listed_as_configured() {
     let names: Vec<_> = users.iter().map(|it| (it.name.as_str(), it.configured)).collect();
     assert_eq!(names, [("ann", true), ("guy", true), ("owner", true)]);
 }
+
+#[test]
+fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_after_a_start() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let first = world.say("s", "hello");
+    world.finish(first.turn, answer("hi"));
+    world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip("s"), port));
+    let id = world.act(|desk| desk.workspaces(Some(ann))).unwrap()[0].id;
+    assert!(world.removed.is_empty());
+    assert_eq!(world.ask(|desk, port| desk.remove_workspace(Some(ann), id, port)), Some(Ok(())));
+    assert_eq!(world.removed, [id]);
+    world.restart();
+    assert_eq!(world.removed, [id, id], "who died after it was forgotten may not have said so");
+}

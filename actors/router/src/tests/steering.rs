@@ -1,7 +1,7 @@
 //! What people say into a turn under way: taken in once by that turn, or the session's next message, and never both.
 
 use super::crash::laws_hold;
-use super::world::World;
+use super::world::{World, taking};
 use super::{answer, config, reply, result, said};
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;
@@ -11,6 +11,7 @@ use ipc_proto::router::{End, MessageState, RouterError, Run, Task, TurnEvent, Wo
 use ipc_proto::scanner::Judgement;
 use ipc_proto::{List, Text};
 use manifest::command::Ended;
+use ractor::concurrency::oneshot;
 
 fn words(world: &mut World, turn: TurnId) -> Vec<Word> {
     world.act(|desk| desk.words(turn)).unwrap().into_vec()
@@ -135,6 +136,33 @@ fn words_that_are_taken_back_blocked_or_of_another_s_session_are_taken_in_by_nob
     let word = words(&mut world, other.turn).remove(0);
     assert_eq!(word.message, elsewhere.accepted.message);
     assert_eq!(world.take_in(first.turn, 0, &word), Err(RouterError::NoMessage));
+}
+
+#[test]
+fn words_asked_back_while_their_taking_in_is_recorded_are_taken_in_or_given_back_and_never_both() {
+    for recorded in [true, false] {
+        let mut world = World::new();
+        let first = world.say("s", "hello");
+        world.steer("s", "in red", false).unwrap();
+        let word = words(&mut world, first.turn).remove(0);
+        world.audit = recorded;
+        let ((step, mut taken), (recall, mut recalled)) = (oneshot(), oneshot());
+        // Nothing is put on the record before both were asked for.
+        world.act(|desk| {
+            desk.step(first.turn, taking(0, &word), step.into());
+            desk.recall(None, word.message, recall.into());
+        });
+        if recorded {
+            assert_eq!(taken.try_recv().unwrap(), Ok(()));
+            assert_eq!(recalled.try_recv().unwrap(), Err(RouterError::TooLate(MessageState::TakenIn)));
+        } else {
+            assert_eq!(taken.try_recv().unwrap(), Err(RouterError::NotDurable));
+            let said = recalled.try_recv().unwrap();
+            assert_eq!(said, Err(RouterError::NotDurable), "as whoever asks while audit is away is told");
+            assert_ne!(world.state(word.message), MessageState::TakenIn);
+        }
+        laws_hold(&world.into_folder().path().join("queue.db"));
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::turn::NewStep;
 use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
-use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId};
+use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label};
 use ipc_proto::router::{
     Accepted, Finished, MessageState, RouterError, Steer, Steering, Step, Stopped, Submission, Word,
@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) scans: Vec<Subject>,
     /// What agentd was told of wall clocks.
     pub(crate) walls: Vec<(TurnId, Duration)>,
+    /// Workspaces whose folders agentd was told to remove.
+    pub(crate) removed: Vec<WorkspaceId>,
 }
 
 impl World {
@@ -86,6 +88,7 @@ impl World {
             runners: vec![],
             scans: vec![],
             walls: vec![],
+            removed: vec![],
         };
         world.restart();
         world
@@ -179,6 +182,7 @@ impl World {
                 }
             }
             Errand::Wall(turn, left) => self.walls.push((turn, left)),
+            Errand::Remove(workspace) => self.removed.push(workspace),
             Errand::Kill(turn) => {
                 self.killed.push(turn);
                 if self.runners.contains(&turn) {
@@ -215,14 +219,8 @@ impl World {
 
     /// The gate takes words in as this step of a turn.
     pub(crate) fn take_in(&mut self, turn: TurnId, number: u32, word: &Word) -> Result<(), RouterError> {
-        let Word { message, text, label } = word.clone();
-        let new = NewStep {
-            number,
-            step: Step::Steered { message, text, label: label.clone() },
-            session: label,
-            workspace: Label::bottom(),
-        };
-        self.ask(|desk, port| desk.step(turn, new, port)).unwrap_or(Err(RouterError::NotDurable))
+        self.ask(|desk, port| desk.step(turn, taking(number, word), port))
+            .unwrap_or(Err(RouterError::NotDurable))
     }
 
     /// The runner of a turn ends.
@@ -380,6 +378,13 @@ impl World {
     pub(crate) fn recorded(&self, action: Action, turn: TurnId) -> usize {
         self.record.iter().filter(|event| event.action == action && event.turn == Some(turn)).count()
     }
+}
+
+/// A step that takes words in.
+pub(crate) fn taking(number: u32, word: &Word) -> NewStep {
+    let Word { message, text, label } = word.clone();
+    let step = Step::Steered { message, text, label: label.clone() };
+    NewStep { number, step, session: label, workspace: Label::bottom() }
 }
 
 /// A scanner's verdict; it counts one more turn, and an attempt for what it blocks.

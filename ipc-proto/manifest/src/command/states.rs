@@ -12,6 +12,8 @@ pub enum RecordState {
     Unwritable = 1,
     /// What is there does not verify: nothing is appended to it.
     Broken = 2,
+    /// What is there is another log than this host's: nothing is appended to it.
+    Foreign = 3,
 }
 
 /// What clients come through to a listener that agentd keeps.
@@ -48,6 +50,8 @@ pub enum Ended {
     Unproven = 8,
     /// The host's mode has no network namespace, and so no loopback of a jail's own.
     NoLoopback = 9,
+    /// Its jail took of the disk what the host keeps free.
+    Disk = 10,
 }
 
 /// Why a process ends by itself. Free text goes to its log, never here.
@@ -60,6 +64,10 @@ pub enum Failure {
     Open = 2,
     /// It could not be sealed.
     Seal = 3,
+    /// A file in its own folder is not its own to use: another try finds the same.
+    NotOwn = 4,
+    /// The disk is full: another try may find room.
+    NoRoom = 5,
 }
 
 /// The host's state as `agentctl status` shows it.
@@ -162,10 +170,11 @@ pub enum Answer {
     Hosts = 8,
 }
 
-from_number!(RecordState: Whole, Unwritable, Broken);
+from_number!(RecordState: Whole, Unwritable, Broken, Foreign);
 from_number!(Door: Unix, Tcp);
-from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback);
-from_number!(Failure: Config, Open, Seal);
+from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback,
+    Disk);
+from_number!(Failure: Config, Open, Seal, NotOwn, NoRoom);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
 from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
 from_number!(Mode: System, User, Flat);

@@ -51,4 +51,6 @@ pub mod violation_words {
     pub const UNTOLD: usize = 7;
     /// The first three arguments.
     pub const ARGUMENTS: usize = 8;
+    /// Id of the session whose turn it is, two words; 0 for a process that is no runner.
+    pub const SESSION: usize = 12;
 }

@@ -1,5 +1,9 @@
 //! What the host's own processes may call. Every group but `BASE` and `LINKS` is for few.
 
+use super::Condition::{
+    Aborts, Faults, Ipv6, LargeBlock, ListensOnTcp, NameServer, NoVdso, OfSome, OtherLibrary, PlainService,
+    TileFilled, TornAndStopped, WriteTorn,
+};
 use super::{FASTOPEN, Group, SETUID, When, any, bits, equal, only, own_pid, whole, without};
 
 /// `PROT_EXEC`, `asm-generic/mman-common.h`.
@@ -13,12 +17,11 @@ const SOL_SOCKET: u64 = 1;
 const SO_ERROR: u64 = 4;
 const SO_PEERCRED: u64 = 17;
 
-/// `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL`, `F_DUPFD_CLOEXEC`, `linux/fcntl.h`.
+/// `F_GETFD`, `F_GETFL` and `F_DUPFD_CLOEXEC`, `linux/fcntl.h`.
 const FLAGS: &[&[When]] = &[&[equal(1, 1)], &[equal(1, 3)]];
-const FLAGS_SET: &[&[When]] = &[&[equal(1, 2)], &[equal(1, 4)], &[equal(1, 1030)]];
-/// `F_GETLK`, `F_SETLK`, `F_SETLKW`.
+const COPY: &[&[When]] = &[&[equal(1, 1030)]];
+/// `F_SETLK`.
 const LOCKS: &[&[When]] = &[&[equal(1, 6)]];
-const LOCKS_RARE: &[&[When]] = &[&[equal(1, 5)], &[equal(1, 7)]];
 
 /// What every process needs to live, wait and end.
 pub const BASE: Group = Group {
@@ -29,43 +32,38 @@ pub const BASE: Group = Group {
         any("close"),
         any("epoll_ctl"),
         any("epoll_wait"),
+        // What C libraries make of it where there is no other.
+        #[cfg(not(target_arch = "x86_64"))]
+        any("epoll_pwait"),
         any("exit_group"),
         any("futex"),
         any("getrandom"),
         any("munmap"),
+        any("pread64"),
+        any("sigaltstack"),
         any("write"),
         only("fcntl", FLAGS, "a descriptor's own flags; not whom it signals, nor leases"),
-        only("mmap", &[&[whole(without(2, PROT_EXEC))]], "memory, and never code")
-            .rare("a block above 128 KiB, and a database's shared index"),
-        any("sigaltstack"),
-        only("ioctl", &[&[equal(1, FIONBIO)]], "a socket that does not block; no terminal, no file system").rare(
-            "a descriptor that came over a control descriptor is made not to block by this or by fcntl, as std likes",
+        only("ioctl", &[&[equal(1, FIONBIO)]], "a socket that does not block; no terminal, no file system"),
+        only(
+            "madvise",
+            &[&[equal(2, DONTNEED)]],
+            "giving memory back, and nothing that merges or poisons pages",
         ),
-        only("fcntl", FLAGS_SET, "the same").rare("a descriptor that does not come with its flags set"),
-        any("clock_gettime").rare("a clock that the vDSO cannot read, as in some virtual machines"),
-        any("epoll_pwait").rare("an architecture, or a C library, that makes epoll_wait of it"),
-        any("fstat").rare("a C library that makes no newfstatat of it"),
-        any("getpid").rare("a panic: abort asks who it is"),
-        any("gettid").rare("a panic: abort asks who it is"),
-        any("lseek").rare("a file whose length is asked before it is read"),
-        only("madvise", &[&[equal(2, DONTNEED)]], "giving memory back, and nothing that merges or poisons pages")
-            .rare("a heap that has shrunk by far"),
-        only("mprotect", &[&[whole(without(2, PROT_EXEC))]], "memory, and never code")
-            .rare("a heap that grows past what was set aside for it"),
-        any("mremap").rare("a block above 128 KiB that grows"),
-        any("newfstatat").rare("a file whose length is asked before it is read"),
-        any("poll").rare("std looks at its standard descriptors"),
-        any("pread64").rare("a beat reads its memory statistics; a process without files, once a second"),
-        any("read").rare("what is no socket and no file: an event counter of the runtime"),
-        any("restart_syscall").rare("a wait that was interrupted by a stop, as for a copy of the state"),
-        any("rt_sigaction").rare("a panic: abort puts the default back"),
-        any("rt_sigprocmask").rare("a panic: abort blocks the rest"),
-        any("rt_sigreturn").rare("a signal that std handles: a stack that overflows"),
-        any("statx").rare("a file's length"),
-        only("tgkill", &[&[own_pid(0), equal(2, SIGABRT)]], "to end itself by abort, and to signal nobody else")
-            .rare("a panic: abort"),
-        any("exit").rare("a C library that ends its one thread by it"),
-        any("writev").rare("a log line, or an answer, in several parts"),
+        only("fcntl", COPY, "the same descriptor once more").rare(OfSome),
+        only("mmap", &[&[whole(without(2, PROT_EXEC))]], "memory, and never code").rare(LargeBlock),
+        any("mremap").rare(LargeBlock),
+        any("clock_gettime").rare(NoVdso),
+        any("getpid").rare(Aborts),
+        any("gettid").rare(Aborts),
+        any("rt_sigprocmask").rare(Aborts),
+        only(
+            "tgkill",
+            &[&[own_pid(0), equal(2, SIGABRT)]],
+            "to end itself by abort, and to signal nobody else",
+        )
+        .rare(Aborts),
+        any("rt_sigaction").rare(Faults),
+        any("rt_sigreturn").rare(Faults),
     ],
 };
 
@@ -81,9 +79,7 @@ pub const LINKS: Group = Group {
             &[&[without(3, FASTOPEN), whole(equal(4, 0))]],
             "to whom the descriptor is connected, and to nobody by address",
         ),
-        only("getsockopt", &[&[equal(1, SOL_SOCKET), equal(2, SO_ERROR)]], "why a connection failed")
-            .rare("an edge whose other end died"),
-        any("shutdown").rare("an edge is given up while the other end still speaks"),
+        any("shutdown").rare(OfSome),
     ],
 };
 
@@ -98,7 +94,7 @@ pub const YIELD: Group = Group {
 pub const DIALLED: Group = Group {
     name: "dialled",
     why: "who is at the other end: a secret that is sent without TLS goes to this machine alone",
-    calls: &[any("getpeername").rare("a secret for a service on this machine that speaks no TLS")],
+    calls: &[any("getpeername").rare(PlainService)],
 };
 
 /// Passing descriptors on.
@@ -108,51 +104,96 @@ pub const PASS: Group = Group {
     calls: &[only("sendmsg", &[&[without(2, FASTOPEN)]], "on descriptors that are connected")],
 };
 
-/// Files beneath its own folder.
+/// Speaking HTTP.
+pub const HTTP: Group =
+    Group { name: "http", why: "a head and a body leave together", calls: &[any("writev").rare(OfSome)] };
+
+/// Opening what is there, beneath what landlock lets it see.
+pub const OPEN: Group = Group {
+    name: "open",
+    why: "a file or folder that is there is opened, to be read, written or made durable",
+    calls: &[only("openat", &[&[without(2, CREATES)]], "what is there, and nothing new").rare(OfSome)],
+};
+
+/// How long a file is that it has open.
+pub const LENGTH: Group = Group {
+    name: "length",
+    why: "how long a file is before it is read",
+    calls: &[any("statx").rare(OfSome)],
+};
+
+/// Reading files from their beginning.
+pub const READ: Group = Group {
+    name: "read",
+    why: "a small file is read whole; what comes over edges is received, and the like of memory statistics read in place",
+    calls: &[any("read").rare(OfSome)],
+};
+
+/// Listing folders.
+pub const LIST: Group =
+    Group { name: "list", why: "what there is in a folder of its own", calls: &[any("getdents64")] };
+
+/// Making files of its own folder durable, and removing them.
 pub const FILES: Group = Group {
     name: "files",
-    why: "its own folder: databases, logs and keys, made durable",
+    why: "its own folder: databases, logs and keys, made durable, and what is done with removed",
     calls: &[
-        any("fdatasync")
-            .rare("a process of few writes: the record and the databases make theirs durable by it"),
-        any("fsync").rare("a file that is replaced whole, and a database's own"),
-        any("ftruncate").rare("a write that was torn, a journal that is done with"),
-        any("getdents64").rare("a folder is listed"),
-        only("mkdir", &[&[without(1, SETUID)]], "folders").rare("a folder that is not there yet"),
-        only(
-            "openat",
-            &[&[without(2, CREATES)], &[without(3, SETUID)]],
-            "no file that lends its owner's rights",
-        )
-        .rare("a file beyond those opened before the seal"),
-        any("pwrite64").rare("a database, the record"),
-        any("rename").rare("a file that is replaced whole"),
-        any("unlink").rare("a file that is done with"),
-        only("fcntl", LOCKS, "a database's locks").rare("a process whose database is not written in a day"),
-        only("fcntl", LOCKS_RARE, "a database's locks")
-            .rare("another process holds a database's lock: a backup of it"),
-        any("access").rare("a database looks for the journal of a killed life"),
-        any("clock_nanosleep")
-            .rare("a database that another process has locked; a bundle that is being replaced"),
-        any("faccessat2").rare("a C library that makes it of access"),
-        any("fallocate").rare("room that is set aside before it is written"),
-        only("fchmod", &[&[without(1, SETUID)]], "no file that lends its owner's rights")
-            .rare("a key file is made"),
-        any("getcwd").rare("a database is opened by a name without a folder"),
-        any("geteuid").rare("a database is opened as root, in mode flat"),
-        any("lstat").rare("a C library that makes no newfstatat of it"),
-        only("mkdirat", &[&[without(2, SETUID)]], "folders").rare("an architecture without mkdir"),
-        only(
-            "open",
-            &[&[without(1, CREATES)], &[without(2, SETUID)]],
-            "no file that lends its owner's rights",
-        )
-        .rare("a C library that makes no openat of it"),
-        any("readlink").rare("a database resolves its own name"),
-        any("renameat").rare("an architecture without rename"),
-        any("renameat2").rare("an architecture without rename"),
-        any("stat").rare("a C library that makes no newfstatat of it"),
-        any("unlinkat").rare("an architecture without unlink, and a folder that is removed"),
+        any("fsync"),
+        any("unlink"),
+        #[cfg(not(target_arch = "x86_64"))]
+        any("unlinkat"),
+    ],
+};
+
+/// Files that are replaced whole.
+pub const REPLACE: Group = Group {
+    name: "replace",
+    why: "a file is written anew beside its name and renamed, so that it is whole or the former at every moment",
+    calls: &[
+        only("openat", &[&[without(3, SETUID)]], "no file that lends its owner's rights"),
+        any("rename"),
+        #[cfg(not(target_arch = "x86_64"))]
+        any("renameat"),
+    ],
+};
+
+/// Whose a key file is to read.
+pub const MODES: Group = Group {
+    name: "modes",
+    why: "a key is its owner's alone to read, and what is public everybody's",
+    calls: &[only("fchmod", &[&[without(1, SETUID)]], "no file that lends its owner's rights")],
+};
+
+/// A database. It is opened before the seal, with its log, under a lock that is never let go of; it looks for no other
+/// file after that, waits for nobody's lock, and keeps what it sorts in memory.
+pub const DATABASE: Group = Group {
+    name: "database",
+    why: "pages are written in place, the log is cut, and a lock says that nobody else writes",
+    calls: &[
+        only("fcntl", LOCKS, "a database's locks"),
+        any("ftruncate"),
+        any("pwrite64"),
+        any("newfstatat").rare(OtherLibrary),
+        any("fstat").rare(OtherLibrary),
+    ],
+};
+
+/// The files of the record.
+pub const RECORD: Group = Group {
+    name: "record",
+    why: "bundles and tiles of the record grow, are cut where a write was torn, and lie in folders of thousands",
+    calls: &[
+        any("fdatasync"),
+        any("ftruncate"),
+        only("mkdir", &[&[without(1, SETUID)]], "folders"),
+        #[cfg(not(target_arch = "x86_64"))]
+        only("mkdirat", &[&[without(2, SETUID)]], "folders"),
+        any("pwrite64"),
+        any("newfstatat").rare(OtherLibrary),
+        any("fstat").rare(OtherLibrary),
+        any("unlinkat").rare(TileFilled),
+        any("clock_nanosleep").rare(WriteTorn),
+        any("restart_syscall").rare(TornAndStopped),
     ],
 };
 
@@ -160,10 +201,7 @@ pub const FILES: Group = Group {
 pub const FLUSH: Group = Group {
     name: "flush",
     why: "the record is flushed while appends go on; of what else it can do, nothing that read, write and fsync cannot",
-    calls: &[
-        any("io_getevents").rare("appends that come at once, or a bundle of the record that is full"),
-        any("io_submit").rare("appends that come at once, or a bundle of the record that is full"),
-    ],
+    calls: &[any("io_getevents"), any("io_submit")],
 };
 
 /// `O_CREAT` and the bit that only `O_TMPFILE` has: with either the kernel reads the mode.
@@ -192,7 +230,7 @@ pub const NODELAY: Group = Group {
         &[&[equal(1, IPPROTO_TCP), equal(2, TCP_NODELAY)]],
         "no delay; nothing else of a connection is changed",
     )
-    .rare("a host that listens on TCP, which it does only where it is configured")],
+    .rare(ListensOnTcp)],
 };
 
 const STREAM: u64 = 1;
@@ -201,18 +239,17 @@ const DATAGRAM: u64 = 2;
 const TYPE_FLAGS: u64 = 0x8_0800;
 const TYPE: u64 = 0xffff_ffff & !TYPE_FLAGS;
 
-/// Family, type and protocol together: TCP and UDP of both families. Protocol 0 is theirs, and 6 TCP by name; 262,
-/// MPTCP, which landlock's rules for TCP do not see, is not.
-const SOCKETS: &[&[When]] = &[
-    &[equal(0, 2), bits(1, TYPE, STREAM), equal(2, IPPROTO_TCP)],
+/// Family, type and protocol together: TCP by its own protocol and UDP by 0. 262, MPTCP, which landlock's rules for TCP
+/// do not see, is not among them.
+const SOCKETS: &[&[When]] = &[&[equal(0, 2), bits(1, TYPE, STREAM), equal(2, IPPROTO_TCP)]];
+const SOCKETS_6: &[&[When]] = &[
     &[equal(0, 10), bits(1, TYPE, STREAM), equal(2, IPPROTO_TCP)],
-    &[equal(0, 2), bits(1, TYPE, STREAM), equal(2, 0)],
-    &[equal(0, 10), bits(1, TYPE, STREAM), equal(2, 0)],
-    &[equal(0, 2), bits(1, TYPE, DATAGRAM), equal(2, 0)],
     &[equal(0, 10), bits(1, TYPE, DATAGRAM), equal(2, 0)],
 ];
+const SOCKETS_NAMES: &[&[When]] = &[&[equal(0, 2), bits(1, TYPE, DATAGRAM), equal(2, 0)]];
 /// Lengths of `sockaddr_in` and `sockaddr_in6`.
-const ADDRESS: &[&[When]] = &[&[equal(2, 16)], &[equal(2, 28)]];
+const ADDRESS: &[&[When]] = &[&[equal(2, 16)]];
+const ADDRESS_6: &[&[When]] = &[&[equal(2, 28)]];
 const IPPROTO_TCP: u64 = 6;
 const TCP_NODELAY: u64 = 1;
 
@@ -221,10 +258,14 @@ pub const DIAL: Group = Group {
     name: "dial",
     why: "DNS over UDP and TCP, and TCP connections: AF_INET and AF_INET6 only",
     calls: &[
-        only("socket", SOCKETS, "TCP and UDP alone; neither MPTCP, nor raw, nor another family")
-            .rare("a machine whose name servers or addresses are of one family"),
-        only("connect", ADDRESS, "an address of IPv4 or IPv6").rare("a machine with addresses of one family"),
-        only("bind", ADDRESS, "where name servers answer to").rare("a name that /etc/hosts does not have"),
+        only("socket", SOCKETS, "TCP and UDP alone; neither MPTCP, nor raw, nor another family"),
+        only("socket", SOCKETS_6, "the same").rare(Ipv6),
+        only("socket", SOCKETS_NAMES, "the same").rare(NameServer),
+        only("connect", ADDRESS, "an address of IPv4"),
+        only("connect", ADDRESS_6, "an address of IPv6").rare(Ipv6),
+        only("bind", ADDRESS, "where name servers answer to").rare(NameServer),
+        only("bind", ADDRESS_6, "where name servers answer to").rare(Ipv6),
+        only("getsockopt", &[&[equal(1, SOL_SOCKET), equal(2, SO_ERROR)]], "why a connection failed"),
         only(
             "setsockopt",
             &[&[equal(1, IPPROTO_TCP), equal(2, TCP_NODELAY)]],
@@ -235,8 +276,8 @@ pub const DIAL: Group = Group {
             &[&[without(3, FASTOPEN)]],
             "a question to a name server; never a connection with data in it",
         )
-        .rare("a name that /etc/hosts does not have"),
-        any("getsockname").rare("a name that /etc/hosts does not have"),
-        any("getpeername").rare("a name server that is asked over TCP"),
+        .rare(NameServer),
+        // A question over TCP, after an answer that was cut: its length and itself leave together.
+        any("writev").rare(NameServer),
     ],
 };

@@ -1,10 +1,9 @@
 //! What a runner with a loopback and a terminal of its own may call besides: sockets that reach nothing but its own
 //! network namespace, and what makes a terminal of its own jail.
 
+use super::Condition::{Loopback, Terminals};
 use super::{FASTOPEN, Group, When, any, bits, equal, only, without};
 
-/// Most clients of models never, some now and then.
-const SELDOM: &str = "programs other than those that a day of tests runs";
 const STREAM: u64 = 1;
 /// `SOCK_CLOEXEC` and `SOCK_NONBLOCK`, which a type carries.
 const TYPE: u64 = 0xffff_ffff & !0x8_0800;
@@ -35,26 +34,26 @@ pub const LOOPBACK: Group = Group {
     why: "clients reach the model API of the jail by TCP, and programs reach each other; nothing else can be reached",
     calls: &[
         only("socket", SOCKETS, "TCP and the route table alone; neither MPTCP, nor Unix, nor another family"),
-        only("socket", SOCKETS_RARE, "the same").rare(SELDOM),
+        only("socket", SOCKETS_RARE, "the same").rare(Loopback),
         any("connect"),
         any("bind"),
         any("listen"),
         any("accept4"),
-        any("accept").rare(SELDOM),
+        any("accept").rare(Loopback),
         only(
             "sendto",
             &[&[without(3, FASTOPEN)]],
             "a question to the route table; never a connection with data in it",
         )
-        .rare(SELDOM),
+        .rare(Loopback),
         only("setsockopt", OPTIONS, "of TCP on its own loopback; nothing that makes it another protocol"),
-        only("setsockopt", OPTIONS_RARE, "the same, and of IP and IPv6").rare(SELDOM),
+        only("setsockopt", OPTIONS_RARE, "the same, and of IP and IPv6").rare(Loopback),
         only(
             "getsockopt",
             &[&[equal(1, TCP)], &[equal(1, 0)], &[equal(1, 41)]],
             "of TCP, IP and IPv6 on its own loopback",
         )
-        .rare(SELDOM),
+        .rare(Loopback),
     ],
 };
 
@@ -74,7 +73,7 @@ pub const TERMINAL: Group = Group {
             TERMINALS,
             "making one, and its size; a byte pushed into one (TIOCSTI) is another's input",
         )
-        .rare("a program that is run without a terminal"),
-        only("ioctl", TERMINALS_RARE, "whose it is").rare(SELDOM),
+        .rare(Terminals),
+        only("ioctl", TERMINALS_RARE, "whose it is").rare(Terminals),
     ],
 };

@@ -6,11 +6,11 @@ use crate::args::{Args, SCOPES, TYPES, of_project};
 use crate::catalogue::{Tool, choice, cursor, number, scope};
 use crate::envelope::{Done, Fault};
 use crate::shape::{self, Item};
-use crate::store::Store;
+use crate::store::{Store, Trouble};
 use crate::time;
 use crate::tools::ask;
 use ipc_proto::List;
-use ipc_proto::memory::{Ask, Filter, HITS, KindName, Row, Said, StateName};
+use ipc_proto::memory::{Ask, Filter, HITS, KindName, MemoryError, Row, Said, StateName};
 use serde_json::json;
 
 /// Rows without a wish.
@@ -48,6 +48,8 @@ struct Gathered {
     summaries: Vec<Item>,
     memories: Vec<Item>,
     bytes: usize,
+    /// Rows of which it cannot be read any more what they were made from.
+    without_raw: u32,
 }
 
 pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
@@ -67,8 +69,12 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
         "summaries": gathered.summaries, "memories": gathered.memories,
     });
     let done = Done::new(json!({ "format": "json", "payload": payload }));
-    Ok(match next {
-        Some(next) => done.meta("nextCursor", args.bound.at(next)),
+    if let Some(next) = next {
+        return Ok(done.meta("nextCursor", args.bound.at(next)));
+    }
+    let unread = ask(store, Ask::Unread, Said::unread).await?;
+    Ok(match unread {
+        Some(unread) => done.meta("unreadable", unread).meta("withoutRaw", gathered.without_raw),
         None => done,
     })
 }
@@ -114,9 +120,14 @@ impl Gathered {
         let kind = row.entry.detail.kind.name();
         let mut item = shape::item(row);
         if kind == KindName::Observation {
-            let raw = ask(store, Ask::Raw(row.entry.id), Said::raw).await?.text;
-            self.bytes += raw.len();
-            item.raw_tool_output = Some(raw);
+            match store.ask(Ask::Raw(row.entry.id)).await {
+                Err(Trouble::Memory(MemoryError::Damaged)) => self.without_raw += 1,
+                answer => {
+                    let raw = answer?.raw()?.text;
+                    self.bytes += raw.len();
+                    item.raw_tool_output = Some(raw);
+                }
+            }
         }
         self.bytes += row.entry.texts().map(str::len).sum::<usize>();
         match kind {

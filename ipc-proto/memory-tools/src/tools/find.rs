@@ -2,13 +2,13 @@
 //! better.
 
 use crate::args::{Args, SCOPES, of_project};
-use crate::catalogue::{Tool, cursor, number, scope, text, types};
+use crate::catalogue::{Tool, any_text, cursor, number, scope, types};
 use crate::envelope::{Done, Fault};
 use crate::shape;
 use crate::store::Store;
 use crate::tools::ask;
 use ipc_proto::Text;
-use ipc_proto::memory::{Ask, Filter, Found, HITS, Question, Said, State};
+use ipc_proto::memory::{Ask, Filter, Found, HITS, Question, Said, State, WORDS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) const TOOL: Tool = Tool {
         let part =
             |default: bool, says: &str| json!({ "type": "boolean", "default": default, "description": says });
         json!({
-            "query": text(2048, "What is looked for; any text at all, such as a question."),
+            "query": any_text("What is looked for; any text at all, such as a question. Its first 2048 bytes are looked for."),
             "scope": scope(),
             "types": types(),
             "limit": number(1, MOST, Some(LIMIT), "At most so many in one answer."),
@@ -49,9 +49,7 @@ pub(crate) const TOOL: Tool = Tool {
 
 pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
     let place = args.cursor()?;
-    let words: Text<2048> = args
-        .text("query")?
-        .ok_or_else(|| Fault::field("query", "is needed", json!("a text of at most 2048 bytes")))?;
+    let (words, is_less) = args.question("query")?;
     let project = args.scope(store.place(), &SCOPES)?;
     let filter = Filter { types: args.types()?, ..of_project(project) };
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(LIMIT);
@@ -67,8 +65,10 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let shown = found.iter().enumerate().skip(skip).take(usize::try_from(limit).unwrap_or(0));
     let results: Vec<Value> = shown.map(|(at, found)| result(at, found, &include)).collect();
     let mut done = Done::new(json!({ "results": results }));
-    if !answered.notes.is_empty() {
-        let notes: Vec<&str> = answered.notes.iter().map(Text::as_str).collect();
+    let clipped = is_less.then(|| format!("the first {WORDS} bytes of the query were looked for"));
+    let notes: Vec<&str> =
+        clipped.as_deref().into_iter().chain(answered.notes.iter().map(Text::as_str)).collect();
+    if !notes.is_empty() {
         done = done.meta("notes", notes);
     }
     let end = place.saturating_add(limit);

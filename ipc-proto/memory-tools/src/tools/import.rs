@@ -94,7 +94,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let mut failed = Vec::new();
     for (row, raw) in rows {
         let id = row.entry.id;
-        let restore = Ask::Restore { row: Box::new(row), raw, over, mine: false };
+        let restore = Ask::Restore { row: Box::new(row), raw, over, mine: false, dry_run: false };
         match ask(store, restore, Said::taken).await {
             Ok(None) => skipped += 1,
             Ok(Some(_)) => match (here.contains(&id), over) {
@@ -104,7 +104,10 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
             },
             Err(fault) => {
                 let code = fault.code.name();
-                failed.push(json!({ "id": id.to_string(), "code": code, "message": fault.message }));
+                let (message, details) = (fault.message, fault.details);
+                failed.push(
+                    json!({ "id": id.to_string(), "code": code, "message": message, "details": details }),
+                );
             }
         }
     }

@@ -6,7 +6,6 @@ use crate::catalogue::{Tool, choice};
 use crate::envelope::{Done, Fault};
 use crate::store::{FolderAct, SECTION, Store};
 use crate::tools::ask;
-use ipc_proto::Text;
 use ipc_proto::memory::{Ask, BlockAsk, Said};
 use serde_json::json;
 
@@ -55,13 +54,9 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
 /// What is to stand in the files, between its comments; nothing if there is nothing to say.
 async fn section<S: Store>(store: &S) -> Result<String, Fault> {
     let asked = BlockAsk {
-        project: store.place().project.clone(),
-        session: None,
-        words: Text::default(),
-        tokens: TOKENS,
-        rows: ROWS.0,
-        full: ROWS.1,
-        compacting: false,
+        tokens: Some(TOKENS),
+        rows: Some(ROWS.0),
+        ..BlockAsk::new(store.place().project.clone(), None, ROWS.1)
     };
     let block = ask(store, Ask::Block(Box::new(asked)), Said::block).await?;
     let text = block.text.trim();

@@ -46,8 +46,8 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Number(64),
         seen_by: &[Agentd],
         means: "MiB that are kept free on the disk of the state directory. With less, new messages, effects and jails are \
-                refused with that reason and the host is degraded; what was accepted is kept and brought to its end. It \
-                heals by itself, once an eighth more is free. `0` keeps none.",
+                refused with that reason and the host is degraded; what was accepted is kept and brought to its end, and a \
+                jail that goes on writing is ended. It heals by itself, once an eighth more is free. `0` keeps none.",
     },
     Key {
         path: "host.warm_runners",

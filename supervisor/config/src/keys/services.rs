@@ -224,6 +224,14 @@ pub(super) const KEYS: &[Key] = &[
         means: "Characters of a tool's output below which a hook takes nothing down.",
     },
     Key {
+        path: "memory.max_index_entries",
+        kind: Kind::Number { min: 1, max: 100 },
+        preset: Preset::Number(50),
+        seen_by: &[Memory],
+        means: "Most memories in the index of what is put before a model: of an agent's turn, of a hook and of `agentctl memory \
+                context` alike.",
+    },
+    Key {
         path: "memory.sensitive_patterns",
         kind: Kind::List { of: &Kind::Text(&PATTERN), max: 32 },
         preset: Preset::List(&[]),

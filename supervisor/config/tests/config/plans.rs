@@ -402,6 +402,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("memory.max_owner_mib", "memory.max_owner_mib = 1"),
         ("memory.ignored_tools", "memory.ignored_tools = ['TodoWrite']"),
         ("memory.min_output_length", "memory.min_output_length = 0"),
+        ("memory.max_index_entries", "memory.max_index_entries = 20"),
         ("memory.sensitive_patterns", "memory.sensitive_patterns = ['AB-[0-9]+']"),
         ("memory.embedder", "memory.embedder = 'offline/hash-384'"),
         ("memory.rerank", "memory.rerank = true\ncurator.model = 'offline/reader'"),

@@ -67,8 +67,8 @@ pub(crate) fn run(row: &'static Row) -> Result<(), Fault> {
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    confine::seal(row, mode, Watch::Agentd(control.as_fd()))?;
     passing::set_nonblocking(control.as_fd())?;
+    confine::seal(row, mode, Watch::Agentd(control.as_fd()))?;
     passing::send_plain(control.as_fd(), &Frame::new(Kind::Ready, row.process).encode())?;
     say(&format_args!("life {}", task.life));
     tokio::task::LocalSet::new().block_on(&runtime, live(row.process, control, task))

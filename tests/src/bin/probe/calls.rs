@@ -172,12 +172,13 @@ async fn gate(me: Process, stream: UnixStream) -> String {
         relay_end(StreamId(0));
         relay_embed(nobody(), to_embed());
         relay_count(nobody(), to_model());
-        background(UserId::random(), Label::bottom(), to_model());
+        background(UserId::random(), Label::bottom(), None, to_model());
         background_embed(UserId::random(), Label::bottom(), to_embed());
         memory(nobody(), memory::Ask::Stats);
         find(UserId::random(), Area::User, memory::Question::new(Text::clip("probe"), 1));
         to_order(0);
         ordered(0, Err(Text::clip("probe")));
+        recall(UserId::random(), name(), Area::User, memory::BlockAsk::new(None, None, 1));
         try_model(Text::clip("none/none"), name());
         usage(GroupBy::Model, 0);
         budgets();

@@ -4,7 +4,8 @@ use crate::say;
 use manifest::{Place, Row};
 use nix::errno::Errno;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 
 /// What the row lists can be opened by this uid in this jail while nothing is sealed yet: what stands in the way
 /// later is the seal alone.
@@ -38,7 +39,7 @@ pub(crate) fn peers() {
 pub(crate) fn attempt(item: &str) {
     let Some((verb, path)) = item.split_once(' ') else { return };
     let came = match verb {
-        "read" => File::open(path).and_then(|mut file| file.read(&mut [0]).map(drop)),
+        "read" => File::open(path).and_then(|file| file.read_at(&mut [0], 0).map(drop)),
         "list" => fs::read_dir(path).and_then(|mut entries| entries.try_for_each(|entry| entry.map(drop))),
         "write" => OpenOptions::new().write(true).open(path).map(drop),
         "append" => OpenOptions::new().append(true).open(path).map(drop),
@@ -61,15 +62,15 @@ fn said(verb: &str, path: &str, came: io::Result<()>) {
     }
 }
 
-/// All that a process does with a file of its own: make, write, make durable, read back, rename, list, remove.
+/// What a process does with a file of its own that it replaces whole: make, write, make durable, rename, remove.
 fn keep(path: &str) -> io::Result<()> {
     let (first, second) = (format!("{path}/probe-new"), format!("{path}/probe-renamed"));
     let mut file = File::create(&first)?;
     file.write_all(b"kept")?;
     file.sync_all()?;
     fs::rename(&first, &second)?;
-    let listed = fs::read_dir(path)?.flatten().any(|entry| entry.file_name() == "probe-renamed");
-    let same = fs::read(&second)? == b"kept";
+    let mut same = [0; 4];
+    File::open(&second)?.read_exact_at(&mut same, 0)?;
     fs::remove_file(&second)?;
-    if listed && same { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    if same == *b"kept" { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }

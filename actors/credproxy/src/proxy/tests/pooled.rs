@@ -5,9 +5,7 @@ use super::*;
 #[test]
 fn a_connection_serves_the_next_request_of_its_secret_and_no_other() {
     run(async {
-        let mut steps = whole("hello");
-        steps.push(Step::Again);
-        let (lab, server) = Lab::with(steps).await;
+        let (lab, server) = Lab::with(kept("hello")).await;
         lab.set("other", &["plain.test"], "another-value-1").await.unwrap();
         lab.fake.log.take();
         let other = Request {

@@ -30,9 +30,14 @@ async fn begin(host: &Fake) -> Answer {
 
 /// The same of a client whose request has so many bytes, among others.
 async fn begin_in(host: &Fake, rates: &Rates, bytes: usize) -> Answer {
+    Answer::begin(host, decided(rates, bytes)).await.unwrap()
+}
+
+fn decided(rates: &Rates, bytes: usize) -> Decided {
     let load = rates.hold(bytes).unwrap();
-    let decided = Decided { request: ask(), id: CallId::random(), whose: Name::clip("key test"), load };
-    Answer::begin(host, decided).await.unwrap()
+    let decision = Event::new(Action::ModelDecided, Result3::Success);
+    let (id, whose) = (CallId::random(), Name::clip("key test"));
+    Decided { request: ask(), id, whose, load, decision }
 }
 
 /// Everything that is given out until the end.
@@ -84,7 +89,11 @@ async fn text_goes_on_as_it_comes_and_a_secret_does_not_wherever_it_is_cut() {
         let events = host.events.borrow();
         assert_eq!(
             *events,
-            [(Action::SecretRedacted, Result3::Success), (Action::ModelEnded, Result3::Success)]
+            [
+                (Action::ModelDecided, Result3::Success),
+                (Action::SecretRedacted, Result3::Success),
+                (Action::ModelEnded, Result3::Success)
+            ]
         );
     }
 }
@@ -171,15 +180,24 @@ async fn a_pull_that_was_given_up_in_the_middle_ends_the_answer_rather_than_leav
 }
 
 #[tokio::test]
+async fn an_answer_whose_decision_is_not_on_the_record_is_let_go_before_anybody_is_asked() {
+    let host = Fake { unrecorded: true, ..Fake::giving([Pulled::Pieces(vec![text("words "), done()])]) };
+    let begun = Answer::begin(&host, decided(&rates(), 0)).await;
+    assert_eq!(begun.unwrap_err(), RelayError::Down(Name::clip("audit")));
+    assert_eq!((host.cancelled.borrow().len(), host.pulls.borrow().len()), (1, 1));
+}
+
+#[tokio::test]
 async fn with_the_scanner_away_nothing_is_given_out() {
     let host = Fake { away: true, ..Fake::giving([Pulled::Pieces(vec![text("words "), done()])]) };
     let mut answer = begin(&host).await;
     assert_eq!(answer.pull(&host, 64).await, Err(RelayError::Down(Name::clip("scanner"))));
     answer.give_up(&host).await;
     assert_eq!(*host.cancelled.borrow(), [StreamId(1)]);
-    assert_eq!(*host.events.borrow(), [(Action::ModelEnded, Result3::Error)]);
+    let ended = (Action::ModelEnded, Result3::Error);
+    assert_eq!(*host.events.borrow(), [(Action::ModelDecided, Result3::Success), ended]);
     answer.give_up(&host).await;
-    assert_eq!(host.events.borrow().len(), 1, "it ends once");
+    assert_eq!(host.events.borrow().len(), 2, "it ends once");
 }
 
 #[tokio::test]
@@ -237,5 +255,5 @@ async fn a_block_of_reasoning_is_given_out_unchanged_in_its_place_or_not_at_all(
     let shows = block("the SECRET", "s", false, 0);
     let host = Fake::giving([Pulled::Pieces([shows, vec![text("x"), done()]].concat())]);
     assert_eq!(all(&host, &mut begin(&host).await).await, [text("x"), done()]);
-    assert_eq!(host.events.borrow()[0], (Action::SecretRedacted, Result3::Success));
+    assert_eq!(host.events.borrow()[1], (Action::SecretRedacted, Result3::Success));
 }

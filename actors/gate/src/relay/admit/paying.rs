@@ -1,0 +1,41 @@
+//! Who pays for what a client asks of a model: pure but for the orders that somebody waits for.
+
+use super::{Background, Client, Who};
+use crate::host::Shared;
+use ipc_proto::Name;
+use ipc_proto::gate::RelayError;
+use ipc_proto::model::{ModelError, Payer};
+
+impl Client {
+    /// Who pays for what it asks.
+    pub(in crate::relay) fn payer(&self, shared: &Shared) -> Result<Payer, RelayError> {
+        Ok(match &self.who {
+            Who::Holder(holder) => Payer {
+                user: holder.user,
+                session: None,
+                agent: None,
+                key: holder.key,
+                key_day_micros: holder.scope.day_micros,
+            },
+            Who::Run(asker) => Payer {
+                user: asker.user,
+                session: Some(asker.session),
+                agent: Some(asker.agent.clone()),
+                key: asker.key.map(|key| key.id),
+                key_day_micros: asker.key.and_then(|key| key.day_micros),
+            },
+            Who::Background(Background { order: Some(id), owner, .. }) => {
+                let payer = shared.orders.payer(*id).filter(|payer| payer.user == *owner);
+                // Nobody waits for it any more.
+                payer.ok_or(RelayError::Model(ModelError::NoStream))?
+            }
+            Who::Background(work) => Payer {
+                user: work.owner,
+                session: None,
+                agent: work.is_behind().then(|| Name::clip(work.by.name())),
+                key: None,
+                key_day_micros: None,
+            },
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! What the pieces of an answer say and weigh. Pure.
+
+use crate::assemble::in_pieces;
+use ipc_proto::model::{Piece, Thought};
+
+/// Whether a piece says something of the answer itself.
+pub(super) const fn is_said(piece: &Piece) -> bool {
+    !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::Failed(_))
+}
+
+/// Bytes of what a piece says.
+pub(super) fn weight(piece: &Piece) -> usize {
+    match piece {
+        Piece::Text(text) | Piece::Reasoning(text) => text.len(),
+        Piece::Thought { part, .. } => part.len(),
+        Piece::CallDelta { args, .. } => args.len(),
+        _ => 0,
+    }
+}
+
+/// A block of reasoning as pieces.
+pub(super) fn thought_pieces(thought: Thought) -> impl Iterator<Item = Piece> {
+    let part = |seal: bool| move |part| Piece::Thought { seal, part };
+    let said = in_pieces(&thought.text).into_iter().map(part(false));
+    let seal = in_pieces(&thought.seal).into_iter().map(part(true));
+    let Thought { by, hidden, spoken, calls, .. } = thought;
+    said.chain(seal).chain([Piece::ThoughtEnd { by, hidden, spoken, calls }])
+}

@@ -1,0 +1,117 @@
+//! A reply that holds its place until its client has taken it, or has taken too long. What is given on at once is little: all
+//! that is left here of a reply whose place is free again is what the connection itself holds.
+
+use crate::seats::Places;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{Buf, Bytes};
+use hyper::body::{Body as Parts, Frame, SizeHint};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+/// Bytes that are given on at once: less than a connection holds.
+const PART: usize = 16 << 10;
+/// How long a client may take over a reply; one that takes nothing at all for as long is ended by its connection.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The reply, which holds these places until it was taken.
+pub(crate) fn until_taken<B>(reply: axum::http::Response<B>, places: Places) -> Response
+where
+    B: Parts<Data = Bytes> + Unpin + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    reply.map(|body| {
+        Body::new(Held { body, rest: Bytes::new(), until: Instant::now() + PATIENCE, _places: places })
+    })
+}
+
+struct Held<B> {
+    body: B,
+    /// What has come of it and was not given on.
+    rest: Bytes,
+    until: Instant,
+    _places: Places,
+}
+
+impl<B> Parts for Held<B>
+where
+    B: Parts<Data = Bytes> + Unpin,
+    B::Error: Into<axum::BoxError>,
+{
+    type Data = Bytes;
+    type Error = axum::BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if Instant::now() >= self.until {
+            return Poll::Ready(Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())));
+        }
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                },
+                Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                None => return Poll::Ready(None),
+            }
+        }
+        let length = self.rest.len().min(PART);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, of_body) = (self.rest.remaining() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(of_body.lower() + rest);
+        if let Some(upper) = of_body.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seats::Seats;
+    use http_body_util::{BodyExt, Full};
+    use ipc_proto::api::Caller;
+
+    #[tokio::test]
+    async fn a_reply_is_given_on_in_parts_with_its_length_and_its_places_are_free_once_the_last_was_taken() {
+        let seats = Seats::default();
+        let places = seats.memory(Caller::Peer(1)).await.unwrap();
+        let all = Bytes::from(vec![7; 3 * PART + 1]);
+        let mut body = until_taken(Response::new(Full::new(all)), places).into_body();
+        assert_eq!(body.size_hint().exact(), Some(3 * PART as u64 + 1));
+        let mut parts = Vec::new();
+        while !body.is_end_stream() {
+            assert_eq!(seats.asking(), 1);
+            parts.push(body.frame().await.unwrap().unwrap().into_data().unwrap().len());
+        }
+        assert_eq!(parts, [PART, PART, PART, 1]);
+        drop(body);
+        assert_eq!(seats.asking(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_takes_too_long_over_a_reply_is_ended() {
+        let places = Seats::default().memory(Caller::Peer(1)).await.unwrap();
+        let mut held = Held {
+            body: Full::new(Bytes::from("x")),
+            rest: Bytes::new(),
+            until: Instant::now(),
+            _places: places,
+        };
+        assert!(held.frame().await.unwrap().is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! What comes back from an export or from another program: how long it is kept, what keeps it out, and that a trial of it
+//! says what would become of it and leaves nothing.
+
+use super::*;
+use crate::limits::Limits;
+use crate::store::StoreError;
+use ipc_proto::memory::{BlockAsk, Category, Fact, Over, SessionRow, SessionStatus, State};
+
+const DAY: u64 = 86_400_000;
+/// When all of it comes here.
+const NOW: u64 = 1000 * DAY;
+
+/// A row as it was so many days before now.
+fn old(entry: Entry, days: u64) -> Row {
+    Row::new(entry, Area::User, NOW - days * DAY)
+}
+
+fn said(number: u8) -> Entry {
+    let kind = Kind::Episodic { role: Name::clip("user") };
+    Entry { detail: Detail { kind, ..Detail::default() }, ..entry(number, "it was said") }
+}
+
+fn put(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, StoreError> {
+    held.store.restore(&user(1), (&scanned(row.entry.clone()), row), over, NOW)
+}
+
+fn tried(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, StoreError> {
+    held.store.try_to_restore(&user(1), (&scanned(row.entry.clone()), row), over, NOW)
+}
+
+#[test]
+fn what_is_taken_in_is_kept_its_whole_time_from_when_it_came_whatever_its_age() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { retention_days: 90, episodic_days: 90, ..Limits::none() };
+    let removed =
+        Row { state: State::Removed { at_ms: NOW - 300 * DAY }, ..old(observed(2, "gone", "t"), 300) };
+    let superseded = State::Superseded { by: id(1), at_ms: NOW - 299 * DAY };
+    let superseded = Row { state: superseded, ..old(observed(3, "before", "t"), 300) };
+    for row in [old(observed(1, "seen", "t"), 300), removed, superseded, old(said(4), 300)] {
+        assert_eq!(put(&mut held, &row, Over::Skip).unwrap(), Some(row.entry.id));
+    }
+    let there = |held: &Held| {
+        (1..=4).filter(|number| held.store.read(&user(1), id(*number)).unwrap().is_some()).count()
+    };
+    for (days, rows) in [(0, 4), (89, 4), (91, 0)] {
+        held.store.tidy(NOW + days * DAY).unwrap();
+        assert_eq!(there(&held), rows, "after {days} days");
+    }
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_went_by_its_time_may_come_back_and_what_a_person_deleted_for_good_may_not() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { retention_days: 90, ..Limits::none() };
+    let (aged, deleted) = (old(observed(1, "seen", "t"), 0), old(observed(2, "deleted", "t"), 0));
+    for row in [&aged, &deleted] {
+        put(&mut held, row, Over::Skip).unwrap();
+    }
+    held.purge(&user(1), id(2));
+    held.store.tidy(NOW + 91 * DAY).unwrap();
+    assert_eq!(held.store.read(&user(1), id(1)).unwrap(), None);
+    assert_eq!(put(&mut held, &aged, Over::Skip).unwrap(), Some(id(1)));
+    for over in [Over::Skip, Over::Merge, Over::Replace] {
+        let refused = put(&mut held, &deleted, over);
+        assert!(matches!(refused, Err(StoreError::NotAdmitted(Admission::Purged))), "{refused:?}");
+    }
+}
+
+#[test]
+fn each_reason_to_keep_a_row_out_is_its_own_and_a_trial_says_the_same_and_leaves_nothing() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { episodic: 1, ..Limits::none() };
+    held.write(&user(1), entry(1, "the person's own"));
+    held.write(&scope(1, Area::Global), entry(2, "in another area"));
+    held.write(&user(1), said(3));
+    let mut strange = entry(1, "a stranger's");
+    strange.label.trust = Trust::Untrusted;
+    let mut over = entry(5, "over its time");
+    over.detail.expires_ms = Some(NOW);
+    let mut fact = strange.clone();
+    fact.id = id(6);
+    fact.detail.kind =
+        Kind::Semantic(Fact { category: Category::Fact, key: Text::clip("k"), confidence: 1000 });
+    let before = held.listed(&user(1), 100, 0);
+    for (entry, expected) in [
+        (strange, Admission::LessTrusted),
+        (entry(2, "its id is in use"), Admission::Taken),
+        (said(4), Admission::Full),
+        (over, Admission::Expired),
+        (fact, Admission::NeedsPerson),
+    ] {
+        let row = old(entry, 1);
+        for said in [put(&mut held, &row, Over::Replace), tried(&mut held, &row, Over::Replace)] {
+            let Err(StoreError::NotAdmitted(admission)) = said else { panic!("{expected:?}: {said:?}") };
+            assert_eq!(admission, expected);
+        }
+    }
+    let row = old(entry(7, "it would be kept"), 1);
+    assert_eq!(tried(&mut held, &row, Over::Skip).unwrap(), Some(id(7)));
+    assert_eq!(tried(&mut held, &old(entry(1, "another"), 1), Over::Skip).unwrap(), None);
+    assert_eq!(held.listed(&user(1), 100, 0), before);
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_stood_in_an_older_form_is_kept_from_when_it_can_have_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = rusqlite::Connection::open(folder.path().join(crate::opening::FILE)).unwrap();
+    db.execute_batch(include_str!("fixtures/v5.sql")).unwrap();
+    // The third row is older than those before it: it was taken in.
+    db.execute("UPDATE kept SET created_ms = 1 WHERE n = 3", []).unwrap();
+    drop(db);
+    let store = opened(folder.path());
+    let mut came = store.db.prepare("SELECT arrived_ms FROM kept ORDER BY n").unwrap();
+    let came: Vec<i64> = came.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(came, [1000, 2000, 2000, 4000, 5000, 6000]);
+}
+
+#[test]
+fn a_session_comes_back_once_and_a_merge_has_it_be_over() {
+    let mut held = Held::quick();
+    let session = |number: u8, status| SessionRow {
+        id: SessionId::from_bytes([number; 16]),
+        client: Name::clip("opencode"),
+        name: Text::clip("ses_1"),
+        project: Text::clip("/p"),
+        started_ms: 5,
+        ended_ms: (status == SessionStatus::Completed).then_some(9),
+        status,
+        observations: 7,
+        summary: Some(id(9)),
+        muted: true,
+    };
+    let (going, over) = (session(1, SessionStatus::Active), session(1, SessionStatus::Completed));
+    let mut put = |session: &SessionRow, how, dry_run| {
+        held.store.restore_session(&user(1), session, how, dry_run).unwrap()
+    };
+    assert!(put(&going, Over::Skip, true) && put(&going, Over::Skip, false));
+    assert!(!put(&going, Over::Skip, false) && !put(&over, Over::Skip, false));
+    assert!(put(&over, Over::Merge, false) && !put(&going, Over::Merge, false));
+    let there = held.store.sessions(&user(1), None, 9, 0).unwrap();
+    let counted = SessionRow { observations: 0, summary: None, muted: false, ..over };
+    assert_eq!(there, [counted]);
+    let waits = held.store.waiting(&[ipc_proto::memory::TaskName::Summarise], 9, NOW, NOW).unwrap();
+    assert!(waits.is_empty(), "nobody sums up what is over: {waits:?}");
+    assert!(held.store.sessions(&user(2), None, 9, 0).unwrap().is_empty());
+}
+
+#[test]
+fn a_session_of_elsewhere_is_told_of_with_its_summary_alone() {
+    let mut held = Held::quick();
+    let session = SessionRow {
+        id: SessionId::from_bytes([1; 16]),
+        client: Name::clip("planted"),
+        name: Text::clip("ses_1"),
+        project: Text::clip("/p"),
+        started_ms: 5,
+        ended_ms: None,
+        status: SessionStatus::Active,
+        observations: 0,
+        summary: None,
+        muted: false,
+    };
+    assert!(held.store.restore_session(&user(1), &session, Over::Skip, false).unwrap());
+    held.write(&user(1), observed(1, "seen", "t"));
+    let told = |held: &Held| held.store.block(&user(1), &BlockAsk::new(None, None, 3), NOW).unwrap();
+    let block = told(&held);
+    assert!(block.text.contains("seen") && !block.text.contains("planted"), "{block:?}");
+    let mut summary = entry(2, "what came of it");
+    summary.session = Some(session.id);
+    summary.label.trust = Trust::Untrusted;
+    summary.detail.kind = Kind::Summary(Box::default());
+    assert_eq!(held.write(&user(1), summary), Admission::New);
+    let block = told(&held);
+    assert!(block.text.contains("planted"), "{block:?}");
+    assert_eq!(block.label.map(|label| label.trust), Some(Trust::Untrusted));
+}

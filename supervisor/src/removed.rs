@@ -1,0 +1,199 @@
+//! Folders of workspaces that were removed: each is taken out of its place at once, and what is in it goes in small steps, since
+//! agentd has one thread and a jail may have left millions of files. It removes what lies in one folder of the state directory
+//! and follows no link out of it.
+//!
+//! A folder below another is moved beside it before it is looked into, so that neither depth nor descriptors grow with what an
+//! agent made.
+
+use crate::host::Host;
+use crate::places;
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, renameat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folder of the state directory in which they wait.
+pub(crate) const FOLDER: &str = "removed";
+/// How soon the next step is made.
+pub(crate) const AGAIN: Duration = Duration::from_millis(5);
+/// Names that are removed or moved in one step.
+const STEP: usize = 256;
+const READ: OFlag =
+    OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// What waits to be removed.
+#[derive(Debug, Default)]
+pub(crate) struct Removed {
+    /// There may be something.
+    pub(crate) waits: bool,
+    /// Names given so far, so that each is another.
+    pub(crate) given: u64,
+}
+
+/// Takes the folder of a workspace out of its place. Nothing happens where there is none: a person's own directory is none.
+pub(crate) fn remove(host: &mut Host, workspace: [u8; 16]) {
+    let path = crate::runners::folder_of(host, workspace);
+    if !path.exists() {
+        return;
+    }
+    let bin = host.places.state.join(FOLDER);
+    let moved = places::folder(&bin, 0o700, None).map_err(|fault| fault.to_string()).and_then(|()| {
+        let name = fresh(&bin, &mut host.removed.given);
+        fs::rename(&path, bin.join(name)).map_err(|cause| cause.to_string())
+    });
+    match moved {
+        Ok(()) => host.removed.waits = true,
+        Err(why) => host.logs.write("agentd", &format!("{}: not removed: {why}", path.display())),
+    }
+}
+
+/// Makes a step, unless everything stands still for a copy of the state.
+pub(crate) fn go_on(host: &mut Host) {
+    if !host.removed.waits || host.frozen.is_some() {
+        return;
+    }
+    let bin = host.places.state.join(FOLDER);
+    host.removed.waits = match step(&bin, &mut host.removed.given) {
+        Ok(Came::Further) => true,
+        Ok(Came::Through) => false,
+        Ok(Came::Nowhere) => {
+            host.logs.write("agentd", &format!("{}: what is left there cannot be removed", bin.display()));
+            false
+        }
+        Err(Errno::ENOENT) => false,
+        Err(errno) => {
+            host.logs.write("agentd", &format!("{}: not removed: {errno}", bin.display()));
+            false
+        }
+    };
+}
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    /// There is more.
+    Further,
+    /// Nothing is left.
+    Through,
+    /// Something is left that nothing could be done about.
+    Nowhere,
+}
+
+fn step(bin: &Path, given: &mut u64) -> nix::Result<Came> {
+    let mut top = Dir::open(bin, READ, Mode::empty())?;
+    let (mut done, mut left) = (0, 0);
+    for name in names(&mut top)? {
+        if done >= STEP {
+            return Ok(Came::Further);
+        }
+        left += 1;
+        match unlinkat(top.as_fd(), name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
+            Ok(()) => done += 1,
+            Err(Errno::EISDIR | Errno::EPERM) => done += empty(&top, &name, bin, given, STEP - done),
+            Err(_) => {}
+        }
+    }
+    Ok(match (left, done) {
+        (0, _) => Came::Through,
+        (_, 0) => Came::Nowhere,
+        _ => Came::Further,
+    })
+}
+
+/// Empties a folder as far as this step goes, and removes it once nothing is in it; how much was done.
+fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, most: usize) -> usize {
+    let opened = || Dir::openat(top.as_fd(), name, READ, Mode::empty());
+    // An agent may have taken its own folders' modes away.
+    let opened = opened().or_else(|_| open_up(top.as_fd(), name).and_then(|()| opened()));
+    let Ok(mut folder) = opened else { return 0 };
+    let Ok(names) = names(&mut folder) else { return 0 };
+    let is_last = names.len() < most;
+    let gone = names.iter().take(most).filter(|inner| take_out(&folder, inner, top, bin, given)).count();
+    let removed = is_last && unlinkat(top.as_fd(), name, UnlinkatFlags::RemoveDir).is_ok();
+    gone + usize::from(removed)
+}
+
+/// Removes what has this name, or moves it up where it is a folder that is not empty; whether that was done.
+fn take_out(folder: &Dir, name: &CStr, top: &Dir, bin: &Path, given: &mut u64) -> bool {
+    let from = folder.as_fd();
+    match unlinkat(from, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) => return true,
+        Err(Errno::EACCES) => return open_up(from, c".").is_ok(),
+        Err(_) => {}
+    }
+    if unlinkat(from, name, UnlinkatFlags::RemoveDir).is_ok() {
+        return true;
+    }
+    let moved = renameat(from, name, top.as_fd(), fresh(bin, given).as_os_str());
+    moved.is_ok() || open_up(from, name).is_ok()
+}
+
+/// Lets its owner look into a folder and change it.
+fn open_up(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<()> {
+    fchmodat(at, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink)
+}
+
+/// The names in a folder, as far as a step goes and one more.
+fn names(folder: &mut Dir) -> nix::Result<Vec<CString>> {
+    let real = |name: &CStr| name != c"." && name != c"..";
+    let entries = folder.iter().map(|entry| entry.map(|entry| entry.file_name().to_owned()));
+    entries.filter(|name| name.as_ref().map_or(true, |name| real(name))).take(STEP + 1).collect()
+}
+
+/// A name that nothing there has.
+fn fresh(bin: &Path, given: &mut u64) -> PathBuf {
+    loop {
+        *given += 1;
+        let name = PathBuf::from(given.to_string());
+        if bin.join(&name).symlink_metadata().is_err() {
+            return name;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn all(bin: &Path) -> usize {
+        let mut given = 0;
+        for steps in 1..100_000 {
+            match step(bin, &mut given).unwrap() {
+                Came::Further => {}
+                came => {
+                    assert_eq!(came, Came::Through);
+                    return steps;
+                }
+            }
+        }
+        panic!("it does not end")
+    }
+
+    #[test]
+    fn whatever_an_agent_made_goes_in_small_steps_and_nothing_that_its_links_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (bin, outside) = (folder.path().join("bin"), folder.path().join("outside"));
+        fs::create_dir_all(bin.join("w/wide")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("kept"), "kept").unwrap();
+        symlink(&outside, bin.join("w/link")).unwrap();
+        for n in 0..1000 {
+            fs::write(bin.join(format!("w/wide/{n}")), "").unwrap();
+        }
+        let deep: PathBuf = (0..200).map(|_| "deeper").collect();
+        fs::create_dir_all(bin.join("w").join(deep)).unwrap();
+        fs::create_dir(bin.join("w/closed")).unwrap();
+        fs::write(bin.join("w/closed/file"), "").unwrap();
+        fs::set_permissions(bin.join("w/closed"), fs::Permissions::from_mode(0o000)).unwrap();
+        assert!(all(&bin) > 4, "no step takes everything");
+        assert_eq!(fs::read_dir(&bin).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
+    }
+}

@@ -1,0 +1,40 @@
+//! Alerts: what is refused over and over is one alert on the record, whoever refused it, and then it is quiet for a while.
+
+use serde_json::{Value, json};
+use tests::{Host, Setup, call, free_port, get_over_tcp, script, text};
+
+/// Alerts whose subject begins with this.
+fn alerts(host: &Host, of: &str) -> usize {
+    let begins = |alert: &&Value| text(alert, "subject").starts_with(of);
+    host.recorded("alert").iter().filter(begins).count()
+}
+
+#[test]
+fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() {
+    let port = free_port();
+    let host = Setup::default().config(&format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n")).start();
+    let wrong = || assert_eq!(get_over_tcp(port, "/v1/models", Some("cdn_none")).0, 401);
+    (0..4).for_each(|_| wrong());
+    host.wait_for("they are on the record", || host.recorded("api_refused").len() == 4);
+    assert_eq!(alerts(&host, "auth failures: "), 0);
+    (0..4).for_each(|_| wrong());
+    host.wait_for("it is on the record", || alerts(&host, "auth failures: ") == 1);
+    let refused = host.recorded("api_refused").len();
+    wrong();
+    host.wait_for("it is refused", || host.recorded("api_refused").len() > refused);
+    assert_eq!(alerts(&host, "auth failures: "), 1);
+}
+
+#[test]
+fn refused_calls_of_the_web_are_one_alert_from_the_tenth_on_and_one_of_the_gate_in_each_session() {
+    let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\n").start();
+    let fetch = call("web_fetch", &json!({ "url": "http://elsewhere.example.com/" }));
+    host.script("it", &script(&vec![fetch; 11]));
+    for (session, number) in [("s", 1), ("t", 2)] {
+        let _ = host.chat(session, "look it up");
+        let blocked = |entry: &&Value| entry["subject"] == "web_fetch" && entry["result"] == "blocked";
+        assert_eq!(host.recorded("tool_decided").iter().filter(blocked).count(), 11 * number);
+        host.wait_for("they are on the record", || alerts(&host, "network refusals: web_fetch") == 1);
+        assert_eq!(alerts(&host, "web_fetch"), number);
+    }
+}
