@@ -1,6 +1,6 @@
 //! A host in which some processes are the probe.
 
-use manifest::Process;
+use manifest::{Place, Process};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -24,8 +24,14 @@ pub(crate) struct Probed {
 pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
     let probes: Vec<Process> = tasks.iter().map(|(process, _)| *process).collect();
     let (programs, state) = (programs(&probes), open_to_all());
-    // One more in the folder of logs, so that there is something to read in it.
-    for (folder, task) in tasks.iter().map(|(process, task)| (process.name(), *task)).chain([("logs", "")]) {
+    // One more in each folder that no process opens as its own, so that there is something to be refused in it.
+    let opens_its_own = |process: &Process| {
+        let row = manifest::row(*process).unwrap();
+        row.opens.iter().any(|open| open.place == Place::Own)
+    };
+    let others = actors().filter(|process| !probes.contains(process) && !opens_its_own(process));
+    let others = others.map(Process::name).chain(["logs", "stage", "runner"]).map(|name| (name, ""));
+    for (folder, task) in tasks.iter().map(|(process, task)| (process.name(), *task)).chain(others) {
         let folder = state.path().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("task"), task).unwrap();
