@@ -5,6 +5,7 @@
 //! for jails that go on filling it: [`crate::spill`].
 
 use crate::host::Host;
+use crate::proof;
 use crate::spill::{self, Spill};
 use crate::tell;
 use manifest::Process as Name;
@@ -69,6 +70,7 @@ pub(crate) fn look(host: &mut Host) {
             tell(host, name);
         }
     }
+    proof::go_on(host);
     tell::host(host);
 }
 

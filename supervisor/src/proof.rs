@@ -3,7 +3,8 @@
 //! host serves none until it is started again, and says why.
 //!
 //! A twin that does not end in time proves nothing. On a machine that is busy the whole is tried again, a second at a
-//! time; what cannot be shown at all counts as failed.
+//! time; what cannot be shown at all counts as failed. A twin that cannot be launched is tried again with the next look at the
+//! disk, and not while that is full: a host that finds it so heals when there is room.
 
 use crate::host::Host;
 use crate::runners;
@@ -25,6 +26,8 @@ const WAITING: usize = 256;
 pub(crate) struct Proof {
     state: State,
     waiting: Vec<Frame>,
+    /// What could not be launched, until the next look at the disk.
+    held: Vec<Wanted>,
 }
 
 #[derive(Debug, Default)]
@@ -118,7 +121,10 @@ pub(crate) fn heard(host: &mut Host, wanted: Wanted, ended: Ended, code: i32) {
     let seen = Seen::of(ended, code);
     if matches!(seen, Seen::TimedOut | Seen::NotLaunched(_)) && *again < AGAIN {
         *again += 1;
-        host.twins.want(wanted);
+        match seen {
+            Seen::TimedOut => host.twins.want(wanted),
+            _ => host.proof.held.push(wanted),
+        }
         return;
     }
     if !seen.fits(Expected::Refused) {
@@ -135,6 +141,17 @@ pub(crate) fn heard(host: &mut Host, wanted: Wanted, ended: Ended, code: i32) {
         host.logs.write("agentd", &format!("self-check passed in {ms} ms"));
         over(host);
     }
+}
+
+/// The disk was looked at: what could not be launched is tried again where there is room.
+pub(crate) fn go_on(host: &mut Host) {
+    if host.disk.room.low || host.proof.held.is_empty() {
+        return;
+    }
+    for wanted in std::mem::take(&mut host.proof.held) {
+        host.twins.want(wanted);
+    }
+    twins::go_on(host);
 }
 
 fn fail(host: &mut Host, found: Finding) {
@@ -190,7 +207,7 @@ mod tests {
     use super::*;
 
     fn words(state: State) -> [u64; 5] {
-        Proof { state, waiting: Vec::new() }.words()
+        Proof { state, ..Proof::default() }.words()
     }
 
     #[test]
@@ -208,7 +225,7 @@ mod tests {
 
     #[test]
     fn only_a_check_that_is_over_and_well_serves_runners() {
-        let proof = |state| Proof { state, waiting: Vec::new() };
+        let proof = |state| Proof { state, ..Proof::default() };
         let found = Finding { row: Name::Gate, act: 0, ended: Ended::TimedOut, code: 9 };
         for (state, passed, failed) in [
             (State::NotBegun, false, false),
