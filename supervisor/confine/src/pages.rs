@@ -75,17 +75,20 @@ mod tests {
         kib
     }
 
+    /// KiB of a constant that no code ever reads.
+    const IDLE: usize = 4096;
+    static UNREAD: [u8; IDLE * 1024] = [1; IDLE * 1024];
+
     #[test]
-    fn code_that_is_given_back_is_no_longer_mapped_and_runs_on() {
-        let touched: usize = read_only()
-            .iter()
-            .flat_map(|(start, length)| (*start..start + length).step_by(4096))
-            // SAFETY: within a segment of this program that is mapped to be read.
-            .map(|page| usize::from(unsafe { *(black_box(page) as *const u8) }))
-            .sum();
+    fn what_is_given_back_is_no_longer_mapped_and_is_read_again_from_the_file() {
+        let sum =
+            || UNREAD.iter().step_by(page_size()).map(|byte| usize::from(*black_box(byte))).sum::<usize>();
+        let read = sum();
         let before = resident();
         give_back();
         let after = resident();
-        assert!(touched > 0 && after < before * 3 / 4, "{before} KiB, then {after}");
+        // How much of the code comes back at once varies by file system and by what other tests run meanwhile.
+        assert!(after + IDLE * 3 / 4 <= before, "{before} KiB, then {after}");
+        assert_eq!(read, sum());
     }
 }
