@@ -28,13 +28,13 @@ const SLACK: u64 = 8;
 /// What is known of it.
 #[derive(Debug)]
 pub(crate) struct Disk {
+    /// While it is low, as those concerned were told last.
     pub(crate) room: Room,
     looked: Option<Instant>,
     /// Bytes that were free then.
     bytes: u64,
-    /// What those concerned were told last, and at which look.
-    told: Room,
-    told_at: Option<Instant>,
+    /// At which look they were told.
+    told: Option<Instant>,
     pub(crate) spill: Spill,
 }
 
@@ -42,7 +42,7 @@ impl Disk {
     /// Nothing is known yet; so many MiB are kept.
     pub(crate) fn new(kept_mib: u32) -> Self {
         let room = Room { kept_mib, ..Room::default() };
-        Self { room, looked: None, bytes: u64::MAX, told: room, told_at: None, spill: Spill::default() }
+        Self { room, looked: None, bytes: u64::MAX, told: None, spill: Spill::default() }
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn look(host: &mut Host) {
     host.disk.looked = Some(Instant::now());
     let Some(bytes) = free(&host.places.state) else { return };
     host.disk.bytes = bytes;
-    let soon = host.disk.told_at.is_some_and(|at| at.elapsed() < LOOK);
+    let soon = host.disk.told.is_some_and(|at| at.elapsed() < LOOK);
     let before = host.disk.room;
     let after = steadied(before, judged(before, bytes), soon);
     host.disk.room = after;
@@ -64,8 +64,8 @@ pub(crate) fn look(host: &mut Host) {
         let line = format!("{} MiB of the disk are free, {} are kept: {how}", after.free_mib, after.kept_mib);
         host.logs.write("agentd", &line);
     }
-    if is_news(host.disk.told, after, soon) {
-        (host.disk.told, host.disk.told_at) = (after, host.disk.looked);
+    if is_news(before, after) {
+        host.disk.told = host.disk.looked;
         for name in CONCERNED {
             tell(host, name);
         }
@@ -111,12 +111,12 @@ fn judged(before: Room, bytes: u64) -> Room {
 /// back would else have everybody told at each look, and who stands still for a copy of the state loses what does not fit
 /// into its socket.
 const fn steadied(before: Room, after: Room, soon: bool) -> Room {
-    Room { low: after.low || (before.low && soon), ..after }
+    if soon && (before.low || !after.low) { before } else { after }
 }
 
 /// Whether those concerned are told.
-fn is_news(told: Room, now: Room, soon: bool) -> bool {
-    now.low != told.low || (now.low && now != told && !soon)
+fn is_news(before: Room, after: Room) -> bool {
+    before.low != after.low || (after.low && before != after)
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
     fn who_was_told_just_now_is_told_at_once_that_room_is_gone_and_later_of_anything_else() {
         let room = |low, free_mib| Room { low, free_mib, kept_mib: 64 };
         let (low, fine) = (room(true, 63), room(false, 80));
-        assert_eq!(steadied(low, fine, true), room(true, 80));
+        assert_eq!(steadied(low, fine, true), low);
         assert_eq!((steadied(low, fine, false), steadied(fine, low, true)), (fine, low));
         for (told, now, soon, news) in [
             (fine, low, true, true),
@@ -157,7 +157,7 @@ mod tests {
             (low, room(true, 60), false, true),
             (fine, room(false, 79), false, false),
         ] {
-            assert_eq!(is_news(told, now, soon), news, "{told:?} {now:?} {soon}");
+            assert_eq!(is_news(told, steadied(told, now, soon)), news, "{told:?} {now:?} {soon}");
         }
     }
 

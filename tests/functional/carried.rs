@@ -1,10 +1,9 @@
 //! What is carried from elsewhere: however old it is, it stays; of what is not kept the reason is told, beforehand as well; and
 //! sessions come along and are forgotten by their names.
 
+use crate::mcp::Client;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use tests::{Host, hook_of, text};
 
 /// A time more than 90 days ago: 2 January 2024.
@@ -91,23 +90,10 @@ fn own_lines() -> String {
 
 /// What `mem-import` answers to this document.
 fn mem_import(host: &Host, payload: &Value) -> Value {
-    let mut child = host.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-    for message in [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
-            "params": { "name": "mem-import", "arguments": { "payload": payload } } }),
-    ] {
-        writeln!(input, "{message}").unwrap();
-    }
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let answers = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let answer = { answers }.find(|answer| answer["id"] == 2).unwrap();
-    drop(input);
-    let _ = child.wait().unwrap();
-    answer["result"]["structuredContent"].clone()
+    let mut client = Client::start(host, host.dir());
+    let answer = client.call("mem-import", &json!({ "payload": payload }));
+    let _ = client.end();
+    answer
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use tests::{Host, Setup, text};
 
 /// A client that runs `agentctl mcp`.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -25,7 +25,7 @@ impl Client {
     }
 
     /// In a folder, greeted.
-    fn start(host: &Host, folder: &Path) -> Self {
+    pub(crate) fn start(host: &Host, folder: &Path) -> Self {
         let mut client = Self::run(host, folder);
         let greeted = client.greet();
         assert_eq!(greeted["result"]["serverInfo"]["name"], "cordon-memory", "{greeted}");
@@ -74,7 +74,7 @@ impl Client {
     }
 
     /// The envelope of a tool's answer.
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
         let envelope = answer["result"]["structuredContent"].clone();
         assert_eq!(answer["result"]["isError"], !envelope["error"].is_null(), "{answer}");
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// Says no more; gives what was still answered, and its exit status.
-    fn end(mut self) -> (Vec<Value>, Option<i32>) {
+    pub(crate) fn end(mut self) -> (Vec<Value>, Option<i32>) {
         drop(self.input.take());
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();

@@ -2,26 +2,15 @@
 //! more rows than the owner wants, each under the file that its tool worked on.
 
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
-use tests::{Host, Setup, text};
+use tests::{Host, Setup, hook_of, text};
 
 /// What Claude Code is given for an event; nothing if it is given nothing.
 fn given(host: &Host, project: &Path, event: &str, more: &Value) -> String {
     let mut told = json!({ "session_id": "s1", "cwd": project, "hook_event_name": event });
     told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let mut child = host
-        .command(&["hook", "claude-code", "--timeout", "30000"])
-        .env("XDG_STATE_HOME", host.dir())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let output = hook_of(host, &["claude-code"], &told);
+    assert!(output.stderr.is_empty(), "{output:?}");
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
 }

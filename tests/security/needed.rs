@@ -6,7 +6,6 @@ use crate::rare;
 use manifest::syscalls::Call;
 use manifest::{Row, TABLE};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
@@ -114,29 +113,25 @@ fn people(host: &Host) {
 #[test]
 fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     let upstream = Upstream::start("a page");
-    let notes = tempfile::tempdir().unwrap();
-    let file = notes.path().join("rules");
     let config = format!(
         "[memory]\nembedder = \"local\"\n[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n[agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
         upstream.port
     );
-    let recorded = ["--record", file.to_str().unwrap()];
-    let mut host = Setup::default().config(&config).embedding().arguments(&recorded).start();
-    tools(&host, &upstream);
-    people(&host);
-    host.script("it", &[json!({ "pieces": [{ "text": "that is all" }] })]);
-    let folder = host.dir().join("attached");
-    fs::create_dir(&folder).unwrap();
-    let attached =
-        host.ctl(&["chat", "--session", "w", "--workspace", folder.to_str().unwrap(), "-m", "echo: x"]);
-    assert_eq!(attached.status.code(), Some(0), "{attached:?}");
-    let ran = host.ctl(&["sandbox", "run", "--session", "s", "--", "bash", "-c", SCRIPT]);
-    assert!(ran.status.code().is_some(), "{ran:?}");
-    let ran = host.ctl(&["run", "--", "bash", "-c", &format!("{CLIENT}{SCRIPT}")]);
-    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
-    host.kill_and_wait("model");
-    assert_eq!(host.stop(), Some(0));
-    let seen: BTreeSet<String> = fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect();
+    let seen = rare::recorded(Setup::default().config(&config).embedding(), |host| {
+        tools(host, &upstream);
+        people(host);
+        host.script("it", &[json!({ "pieces": [{ "text": "that is all" }] })]);
+        let folder = host.dir().join("attached");
+        fs::create_dir(&folder).unwrap();
+        let attached =
+            host.ctl(&["chat", "--session", "w", "--workspace", folder.to_str().unwrap(), "-m", "echo: x"]);
+        assert_eq!(attached.status.code(), Some(0), "{attached:?}");
+        let ran = host.ctl(&["sandbox", "run", "--session", "s", "--", "bash", "-c", SCRIPT]);
+        assert!(ran.status.code().is_some(), "{ran:?}");
+        let ran = host.ctl(&["run", "--", "bash", "-c", &format!("{CLIENT}{SCRIPT}")]);
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+        host.kill_and_wait("model");
+    });
     let all = TABLE
         .iter()
         .flat_map(|row| row.syscalls.iter().flat_map(|group| group.calls).map(move |call| (row, call)));

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -116,13 +116,23 @@ pub(crate) fn all_needed(how: By, seen: &BTreeSet<String>) {
 }
 
 /// Every rule that a host's processes make use of meanwhile, as agentd notes them.
-fn recorded(setup: Setup, meanwhile: impl FnOnce(&Host)) -> BTreeSet<String> {
+pub(crate) fn recorded(setup: Setup, meanwhile: impl FnOnce(&Host)) -> BTreeSet<String> {
     let notes = tempfile::tempdir().unwrap();
     let file = notes.path().join("rules");
     let mut host = setup.arguments(&["--record", file.to_str().unwrap()]).start();
     meanwhile(&host);
     assert_eq!(host.stop(), Some(0), "{}", host.log());
     fs::read_to_string(&file).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Makes a folder one of programs: what is built, with this script in the place of agentd.
+fn with_script(folder: &Path, script: &str) {
+    let agentd = folder.join("agentd");
+    fs::write(&agentd, script).unwrap();
+    for path in [folder, agentd.as_path()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    symlink(tests::programs().join("agentctl"), folder.join("agentctl")).unwrap();
 }
 
 /// A folder that a jail may work in, with the programs' script in it.

@@ -2,9 +2,7 @@
 //! it ends its quotation, it carries its label into the session, and nobody who did not ask for it gets it.
 
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::Stdio;
-use tests::{Host, Setup, Upstream, call, planned, text};
+use tests::{Host, Setup, Upstream, call, hook_of, planned, text};
 
 /// An answer as OpenAI-compatible servers stream it.
 const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
@@ -53,12 +51,7 @@ fn previewed(host: &Host, words: &[&str]) -> String {
 /// What a coding agent is given by its hook at the start of a session, and what the hook said beside it.
 fn hooked(host: &Host) -> (String, String) {
     let told = json!({ "session_id": "s", "cwd": host.dir(), "hook_event_name": "SessionStart" });
-    let mut command = host.command(&["hook", "claude-code", "--timeout", "30000"]);
-    command.env("XDG_STATE_HOME", host.dir());
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = hook_of(host, &["claude-code"], &told);
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let given = text(&answer["hookSpecificOutput"], "additionalContext");
     (given, String::from_utf8(output.stderr).unwrap())

@@ -36,6 +36,11 @@ pub(crate) enum KeyFault {
     Unbound(String),
 }
 
+/// Whether a log was begun in this folder, whatever became of its key.
+pub(crate) fn is_begun(folder: &Folder) -> bool {
+    folder.has("checkpoint") || folder.has("tile")
+}
+
 /// The keys of a log.
 pub(crate) struct Keys {
     pub(crate) secret: SecretKey,
@@ -50,7 +55,7 @@ impl Keys {
     pub(crate) fn open(folder: &Folder) -> Result<Self, KeyFault> {
         let secret = match read_secret(folder, KEY)? {
             Some(secret) => secret,
-            None if folder.has("checkpoint") || folder.has("tile") => return Err(KeyFault::Gone),
+            None if is_begun(folder) => return Err(KeyFault::Gone),
             None => first(folder)?,
         };
         write_public(folder, &secret)?;

@@ -5,7 +5,7 @@ use crate::counts::{self, Counts, Meanings};
 use crate::entry::{self, Head};
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
-use crate::keys::{KEY, KeyFault, Keys};
+use crate::keys::{KEY, KeyFault, Keys, is_begun};
 use crate::log::{CHECKPOINT, Log};
 use crate::note::Checkpoint;
 use crate::serials::{REMEMBERED, Serials};
@@ -66,7 +66,7 @@ pub(crate) fn open_known(path: &Path, known: Option<Hash>) -> Result<Opened, Ope
     if folder.has(FORMER) {
         return Err(OpenLogFault::Former(path.canonicalize().unwrap_or_else(|_| path.to_owned())));
     }
-    if known.is_some() && [KEY, CHECKPOINT, "tile"].iter().all(|file| !folder.has(file)) {
+    if known.is_some() && !folder.has(KEY) && !is_begun(&folder) {
         return Ok(foreign("there is no log any more".to_owned()));
     }
     let keys = Keys::open(&folder)?;

@@ -104,15 +104,12 @@ impl Auditor {
         let (sender, entries) = watch::channel(0);
         let (flusher, told) = flushing.unzip();
         let intake = Arc::<Intake>::default();
-        let standing = Standing::new(match opened {
-            Opened::Whole(_) => RecordState::Whole,
-            Opened::Broken(_) => RecordState::Broken,
-            Opened::Foreign(_) => RecordState::Foreign,
-        });
-        let log = match &opened {
-            Opened::Whole(log) => Some(log.keys.log()),
-            Opened::Broken(_) | Opened::Foreign(_) => None,
+        let (state, log) = match &opened {
+            Opened::Whole(log) => (RecordState::Whole, Some(log.keys.log())),
+            Opened::Broken(_) => (RecordState::Broken, None),
+            Opened::Foreign(_) => (RecordState::Foreign, None),
         };
+        let standing = Standing::new(state);
         let (intake_too, standing_too) = (Arc::clone(&intake), standing.clone());
         let given = Given {
             opened,

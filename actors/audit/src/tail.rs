@@ -42,25 +42,27 @@ impl Tail {
 
     /// Begins the growing bundle with this index; durable is then that it is there. What may lie under its name holds nothing.
     pub(crate) fn begin(folder: &Folder, index: u64) -> io::Result<Self> {
-        let path = folder.at(&tile::tail_path(index));
-        let parent = path.parent().map(std::path::Path::to_owned).unwrap_or_default();
-        std::fs::create_dir_all(&parent)?;
-        let file = options().truncate(true).open(&path)?;
-        File::open(&parent)?.sync_all()?;
-        Ok(Self { file, length: 0, size: 0, wounded: false })
+        let (tail, parent) = Self::anew(folder, index)?;
+        parent.sync_all()?;
+        Ok(tail)
     }
 
     /// Begins the bundle that comes after the one that grows, with its room; gives its folder with it. Neither is durable
     /// until both are flushed. What a killed life had set aside under that name holds nothing.
     pub(crate) fn ahead(folder: &Folder, index: u64) -> io::Result<(Self, File)> {
+        let (mut tail, parent) = Self::anew(folder, index)?;
+        tail.make_room()?;
+        Ok((tail, parent))
+    }
+
+    /// An empty bundle and its folder; neither is durable yet.
+    fn anew(folder: &Folder, index: u64) -> io::Result<(Self, File)> {
         let path = folder.at(&tile::tail_path(index));
         let parent = path.parent().map(std::path::Path::to_owned).unwrap_or_default();
         std::fs::create_dir_all(&parent)?;
         let parent = File::open(&parent)?;
         let file = options().truncate(true).open(&path)?;
-        let mut tail = Self { file, length: 0, size: 0, wounded: false };
-        tail.make_room()?;
-        Ok((tail, parent))
+        Ok((Self { file, length: 0, size: 0, wounded: false }, parent))
     }
 
     /// Sets room aside, durable once the whole file is flushed; it is dropped again where it cannot be had.

@@ -17,7 +17,7 @@ use ipc_proto::router::{RouterClient, RouterError};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::web::WebClient;
-use kit::{Link, Recorder};
+use kit::Link;
 use manifest::command::Room;
 use policy::{Catalogue, Engine};
 use std::collections::{BTreeMap, HashMap};
@@ -52,8 +52,7 @@ pub(crate) struct Shared {
     pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) web: Link<WebClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
-    recorder: Recorder,
-    /// What is put on the record beside what happens next.
+    /// The way to the record.
     pub(crate) notes: Notes,
     pub(crate) agents: Arc<BTreeMap<String, Agent>>,
     pub(crate) settings: Arc<Settings>,
@@ -87,7 +86,6 @@ impl Shared {
             web: host.link(),
             credproxy: host.link(),
             notes: Notes::new(host.recorder()),
-            recorder: host.recorder(),
             agents: Arc::new(opened.config.agents),
             settings: Arc::new(Settings {
                 web: opened.config.web,
@@ -148,8 +146,7 @@ impl Shared {
 
     /// Puts an event on the record; without it, nothing may happen.
     pub(crate) async fn record(&self, event: Event) -> Result<Receipt, GateError> {
-        self.notes.send().await;
-        self.recorder.record(event).await.map_err(|_| down("audit"))
+        self.notes.record(event).await.map_err(|_| down("audit"))
     }
 
     /// Puts an alert on the record, unless one like it was put there lately.

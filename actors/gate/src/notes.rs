@@ -1,11 +1,11 @@
-//! How answers ended, on its way to the record. Nobody waits for it, so it waits a moment for an event that somebody waits for
-//! and shares the flush of that: else the next decision would wait for a flush of its own behind it. It must never hold a
+//! The way to the record. How answers ended waits on it: nobody waits for that, so it waits a moment for an event that somebody
+//! waits for and shares the flush of it: else the next decision would wait for a flush of its own behind it. It must never hold a
 //! decision, whose effect may happen only once it is durable.
 
 use futures::future::join_all;
 use futures::poll;
-use ipc_proto::audit::Event;
-use kit::Recorder;
+use ipc_proto::audit::{Event, Receipt};
+use kit::{NotRecorded, Recorder};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const MOMENT: Duration = Duration::from_millis(2);
 /// Of so many that wait none waits longer.
 const MANY: usize = 64;
 
-/// Events that wait.
+/// The way to the record, and the events that wait on it.
 #[derive(Clone)]
 pub(crate) struct Notes {
     recorder: Recorder,
@@ -25,6 +25,12 @@ pub(crate) struct Notes {
 impl Notes {
     pub(crate) fn new(recorder: Recorder) -> Self {
         Self { recorder, waiting: Arc::default() }
+    }
+
+    /// Puts an event on the record at once, with whatever waits.
+    pub(crate) async fn record(&self, event: Event) -> Result<Receipt, NotRecorded> {
+        self.send().await;
+        self.recorder.record(event).await
     }
 
     /// Has an event be put on the record a moment later.
@@ -47,7 +53,7 @@ impl Notes {
     }
 
     /// Sends what waits, before whatever the caller sends next; that it is durable is waited for by nobody.
-    pub(crate) async fn send(&self) {
+    async fn send(&self) {
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         if waiting.is_empty() {
             return;

@@ -4,7 +4,7 @@
 use crate::seats::Places;
 use axum::body::Body;
 use axum::response::Response;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use hyper::body::{Body as Parts, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
@@ -69,7 +69,7 @@ where
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, of_body) = (self.rest.remaining() as u64, self.body.size_hint());
+        let (rest, of_body) = (self.rest.len() as u64, self.body.size_hint());
         let mut hint = SizeHint::new();
         hint.set_lower(of_body.lower() + rest);
         if let Some(upper) = of_body.upper() {

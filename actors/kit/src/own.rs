@@ -1,5 +1,5 @@
 //! Why a process could not open what is its own. It looks at the names, owners and modes in the process's own folder once
-//! that has failed, and at the room on its disk, before the seal, and opens nothing: a file that another user's program left there
+//! that has failed, and at the room on its disk, before the seal, and opens no file: one that another user's program left there
 //! is found, and named.
 
 use nix::fcntl::{AT_FDCWD, AtFlags};

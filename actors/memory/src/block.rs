@@ -11,6 +11,7 @@ mod tests;
 mod told;
 
 use crate::filter::Narrow;
+use crate::ranked::RANKED;
 use crate::row::searched;
 use crate::scope::{self, Number};
 use crate::sessions;
@@ -28,9 +29,8 @@ pub(crate) use layout::MARK;
 
 /// Rows that are looked at of each kind of reason to look at them.
 const LOOKED_AT: u16 = 100;
-/// Rows that are found by the words, and those that are looked through for them.
+/// Rows that are found by the words; as many are looked through for them as are ranked.
 const FOUND: u16 = 50;
-const RANKED: u16 = 500;
 /// Most rows of an index, and most of those in full: with sessions and decisions no more than a block names.
 const INDEX: u16 = 100;
 const FULL: u16 = 20;

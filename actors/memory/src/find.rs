@@ -115,26 +115,13 @@ impl Store {
         if words.is_empty() {
             return Ok(Vec::new());
         }
-        let (placed, _) = self.answered(number, question, &words, now_ms)?;
-        Ok(placed.into_iter().map(|(n, _, _)| n).collect())
-    }
-
-    /// The best by the words; if there are none, those with a word that begins as was asked, and the expression for them.
-    fn answered(
-        &self,
-        number: Number,
-        question: &Question,
-        words: &Query,
-        now_ms: u64,
-    ) -> Result<(Vec<Placed>, Option<String>), StoreError> {
-        let placed = self.ranked(number, question, now_ms)?;
-        match words.beginning().filter(|_| placed.is_empty()) {
-            Some(beginning) => {
-                let placed = self.unless_damaged(self.by_index(number, &beginning, question))?;
-                Ok((placed, Some(beginning)))
-            }
-            None => Ok((placed, None)),
+        let mut placed = self.ranked(number, question, now_ms)?;
+        if placed.is_empty()
+            && let Some(beginning) = words.beginning()
+        {
+            placed = self.unless_damaged(self.by_index(number, &beginning, question))?;
         }
+        Ok(placed.into_iter().map(|(n, _, _)| n).collect())
     }
 
     fn without_words(

@@ -10,7 +10,7 @@ use crate::store::{Admission, Store, StoreError, one, same_key};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
 use ipc_proto::memory::{KindName, Over, Row, Scope, State};
-use rusqlite::Transaction;
+use rusqlite::{Transaction, TransactionBehavior};
 
 impl Store {
     /// Whether a row would be put back.
@@ -22,32 +22,33 @@ impl Store {
         })
     }
 
-    /// Puts a row back, whose texts are those of `scanned`. None if the row that is here was left as it is.
+    /// Puts a row back, whose texts are those of `scanned`, or with `dry_run` only says what would come of it. None if the
+    /// row that is here was left as it is.
     pub(crate) fn restore(
         &mut self,
         scope: &Scope,
         (scanned, row): (&Scanned, &Row),
-        over: Over,
+        (over, dry_run): (Over, bool),
         now_ms: u64,
     ) -> Result<Option<MemoryId>, StoreError> {
-        self.changed(|change, limits, told| {
+        self.changed_or_tried(dry_run, |change, limits, told| {
             let came = Came { change, limits, scope, scanned, row, now_ms };
             came.restored(over, told)
         })
     }
 
-    /// What that would come to, with nothing changed.
-    pub(crate) fn try_to_restore(
+    /// One change, or with `dry_run` only what it would come to: its transaction is rolled back.
+    pub(crate) fn changed_or_tried<T>(
         &mut self,
-        scope: &Scope,
-        (scanned, row): (&Scanned, &Row),
-        over: Over,
-        now_ms: u64,
-    ) -> Result<Option<MemoryId>, StoreError> {
-        self.tried(|change, limits, told| {
-            let came = Came { change, limits, scope, scanned, row, now_ms };
-            came.restored(over, told)
-        })
+        dry_run: bool,
+        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<Told>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if !dry_run {
+            return self.changed(of);
+        }
+        self.writable()?;
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        of(&change, &self.limits, &mut Vec::new())
     }
 }
 

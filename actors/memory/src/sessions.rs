@@ -30,13 +30,16 @@ pub(crate) const NEWEST: &str =
 
 /// The id of a client's session in a scope: what is derived is the same each time, and another owner's is another.
 pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
-    SessionId::from_bytes(derived(scope, &["session", &capture.client, &capture.project, &capture.session]))
+    named(scope, [&capture.client, &capture.project, &capture.session])
 }
 
 /// Whether a client told of a session here; one that was taken in from elsewhere has another id.
 pub(crate) fn is_own(scope: &Scope, session: &SessionRow) -> bool {
-    let words = ["session", session.client.as_str(), session.project.as_str(), session.name.as_str()];
-    session.id == SessionId::from_bytes(derived(scope, &words))
+    session.id == named(scope, [&session.client, &session.project, &session.name])
+}
+
+fn named(scope: &Scope, [client, project, name]: [&str; 3]) -> SessionId {
+    SessionId::from_bytes(derived(scope, &["session", client, project, name]))
 }
 
 /// 16 bytes that stand for these words within a scope.
@@ -177,12 +180,7 @@ impl Store {
         over: Over,
         dry_run: bool,
     ) -> Result<bool, StoreError> {
-        let put = |change: &Transaction<'_>| put_back(change, scope, session, over);
-        if dry_run {
-            self.tried(|change, _, _| put(change))
-        } else {
-            self.changed(|change, _, _| put(change))
-        }
+        self.changed_or_tried(dry_run, |change, _, _| put_back(change, scope, session, over))
     }
 
     /// Sessions, newest first.

@@ -189,16 +189,6 @@ impl Store {
         Ok(done)
     }
 
-    /// What a change would come to, with nothing changed: its transaction is rolled back.
-    pub(crate) fn tried<T>(
-        &mut self,
-        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<Told>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.writable()?;
-        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        of(&change, &self.limits, &mut Vec::new())
-    }
-
     /// The log holds deleted text until it is emptied. If that fails it is done at the next start or purge.
     pub(crate) fn emptied_log(&self) {
         if let Err(error) = self.db.query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(())) {

@@ -86,29 +86,19 @@ fn show(app: &App, found: &[Found], notes: &[&str], explain: bool) -> Outcome {
         app.out.document(json!({ "hits": hits.collect::<Vec<_>>(), "notes": notes }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if explain {
-        let head = ["ID", "SCORE", "WHY", "FOUND"];
-        return Ok(app.out.list("hits", found, view::found, &head, |found| {
-            let begun = text::begin(&found.hit.snippet, 80);
-            vec![found.hit.row.entry.id.to_string(), found.hit.score.to_string(), why(&found.why), begun]
-        })?);
+    if found.is_empty() {
+        app.out.remark("no hits");
+        return Ok(ExitCode::SUCCESS);
     }
-    let head = ["ID", "SCORE", "LABEL", "FOUND"];
-    Ok(app.out.list(
-        "hits",
-        found,
-        |found| view::hit(&found.hit),
-        &head,
-        |found| {
-            let hit = &found.hit;
-            vec![
-                hit.row.entry.id.to_string(),
-                hit.score.to_string(),
-                view::label(&hit.row.entry.label),
-                text::begin(&hit.snippet, 100),
-            ]
-        },
-    )?)
+    let rows = found.iter().map(|Found { hit, why: reasons }| {
+        let (said, most) =
+            if explain { (why(reasons), 80) } else { (view::label(&hit.row.entry.label), 100) };
+        let begun = text::begin(&hit.snippet, most);
+        vec![hit.row.entry.id.to_string(), hit.score.to_string(), said, begun]
+    });
+    let head = ["ID", "SCORE", if explain { "WHY" } else { "LABEL" }, "FOUND"];
+    app.out.table(&head, rows.collect())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The reasons in a few words.

@@ -1,10 +1,11 @@
 //! Name servers of a test's own, of both families: every name that they are asked for is this machine. And an agentd that
 //! is told of them and of no other, in a view of the file system of its own.
 
+use super::with_script;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,19 +64,16 @@ impl Servers {
 }
 
 fn programs() -> TempDir {
-    let (built, folder) = (tests::programs(), tempfile::tempdir().unwrap());
-    let (servers, script) = (folder.path().join("resolv.conf"), folder.path().join("agentd"));
+    let folder = tempfile::tempdir().unwrap();
+    let servers = folder.path().join("resolv.conf");
     fs::write(&servers, ADDRESSES.map(|address| format!("nameserver {address}\n")).concat()).unwrap();
     let text = format!(
         "#!/bin/sh\nexec unshare --mount sh -c 'mount --bind {} /etc/resolv.conf && exec {} \"$@\"' sh \"$@\"\n",
         servers.display(),
-        built.join("agentd").display()
+        tests::programs().join("agentd").display()
     );
-    fs::write(&script, text).unwrap();
-    for (path, mode) in [(folder.path(), 0o755), (servers.as_path(), 0o644), (script.as_path(), 0o755)] {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
-    symlink(built.join("agentctl"), folder.path().join("agentctl")).unwrap();
+    fs::set_permissions(&servers, fs::Permissions::from_mode(0o644)).unwrap();
+    with_script(folder.path(), &text);
     folder
 }
 

@@ -10,7 +10,7 @@ use crate::running::Asker;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope, State};
-use ipc_proto::{Fault, List, Name, Text};
+use ipc_proto::{List, Name, Text};
 use serde_json::{Value, json};
 
 /// Why there is no effect: told to the model.
@@ -33,13 +33,6 @@ pub(super) enum Problem {
     Unfit(&'static str),
 }
 
-impl From<Fault> for Problem {
-    fn from(fault: Fault) -> Self {
-        tracing::warn!(%fault, "memory did not answer");
-        Self::Gone
-    }
-}
-
 fn problem(error: RelayError) -> Problem {
     match error {
         RelayError::Memory(error) => Problem::Memory(error),
@@ -50,11 +43,7 @@ fn problem(error: RelayError) -> Problem {
 
 /// Asks memory.
 pub(super) async fn ask(shared: &Shared, scope: Scope, ask: Ask) -> Result<Said, Problem> {
-    let answer = shared.memory.call(&memory::method::ask, |memory, rpc| {
-        let (scope, ask) = (scope.clone(), ask.clone());
-        async move { memory.ask(rpc, scope, ask).await }
-    });
-    Ok(answer.await??)
+    relay::asked(shared, scope, ask).await.map_err(problem)
 }
 
 pub(super) async fn query(shared: &Shared, context: &TurnContext, args: &Value) -> Result<Effect, Problem> {
@@ -64,7 +53,7 @@ pub(super) async fn query(shared: &Shared, context: &TurnContext, args: &Value) 
         manner: word(args, "by").unwrap_or_default(),
         varied: args.get("varied").and_then(Value::as_bool).unwrap_or_default(),
         weigh: List::clip(words(args, "weigh")),
-        ..Question::new(ipc_proto::memory::words(text(args, "query")), limit)
+        ..Question::new(memory::words(text(args, "query")), limit)
     };
     let client = Client::run(&Asker::of(context));
     let answered = relay::find(shared, &client, scope(context, args), question).await.map_err(problem)?;

@@ -54,8 +54,11 @@ pub(crate) async fn asked(shared: &Shared, scope: Scope, ask: Ask) -> Result<Sai
         let (scope, ask) = (scope.clone(), ask.clone());
         async move { memory.ask(rpc, scope, ask).await }
     });
-    let said = answer.await.map_err(|_| RelayError::Down(Name::clip("memory")))?;
-    said.map_err(RelayError::Memory)
+    let said = answer.await.map_err(|fault| {
+        tracing::warn!(%fault, "memory did not answer");
+        RelayError::Down(Name::clip("memory"))
+    });
+    said?.map_err(RelayError::Memory)
 }
 
 /// Bytes of the long texts of a question.
@@ -71,20 +74,30 @@ fn taken(ask: &Ask) -> usize {
 
 /// Bytes of the texts of an answer: they are held here until the client's process has taken them.
 fn size(said: &Said) -> usize {
-    let of = |row: &Row| row.entry.texts().map(str::len).sum::<usize>();
+    let mut bytes = 0;
+    texts(said, |text, _| bytes += text.len());
+    bytes
+}
+
+/// Shows every text of an answer with its label, in the order in which they are read.
+fn texts(said: &Said, mut show: impl FnMut(&str, &Label)) {
+    let mut of = |row: &Row| row.entry.texts().for_each(|text| show(text, &row.entry.label));
     match said {
-        Said::Rows(rows) => rows.iter().map(of).sum(),
-        Said::Found(found) => found.rows.iter().map(|found| of(&found.hit.row)).sum(),
-        Said::Raw(raw) => raw.text.len(),
-        Said::Block(block) => block.text.len(),
+        Said::Rows(rows) => rows.iter().for_each(of),
+        Said::Found(found) => found.rows.iter().for_each(|found| of(&found.hit.row)),
+        Said::Raw(raw) => show(&raw.text, &raw.label),
+        Said::Block(block) => show(&block.text, block.label.as_ref().unwrap_or(&Label::bottom())),
+        Said::Sessions(sessions) => {
+            let label = Label::of(Trust::Untrusted, Class::Internal, "memory");
+            sessions.iter().for_each(|session| show(&session.name, &label));
+        }
         Said::Done
         | Said::Id(_)
         | Said::Taken(_)
-        | Said::Sessions(_)
         | Said::Forgotten(_)
         | Said::Session(_)
         | Said::Unread(_)
-        | Said::Stats(_) => 0,
+        | Said::Stats(_) => {}
     }
 }
 
@@ -189,49 +202,19 @@ struct Given {
 
 impl Given {
     fn of(said: &Said) -> Self {
-        let mut given = Gathered { label: Label::bottom(), bytes: 0, hash: Sha256::new() };
-        match said {
-            Said::Rows(rows) => rows.iter().for_each(|row| given.row(row)),
-            Said::Found(found) => {
-                found.rows.iter().for_each(|found| given.row(&found.hit.row));
-                if let Some(read) = &found.read {
-                    given.label = given.label.join(read);
-                }
-            }
-            Said::Raw(raw) => given.text(&raw.text, &raw.label),
-            Said::Block(block) => given.text(&block.text, block.label.as_ref().unwrap_or(&Label::bottom())),
-            Said::Sessions(sessions) => sessions.iter().for_each(|session| {
-                given.text(&session.name, &Label::of(Trust::Untrusted, Class::Internal, "memory"));
-            }),
-            Said::Done
-            | Said::Id(_)
-            | Said::Taken(_)
-            | Said::Forgotten(_)
-            | Said::Session(_)
-            | Said::Unread(_)
-            | Said::Stats(_) => {}
+        let (mut label, mut bytes, mut hash) = (Label::bottom(), 0_u64, Sha256::new());
+        texts(said, |text, its| {
+            label = label.join(its);
+            bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
+            hash.update(text);
+            hash.update([0]);
+        });
+        if let Said::Found(found) = said
+            && let Some(read) = &found.read
+        {
+            label = label.join(read);
         }
-        Self { label: given.label, bytes: given.bytes, hash: given.hash.finalize().into() }
-    }
-}
-
-/// What was gathered of an answer so far.
-struct Gathered {
-    label: Label,
-    bytes: u64,
-    hash: Sha256,
-}
-
-impl Gathered {
-    fn row(&mut self, row: &Row) {
-        row.entry.texts().for_each(|text| self.text(text, &row.entry.label));
-    }
-
-    fn text(&mut self, text: &str, label: &Label) {
-        self.label = self.label.join(label);
-        self.bytes += u64::try_from(text.len()).unwrap_or(u64::MAX);
-        self.hash.update(text);
-        self.hash.update([0]);
+        Self { label, bytes, hash: hash.finalize().into() }
     }
 }
 

@@ -35,7 +35,7 @@ impl Intake {
         if dry_run {
             let scanned = self.tried(&scope, proposal).await?;
             let tried = move |store: &mut Store, now_ms| {
-                store.try_to_restore(&scope, (&scanned, &past(row, now_ms)), over, now_ms)
+                store.restore(&scope, (&scanned, &past(row, now_ms)), (over, true), now_ms)
             };
             return change(&self.writer, tried).await;
         }
@@ -84,7 +84,7 @@ impl Intake {
         let put = change(&self.writer, move |store, now_ms| {
             // It makes no room for itself: what is here is not to go for what an import brings.
             store.lapse(now_ms)?;
-            store.restore(&of, (&texts, &past(row, now_ms)), over, now_ms)
+            store.restore(&of, (&texts, &past(row, now_ms)), (over, false), now_ms)
         })
         .await;
         if let Err(error) = put {

@@ -186,7 +186,9 @@ fn a_purge_takes_a_history_of_any_length_and_what_says_the_same_but_nothing_that
     let mut planted = Row::new(entry(211, "planted"), Area::User, 4);
     planted.state = State::Superseded { by: id(210), at_ms: 4 };
     planted.revises = Some(id(210));
-    held.store.restore(&user(1), (&scanned(planted.entry.clone()), &planted), Over::Skip, 9).unwrap();
+    held.store
+        .restore(&user(1), (&scanned(planted.entry.clone()), &planted), (Over::Skip, false), 9)
+        .unwrap();
     held.purge(&user(1), id(211));
     assert!(held.store.read(&user(1), id(210)).unwrap().is_some());
     held.purge(&user(1), id(1));

@@ -165,7 +165,8 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
                 return Default::default();
             };
             let row = Row::new(scanned.entry().clone(), scope.area.clone(), 3);
-            return (format!("{:?}", store.restore(&scope, (&scanned, &row), Over::Merge, 9)), Vec::new());
+            let restored = store.restore(&scope, (&scanned, &row), (Over::Merge, false), 9);
+            return (format!("{restored:?}"), Vec::new());
         }
         Operation::Revise { old, id, content } => {
             let scanned = admitted(some_entry(own(*id), 1, content, &[]), Some(*old));
@@ -300,7 +301,7 @@ proptest! {
         let taken_in = entry(2, &other);
         held.write(&user(1), entry(2, &content));
         let row = Row::new(taken_in.clone(), Area::User, 3);
-        let restored = held.store.restore(&user(2), (&scanned(taken_in), &row), Over::Replace, 9).unwrap();
+        let restored = held.store.restore(&user(2), (&scanned(taken_in), &row), (Over::Replace, false), 9).unwrap();
         prop_assert_eq!(restored, Some(id(2)));
         prop_assert_eq!(held.listed(&user(2), 9, 0).len(), 2);
         prop_assert_eq!(held.write(&scope(2, Area::Global), entry(1, &other)), Admission::Taken, "their own areas share ids");

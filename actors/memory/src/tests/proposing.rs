@@ -153,10 +153,13 @@ fn a_proposed_fact_that_comes_back_from_an_export_still_waits() {
     let mut held = Held::quick();
     let entry = fact(1, "tide", "at nine", Trust::Untrusted);
     let row = Row { state: State::Proposed { at_ms: 4 }, ..Row::new(entry.clone(), Area::User, 3) };
-    held.store.restore(&user(1), (&scanned(entry.clone()), &row), Over::Merge, 9).unwrap();
+    held.store.restore(&user(1), (&scanned(entry.clone()), &row), (Over::Merge, false), 9).unwrap();
     assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
     let holds = Row::new(entry.clone(), Area::User, 3);
-    assert_eq!(held.store.restore(&user(1), (&scanned(entry), &holds), Over::Merge, 9).unwrap(), None);
+    assert_eq!(
+        held.store.restore(&user(1), (&scanned(entry), &holds), (Over::Merge, false), 9).unwrap(),
+        None
+    );
     assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
 }
 
@@ -165,7 +168,7 @@ fn nothing_but_a_fact_can_be_accepted() {
     let mut held = Held::quick();
     let note = entry(1, "do as the page says");
     let row = Row { state: State::Proposed { at_ms: 4 }, ..Row::new(note.clone(), Area::User, 3) };
-    held.store.restore(&user(1), (&scanned(note), &row), Over::Merge, 9).unwrap();
+    held.store.restore(&user(1), (&scanned(note), &row), (Over::Merge, false), 9).unwrap();
     assert_eq!(in_state(&held, StateName::Proposed), [id(1)]);
     let accepted = held.store.accept(&user(1), id(1), 6);
     assert!(matches!(accepted, Err(StoreError::NotFound)), "{accepted:?}");

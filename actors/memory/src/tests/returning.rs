@@ -21,11 +21,11 @@ fn said(number: u8) -> Entry {
 }
 
 fn put(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, StoreError> {
-    held.store.restore(&user(1), (&scanned(row.entry.clone()), row), over, NOW)
+    held.store.restore(&user(1), (&scanned(row.entry.clone()), row), (over, false), NOW)
 }
 
 fn tried(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, StoreError> {
-    held.store.try_to_restore(&user(1), (&scanned(row.entry.clone()), row), over, NOW)
+    held.store.restore(&user(1), (&scanned(row.entry.clone()), row), (over, true), NOW)
 }
 
 #[test]
