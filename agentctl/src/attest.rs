@@ -5,8 +5,10 @@
 
 mod descriptors;
 mod drift;
+mod findings;
 mod holding;
 mod judge;
+mod runners;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +28,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a difference must stand: an edge that is just being replaced shows for a moment.
+/// How long a difference must stand: an edge that is just being replaced shows for a moment, and what agentd starts to try
+/// its jails lives for a second at most.
+const STANDS: Duration = Duration::from_millis(1200);
+/// How long a process that restarts is given.
 const SETTLE: Duration = Duration::from_millis(300);
 /// How often a process that restarts while it is looked at is looked at again.
 const LOOKS: usize = 5;
@@ -40,11 +45,7 @@ struct Seen {
 
 /// Compares, and fails on any difference.
 pub(crate) async fn attest(app: &App, all: bool, probe: bool) -> Outcome {
-    let mut findings = look(app).await?;
-    if findings.iter().any(|finding| finding.verdict == Verdict::Different) {
-        tokio::time::sleep(SETTLE).await;
-        findings = look(app).await?;
-    }
+    let findings = settled(app).await?;
     let different = count(&findings, Verdict::Different);
     let drift = drift::report(app, &drift::differing(&findings)).await;
     let tried = if probe { Some(redteam::every_act(app, |_, _| true).await?) } else { None };
@@ -104,7 +105,17 @@ fn print_probes(app: &App, tried: &Tried) -> std::io::Result<()> {
 /// # Errors
 /// No host answers, or its processes keep restarting.
 pub(crate) async fn compared(app: &App) -> Result<Value, Failure> {
-    Ok(document(&look(app).await?, &Drift::default()))
+    Ok(document(&settled(app).await?, &Drift::default()))
+}
+
+/// What stands: a difference is looked at again.
+async fn settled(app: &App) -> Result<Vec<Finding>, Failure> {
+    let first = look(app).await?;
+    if first.iter().all(|finding| finding.verdict != Verdict::Different) {
+        return Ok(first);
+    }
+    tokio::time::sleep(STANDS).await;
+    Ok(runners::standing(look(app).await?, &first))
 }
 
 /// One look at everything.
@@ -114,7 +125,12 @@ async fn look(app: &App) -> Result<Vec<Finding>, Failure> {
     let mut findings = judge::agentd(&scene, host.pid);
     findings.extend(holding::judge(&host.limits, &holding::read(scene.agentd_pid)));
     for process in &seen {
-        findings.extend(judge::process(process.row, process.pid, &process.word, &scene));
+        let Seen { row, pid, word } = process;
+        findings.extend(if row.process.is_runner() {
+            runners::judge(row, *pid, word, &scene)
+        } else {
+            judge::process(row, *pid, word, &scene)
+        });
     }
     Ok(findings)
 }
@@ -132,7 +148,9 @@ async fn see(app: &App) -> Result<(HostStatus, Vec<Seen>), Failure> {
             .collect();
         looks += 1;
         if seen.len() == running.len() {
-            return Ok((host, seen));
+            let listed: Vec<u32> = running.iter().map(|(_, pid)| *pid).collect();
+            let runners = runners::seen(app.link.peer()?.pid, &listed);
+            return Ok((host, seen.into_iter().chain(runners).collect()));
         }
         if looks == LOOKS {
             let message = "a process that control lists is not there, or keeps restarting".to_owned();
@@ -142,7 +160,7 @@ async fn see(app: &App) -> Result<(HostStatus, Vec<Seen>), Failure> {
     }
 }
 
-/// The row and pid of a process that has a row and is no runner: a runner's jail is not what its row alone says.
+/// The row and pid of a process that has a row. Of runners control does not say which there are.
 fn row(process: &ProcessStatus) -> Option<(&'static Row, u32)> {
     let row = manifest::row_named(&process.name)?;
     manifest::is_actor(row.process).then_some((row, process.pid))
@@ -150,6 +168,7 @@ fn row(process: &ProcessStatus) -> Option<(&'static Row, u32)> {
 
 fn scene(host: &HostStatus, peer: Peer, seen: &[Seen]) -> Scene {
     let mode = judge::Mode::named(&host.mode);
+    let (jailed, actors): (Vec<_>, Vec<_>) = seen.iter().partition(|process| process.row.process.is_runner());
     Scene {
         mode,
         state_dirs: state_dirs(host, mode),
@@ -157,11 +176,14 @@ fn scene(host: &HostStatus, peer: Peer, seen: &[Seen]) -> Scene {
         agentd_uid: peer.uid,
         agentd: kernel::word(peer.pid),
         own: kernel::own_namespaces(),
-        uids: seen
+        uids: actors
             .iter()
             .filter_map(|process| Some((process.row.process, judge::uid(&process.word)?)))
             .collect(),
-        installed: seen.iter().filter_map(|process| installed(process.row)).collect(),
+        installed: all_installed(),
+        by_cgroup: host.limits.as_str() == holding::CGROUP,
+        slots: jailed.iter().filter_map(|process| judge::uid(&process.word)).collect(),
+        inhabited: runners::inhabited(seen.iter().map(|process| &process.word)),
     }
 }
 
@@ -171,6 +193,12 @@ fn state_dirs(host: &HostStatus, mode: judge::Mode) -> Vec<PathBuf> {
     let named = PathBuf::from(host.state_dir.as_str());
     let inside = (mode == judge::Mode::System).then(|| PathBuf::from("/tmp/state"));
     std::iter::once(named.canonicalize().unwrap_or(named)).chain(inside).collect()
+}
+
+/// Uid and gid of every row's installed user; none where one is missing, since then the host has numbered them all.
+fn all_installed() -> BTreeMap<Process, (u32, u32)> {
+    let all: Option<_> = manifest::TABLE.iter().map(installed).collect();
+    all.unwrap_or_default()
 }
 
 /// Uid and gid of the row's installed user.
@@ -204,10 +232,11 @@ fn document(findings: &[Finding], drift: &Drift) -> Value {
 fn print(app: &App, findings: &[Finding], all: bool) -> std::io::Result<()> {
     let mut processes: Vec<(&str, [usize; 3])> = Vec::new();
     for finding in findings {
-        if processes.last().is_none_or(|(name, _)| *name != finding.process) {
+        if processes.iter().all(|(name, _)| *name != finding.process) {
             processes.push((finding.process, [0; 3]));
         }
-        if let Some((_, [equal, different, unreadable])) = processes.last_mut() {
+        let counted = processes.iter_mut().find(|(name, _)| *name == finding.process);
+        if let Some((_, [equal, different, unreadable])) = counted {
             match finding.verdict {
                 Verdict::Equal => *equal += 1,
                 Verdict::Different => *different += 1,

@@ -34,6 +34,9 @@ pub(crate) enum Audit {
         /// Begin with this entry
         #[arg(long, value_name = "INDEX")]
         from: Option<u64>,
+        /// So many of the latest
+        #[arg(long, short = 'n', value_name = "COUNT", default_value_t = LATEST, conflicts_with = "from")]
+        limit: u64,
     },
     /// Show the entries that are asked for
     Query(query::Query),
@@ -74,7 +77,7 @@ pub(crate) enum Audit {
 /// Does what was asked of the record.
 pub(crate) async fn run(app: &App, command: Audit) -> Outcome {
     match command {
-        Audit::Tail { follow, from } => tail(app, follow, from).await,
+        Audit::Tail { follow, from, limit } => tail(app, follow, from, limit).await,
         Audit::Query(query) => query::query(app, query).await,
         Audit::Verify(verify) => verify::verify(app, verify).await,
         Audit::Prove { index, checkpoint, dir } => prove::prove(app, index, checkpoint, dir).await,
@@ -88,10 +91,10 @@ pub(crate) async fn run(app: &App, command: Audit) -> Outcome {
 }
 
 /// Shows entries.
-async fn tail(app: &App, follow: bool, from: Option<u64>) -> Outcome {
+async fn tail(app: &App, follow: bool, from: Option<u64>, limit: u64) -> Outcome {
     let mut from = match from {
         Some(from) => from,
-        None => length(app).await?.saturating_sub(LATEST),
+        None => length(app).await?.saturating_sub(limit),
     };
     let mut records = Vec::new();
     loop {

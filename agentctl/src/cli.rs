@@ -217,10 +217,18 @@ fn is_hook(arguments: &[OsString]) -> bool {
 fn usage(arguments: &[OsString], error: &clap::Error) {
     let json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     if json {
-        Out::new(true).complain("usage", error.render().to_string().trim_end());
+        Out::new(true).complain("usage", &sentence(&error.render().to_string()));
     } else {
         let _ = error.print();
     }
+}
+
+/// What was printed in paragraphs, as one line of a document; that there is a help is no part of what is wrong.
+fn sentence(printed: &str) -> String {
+    let paragraphs = printed.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let told = paragraphs.filter(|part| !part.is_empty() && !part.starts_with("For more information"));
+    let told = told.collect::<Vec<_>>().join("; ");
+    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
 }
 
 #[cfg(test)]
@@ -231,6 +239,21 @@ mod tests {
 
     fn accepts(line: &str) -> bool {
         Cli::try_parse_from(std::iter::once("agentctl").chain(line.split_whitespace())).is_ok()
+    }
+
+    #[test]
+    fn a_mistake_is_one_line_of_a_document() {
+        for (line, told) in [
+            ("status --bogus", "unexpected argument '--bogus' found; Usage: agentctl status [OPTIONS]"),
+            (
+                "audit digest",
+                "the following required arguments were not provided: <DAY>; Usage: agentctl audit digest <DAY>",
+            ),
+        ] {
+            let words = std::iter::once("agentctl").chain(line.split_whitespace());
+            let error = Cli::try_parse_from(words).err().unwrap();
+            assert_eq!(sentence(&error.render().to_string()), told);
+        }
     }
 
     #[test]

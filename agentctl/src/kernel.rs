@@ -1,6 +1,10 @@
 //! The kernel's word on a process, read from `/proc/PID` by this program itself. Nobody is asked and nothing is
 //! judged here; what the kernel withholds is kept as withheld, with its reason.
 
+mod jailed;
+
+pub(crate) use jailed::{Mount, children, parse_map, parse_mounts};
+
 use nix::libc;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The namespaces that are looked at.
-pub(crate) const NAMESPACES: [&str; 6] = ["net", "mnt", "ipc", "uts", "user", "pid"];
+pub(crate) const NAMESPACES: [&str; 7] = ["net", "mnt", "ipc", "uts", "user", "pid", "cgroup"];
 
 /// Something the kernel says, or why it does not.
 pub(crate) type Said<T> = Result<T, String>;
@@ -38,12 +42,23 @@ pub(crate) struct Word {
     pub(crate) program: Said<PathBuf>,
     /// The uid that owns its files under `/proc`: root's if it cannot be dumped.
     pub(crate) files_of: Said<u32>,
+    /// What it calls itself.
+    pub(crate) name: Said<String>,
+    /// Whom its user namespace maps: uids, and gids.
+    pub(crate) maps: [Said<String>; 2],
+    /// The mounts that it sees.
+    pub(crate) mounts: Said<Vec<Mount>>,
+    /// What those of its descriptors point to that were opened on none of these mounts.
+    pub(crate) foreign: Said<BTreeSet<String>>,
+    /// Its cgroup of version 2.
+    pub(crate) cgroup: Said<String>,
 }
 
 /// The kernel's word on `pid`; none if it is gone, or became another process meanwhile.
 pub(crate) fn word(pid: u32) -> Option<Word> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let before = started(&folder)?;
+    let mounts = text(&folder.join("mountinfo")).map(|text| parse_mounts(&text));
     let word = Word {
         status: text(&folder.join("status")).map(|text| parse_status(&text)),
         limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
@@ -53,6 +68,11 @@ pub(crate) fn word(pid: u32) -> Option<Word> {
         descriptors: descriptors(&folder.join("fd")),
         program: link(&folder.join("exe")),
         files_of: folder.join("status").metadata().map(|stat| stat.uid()).map_err(reason),
+        name: jailed::name(&folder),
+        maps: ["uid_map", "gid_map"].map(|name| text(&folder.join(name)).map(|text| parse_map(&text))),
+        foreign: jailed::foreign(&folder, &mounts),
+        mounts,
+        cgroup: jailed::cgroup(&folder),
     };
     (started(&folder)? == before).then_some(word)
 }
@@ -72,10 +92,16 @@ fn namespaces(folder: &Path) -> BTreeMap<&'static str, Said<String>> {
 
 /// When it was started, in ticks since boot: tells a process from another that got its pid.
 fn started(folder: &Path) -> Option<String> {
+    facts(folder, [19]).map(|[started]| started)
+}
+
+/// These fields of its `stat` file. The name before them may hold anything, so they are counted from the last parenthesis.
+fn facts<const N: usize>(folder: &Path, fields: [usize; N]) -> Option<[String; N]> {
     let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
-    // The name before may hold anything, so the fields are counted from the last parenthesis.
-    let fields = stat.rsplit_once(')')?.1;
-    fields.split_whitespace().nth(19).map(str::to_owned)
+    let words: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let found: Option<Vec<String>> =
+        fields.iter().map(|at| words.get(*at).map(|it| (*it).to_owned())).collect();
+    found?.try_into().ok()
 }
 
 fn text(path: &Path) -> Said<String> {

@@ -23,7 +23,7 @@ use crate::sibling;
 use ipc_proto::Name;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Manner, MemoryError, Row, Said};
+use ipc_proto::memory::{Area, Ask, Manner, MemoryError, Row, Said, Unread};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
@@ -36,10 +36,12 @@ const EMBEDDER: &str = "embedder";
 #[derive(clap::Subcommand)]
 pub(crate) enum Memory {
     /// Remember a text
+    #[command(visible_alias = "create")]
     Add(Box<add::Add>),
     /// Find what fits the words best
     Search(Box<search::Search>),
     /// Show one memory
+    #[command(visible_alias = "get")]
     Show(show::Show),
     /// List memories, newest first
     List(show::List),
@@ -179,11 +181,13 @@ async fn fetch(app: &App, area: Area, id: MemoryId) -> Result<Row, Failure> {
     Ok(row.ok_or(ControlError::Memory(MemoryError::NotFound))?)
 }
 
-/// Says on standard error that an area's database is damaged, and how many memories of it cannot be read; gives how many.
-async fn say_unread(app: &App, area: Area) -> Result<u32, Failure> {
-    let Some(unread) = ask(app, area, Ask::Unread, Said::unread).await? else { return Ok(0) };
-    app.out.hint(&format!("{unread} memories of this area cannot be read: {}", MemoryError::ReadOnly));
-    Ok(unread)
+/// Says on standard error that an area's database is damaged, and how many memories of it cannot be read.
+async fn say_unread(app: &App, area: Area) -> Result<(), Failure> {
+    let Unread { damaged, rows, .. } = ask(app, area, Ask::Unread { each: false }, Said::unread).await?;
+    if damaged {
+        app.out.hint(&format!("{rows} memories of this area cannot be read: {}", MemoryError::ReadOnly));
+    }
+    Ok(())
 }
 
 /// What says nothing but that it is done.

@@ -1,4 +1,4 @@
-//! How text of others, times, sizes and sums are written for a person, and how a span of time is read.
+//! How text of others, times, sizes and sums are written for a person, and how a time and a span of it are read.
 //!
 //! Whatever a model, a file or a process wrote could steer the terminal; every piece of it passes [`shown`] or
 //! [`line`] before it is printed.
@@ -151,6 +151,36 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// A time: a day in UTC, or a span of time before now. Unix ms.
+pub(crate) fn moment(given: &str) -> Result<u64, String> {
+    if let Some(ms) = day(given) {
+        return Ok(ms);
+    }
+    let ago =
+        seconds(given).map_err(|_| "a day such as 2026-11-22, or a span of time such as 7d".to_owned())?;
+    Ok(now_ms().saturating_sub(ago.saturating_mul(1000)))
+}
+
+/// The beginning of a day that is written as year, month and day, in UTC.
+fn day(given: &str) -> Option<u64> {
+    let mut parts = given.splitn(3, '-').map(|part| part.parse::<u16>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    let in_month = match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        _ => return None,
+    };
+    let known = (1970..=9999).contains(&year) && (1..=in_month).contains(&day);
+    // Days since 1970 of the proleptic Gregorian calendar, with the year beginning in March, as is usual.
+    let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 306 + 5) / 10 + day - 1 - 719_468;
+    known.then(|| u64::try_from(days).ok().map(|days| days * DAY)).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,5 +278,22 @@ mod tests {
         fn any_time_at_all_is_written(ms: u64) {
             proptest::prop_assert!(!utc(ms).is_empty());
         }
+    }
+
+    #[test]
+    fn a_day_is_its_beginning_in_utc_and_what_is_no_day_is_refused() {
+        for given in ["1970-01-01", "1999-12-31", "2000-02-29", "2024-03-01", "2026-11-22", "2100-01-01"] {
+            let ms = day(given).unwrap();
+            // Never is written for the very first instant of all.
+            let written = if ms == 0 { "1970-01-01 00:00:00Z".to_owned() } else { utc(ms) };
+            assert_eq!(written, format!("{given} 00:00:00Z"));
+        }
+        for wrong in ["", "2026", "2026-13-01", "2026-02-29", "2100-02-29", "1969-12-31", "2026-1-x", "7d"] {
+            assert_eq!(day(wrong), None, "{wrong}");
+        }
+        let ago = moment("7d").unwrap();
+        let week = now_ms() - ago;
+        assert!((604_800_000..604_900_000).contains(&week), "{week}");
+        assert!(moment("soon").is_err());
     }
 }

@@ -98,7 +98,9 @@ pub(crate) async fn play(
         };
         if followed.events.is_empty() && !waited && !person.is_asked() {
             waited = true;
-            app.out.remark(&waiting(app, &ask.session).await);
+            let why = waiting(app, &ask.session).await;
+            // Who asked for JSON has no other word before the end, which may be long in coming.
+            if app.out.json { app.out.hint(&why) } else { app.out.remark(&format!("({why})")) }
         }
         for event in &followed.events {
             if matches!(event, TurnEvent::Text(_)) {
@@ -128,14 +130,14 @@ pub(crate) async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followe
 /// What a person is told when nothing has happened for 20 s: what is paused or not there, if the host says so.
 async fn waiting(app: &App, session: &str) -> String {
     // A guest may not ask for the state, and need not: the turn goes on either way.
-    let Ok(host) = status::read(app).await else { return "(still waiting)".to_owned() };
+    let Ok(host) = status::read(app).await else { return "still waiting".to_owned() };
     let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
     let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
     if !away.is_empty() {
-        return format!("(waiting: {})", away.join(", "));
+        return format!("waiting: {}", away.join(", "));
     }
     let halted = queue::read(app).await.ok().and_then(|queue| queue::halted(&queue, session));
-    halted.map_or_else(|| "(still waiting)".to_owned(), |why| format!("(waiting: {why})"))
+    halted.map_or_else(|| "still waiting".to_owned(), |why| format!("waiting: {why}"))
 }
 
 /// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.

@@ -272,6 +272,8 @@ pub(crate) fn record(record: &Record) -> Value {
         "serial": { "life": record.serial.life.to_string(), "number": record.serial.number },
         "action": event.action,
         "result": event.result,
+        "category": event.action.category(),
+        "severity": event.action.severity(event.result),
         "session": event.session.map(|id| id.to_string()),
         "turn": event.turn.map(|id| id.to_string()),
         "call": event.call.map(|id| id.to_string()),

@@ -219,8 +219,10 @@ pub enum CredError {
     /// No secret of this name.
     #[error("no secret of this name; set it with `agentctl cred set NAME --host HOST`")]
     NoSecret,
-    /// The secret is not bound to this host.
-    #[error("the secret is not bound to this host")]
+    /// The secret is not bound to this host, or not to this use of it.
+    #[error(
+        "the secret is not bound to this use: the host, the verb, the path or the place is another; see `agentctl cred show`"
+    )]
     NotBound,
     /// Not a URL that may be used: `https`, no user part; `http` only to hosts the configuration names.
     #[error("the address is not allowed: https only, or http to a host in [credproxy] plain_http")]

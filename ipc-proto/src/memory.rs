@@ -10,7 +10,7 @@ mod work;
 pub use asking::{
     Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, LeftOut,
     Manner, Muted, Over, Part, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Stats,
-    Vector, Weighed, Why, Without,
+    Unread, Vector, Weighed, Why, Without,
 };
 pub use entry::{
     Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind, KindName, Observation,
@@ -43,6 +43,11 @@ pub const TAKEN: usize = 32;
 pub const PROJECT: usize = 512;
 /// Rows that a block may be laid out without.
 pub const LEFT_OUT: usize = 256;
+/// Bytes of one line of an evaluation: far more than a text that is kept whole, since what conversations hold is not ours to
+/// say.
+pub const EVALUATION_LINE: usize = 16 << 20;
+/// The client that sessions of this host's own agents are of; their id is their name there.
+pub const OWN_CLIENT: &str = "cordon";
 /// Tokens of a block that does not say (open-mem's `maxContextTokens`).
 pub const BLOCK_TOKENS: u32 = 4000;
 

@@ -186,7 +186,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         watch: Watch::default(),
         orphans: false,
         // A host that was killed may have left some.
-        removed: Removed { waits: true, ..Removed::default() },
+        removed: Removed::new(),
         violations: Violations::default(),
         #[cfg(debug_assertions)]
         recording: crate::recording::Recording::new(options.record.clone()),

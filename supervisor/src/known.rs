@@ -27,8 +27,10 @@ impl Known {
     /// Reads which it is; a host that never ran has none.
     pub(crate) fn read(state: &Path) -> Result<Self, Fault> {
         let file = state.join(FILE);
-        let log = match fs::read_to_string(&file) {
-            Ok(text) => log_of(text.trim_end()).ok_or_else(|| at("cannot make out", &file)(unclear()))?,
+        let log = match fs::read(&file) {
+            Ok(bytes) => {
+                log_of(bytes.trim_ascii_end()).ok_or_else(|| at("cannot make out", &file)(unclear()))?
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => NONE,
             Err(cause) => return Err(at("cannot read", &file)(cause)),
         };
@@ -63,8 +65,8 @@ impl Known {
     }
 }
 
-fn log_of(text: &str) -> Option<[u64; 4]> {
-    let (words, rest) = text.as_bytes().as_chunks::<DIGITS>();
+fn log_of(text: &[u8]) -> Option<[u64; 4]> {
+    let (words, rest) = text.as_chunks::<DIGITS>();
     let word = |digits: &[u8; DIGITS]| {
         let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
         u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -103,6 +105,12 @@ mod tests {
             fs::write(state.path().join(FILE), text).unwrap();
             let refused = Known::read(state.path()).unwrap_err().to_string();
             assert!(refused.contains("record.id") && refused.contains("remove it"), "{refused}");
+        }
+        for bytes in [&b"\xff\xfe"[..], &[0xc3; 64], &[0; 64]] {
+            fs::write(state.path().join(FILE), bytes).unwrap();
+            let refused = Known::read(state.path()).unwrap_err();
+            assert!(refused.to_string().contains("remove it"), "{refused}");
+            assert_eq!(crate::exit::of(Err(refused)), std::process::ExitCode::from(78));
         }
     }
 }

@@ -16,24 +16,54 @@ use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The folder of the state directory in which they wait.
 pub(crate) const FOLDER: &str = "removed";
 /// How soon the next step is made.
-pub(crate) const AGAIN: Duration = Duration::from_millis(5);
-/// Names that are removed or moved in one step.
+const AGAIN: Duration = Duration::from_millis(5);
+/// The same after one that came to nothing: what kept it from it may pass, such as a want of descriptors.
+const LATER: Duration = Duration::from_secs(60);
+/// Names that are removed or moved in one step, and the longest that it goes on after the first.
 const STEP: usize = 256;
+const LONGEST: Duration = Duration::from_millis(4);
 const READ: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// What waits to be removed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Removed {
-    /// There may be something.
-    pub(crate) waits: bool,
+    /// When the next step is made; `None` while there is nothing.
+    pub(crate) due: Option<Instant>,
     /// Names given so far, so that each is another.
-    pub(crate) given: u64,
+    given: u64,
+    /// It was said that nothing could be removed, and nothing was since.
+    said: bool,
+}
+
+impl Removed {
+    /// A life before may have left something.
+    pub(crate) fn new() -> Self {
+        Self { due: Some(Instant::now()), given: 0, said: false }
+    }
+
+    /// What a step came to says when the next one is; and what is to be said of it, once.
+    fn go_on(&mut self, came: nix::Result<Came>, now: Instant) -> Option<String> {
+        let fault = match came {
+            Ok(Came::Further) => {
+                (self.due, self.said) = (Some(now + AGAIN), false);
+                return None;
+            }
+            Ok(Came::Through) | Err(Errno::ENOENT) => {
+                (self.due, self.said) = (None, false);
+                return None;
+            }
+            Ok(Came::Nowhere) => "what is left there cannot be removed".to_owned(),
+            Err(errno) => format!("not removed: {errno}"),
+        };
+        self.due = Some(now + LATER);
+        (!std::mem::replace(&mut self.said, true)).then(|| format!("{fault}; it is tried again"))
+    }
 }
 
 /// Takes the folder of a workspace out of its place. Nothing happens where there is none: a person's own directory is none.
@@ -48,30 +78,22 @@ pub(crate) fn remove(host: &mut Host, workspace: [u8; 16]) {
         fs::rename(&path, bin.join(name)).map_err(|cause| cause.to_string())
     });
     match moved {
-        Ok(()) => host.removed.waits = true,
+        Ok(()) => host.removed.due = Some(Instant::now()),
         Err(why) => host.logs.write("agentd", &format!("{}: not removed: {why}", path.display())),
     }
 }
 
 /// Makes a step, unless everything stands still for a copy of the state.
 pub(crate) fn go_on(host: &mut Host) {
-    if !host.removed.waits || host.frozen.is_some() {
+    let now = Instant::now();
+    if host.frozen.is_some() || host.removed.due.is_none_or(|due| due > now) {
         return;
     }
     let bin = host.places.state.join(FOLDER);
-    host.removed.waits = match step(&bin, &mut host.removed.given) {
-        Ok(Came::Further) => true,
-        Ok(Came::Through) => false,
-        Ok(Came::Nowhere) => {
-            host.logs.write("agentd", &format!("{}: what is left there cannot be removed", bin.display()));
-            false
-        }
-        Err(Errno::ENOENT) => false,
-        Err(errno) => {
-            host.logs.write("agentd", &format!("{}: not removed: {errno}", bin.display()));
-            false
-        }
-    };
+    let came = step(&bin, &mut host.removed.given, now + LONGEST);
+    if let Some(fault) = host.removed.go_on(came, Instant::now()) {
+        host.logs.write("agentd", &format!("{}: {fault}", bin.display()));
+    }
 }
 
 /// What a step came to.
@@ -85,17 +107,17 @@ enum Came {
     Nowhere,
 }
 
-fn step(bin: &Path, given: &mut u64) -> nix::Result<Came> {
+fn step(bin: &Path, given: &mut u64, until: Instant) -> nix::Result<Came> {
     let mut top = Dir::open(bin, READ, Mode::empty())?;
     let (mut done, mut left) = (0, 0);
     for name in names(&mut top)? {
-        if done >= STEP {
+        if done >= STEP || is_over(done, until) {
             return Ok(Came::Further);
         }
         left += 1;
         match unlinkat(top.as_fd(), name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
             Ok(()) => done += 1,
-            Err(Errno::EISDIR | Errno::EPERM) => done += empty(&top, &name, bin, given, STEP - done),
+            Err(Errno::EISDIR | Errno::EPERM) => done += empty(&top, &name, bin, given, (STEP - done, until)),
             Err(_) => {}
         }
     }
@@ -106,15 +128,26 @@ fn step(bin: &Path, given: &mut u64) -> nix::Result<Came> {
     })
 }
 
+/// Every step does something, however slow the disk is.
+fn is_over(done: usize, until: Instant) -> bool {
+    done > 0 && Instant::now() >= until
+}
+
 /// Empties a folder as far as this step goes, and removes it once nothing is in it; how much was done.
-fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, most: usize) -> usize {
+fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, (most, until): (usize, Instant)) -> usize {
     let opened = || Dir::openat(top.as_fd(), name, READ, Mode::empty());
     // An agent may have taken its own folders' modes away.
     let opened = opened().or_else(|_| open_up(top.as_fd(), name).and_then(|()| opened()));
     let Ok(mut folder) = opened else { return 0 };
     let Ok(names) = names(&mut folder) else { return 0 };
+    let mut gone = 0;
+    for inner in names.iter().take(most) {
+        if is_over(gone, until) {
+            return gone;
+        }
+        gone += usize::from(take_out(&folder, inner, top, bin, given));
+    }
     let is_last = names.len() < most;
-    let gone = names.iter().take(most).filter(|inner| take_out(&folder, inner, top, bin, given)).count();
     let removed = is_last && unlinkat(top.as_fd(), name, UnlinkatFlags::RemoveDir).is_ok();
     gone + usize::from(removed)
 }
@@ -162,10 +195,11 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn all(bin: &Path) -> usize {
+    /// How many steps it takes, each of which lasts so long.
+    fn all(bin: &Path, longest: Duration) -> usize {
         let mut given = 0;
         for steps in 1..100_000 {
-            match step(bin, &mut given).unwrap() {
+            match step(bin, &mut given, Instant::now() + longest).unwrap() {
                 Came::Further => {}
                 came => {
                     assert_eq!(came, Came::Through);
@@ -192,8 +226,34 @@ mod tests {
         fs::create_dir(bin.join("w/closed")).unwrap();
         fs::write(bin.join("w/closed/file"), "").unwrap();
         fs::set_permissions(bin.join("w/closed"), fs::Permissions::from_mode(0o000)).unwrap();
-        assert!(all(&bin) > 4, "no step takes everything");
+        assert!(all(&bin, Duration::from_secs(60)) > 4, "no step takes everything");
         assert_eq!(fs::read_dir(&bin).unwrap().count(), 0);
         assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_step_whose_time_is_over_does_one_thing_and_the_next_goes_on_from_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        fs::create_dir_all(bin.join("w")).unwrap();
+        for n in 0..100 {
+            fs::write(bin.join(format!("w/{n}")), "").unwrap();
+        }
+        let steps = all(&bin, Duration::ZERO);
+        assert!((101..=103).contains(&steps), "{steps}");
+        assert_eq!(fs::read_dir(&bin).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_fault_that_may_pass_is_said_once_and_ends_nothing() {
+        let (mut removed, now) = (Removed::new(), Instant::now());
+        for fault in [Err(Errno::EMFILE), Ok(Came::Nowhere), Err(Errno::EBUSY)] {
+            assert!(removed.go_on(fault, now).unwrap().ends_with("it is tried again"));
+            assert_eq!((removed.go_on(fault, now), removed.due), (None, Some(now + LATER)));
+            assert_eq!((removed.go_on(Ok(Came::Further), now), removed.due), (None, Some(now + AGAIN)));
+        }
+        for end in [Ok(Came::Through), Err(Errno::ENOENT)] {
+            assert_eq!((removed.go_on(end, now), removed.due), (None, None));
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! No jail takes what is kept free of the disk: below that, a part of it that goes costs the jail its end that wrote so much
-//! meanwhile, pipes and files in memory counted with the rest, since the kernel does not tell them apart. What others fill a disk
-//! with ends no jail that writes less than that, and what a jail left in its workspace stays there for its owner. It reads what
-//! the kernel counts of jails, and no file of theirs.
+//! No jail takes what is kept free of the disk: below that, a part of it that goes costs the jail its end that wrote so much to a
+//! disk meanwhile; where none did, one that wrote so much to anything, since not every file system has the kernel count. What
+//! others fill a disk with ends no jail that writes less than that, and what a jail left in its workspace stays there for its
+//! owner. It reads what the kernel counts of jails, and no file of theirs.
 
 use crate::host::Host;
 use crate::runners;
-use crate::usage;
+use crate::usage::{self, Written};
 use manifest::command::{Ended, Room};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ const LONGEST: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(crate) struct Spill {
     mark: Option<u64>,
-    /// Bytes by the pid of each runner.
-    written: HashMap<i32, u64>,
+    /// By the pid of each runner.
+    written: HashMap<i32, Written>,
     /// Until when they are not looked at again.
     rests: Option<Instant>,
 }
@@ -69,29 +69,48 @@ pub(crate) fn look(host: &mut Host, bytes: u64) {
         return;
     }
     let before = std::mem::take(&mut host.disk.spill.written);
-    let (mut now, mut most) = (HashMap::new(), None);
+    let (mut now, mut since) = (HashMap::new(), Vec::new());
     for (at, runner) in host.runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
         let pid = runner.child.pid;
         let written = usage::written(pid, runner.row.limits.processes);
-        let since = written.saturating_sub(before.get(&pid).copied().unwrap_or(0));
+        since.push((at, written.since(before.get(&pid).copied().unwrap_or_default())));
         now.insert(pid, written);
-        if most.is_none_or(|(bytes, _)| since > bytes) {
-            most = Some((since, at));
-        }
     }
     host.disk.spill.written = now;
     host.disk.spill.rests = Some(Instant::now() + (began.elapsed() * REST).min(LONGEST));
-    let (Due::End(least), Some((since, at))) = (due, most) else { return };
-    if let Some(runner) = host.runners.live.get_mut(at).filter(|_| since >= least) {
+    let Due::End(least) = due else { return };
+    if let Some(runner) = worst(&since, least).and_then(|at| host.runners.live.get_mut(at)) {
         runner.over = Some(Ended::Disk);
         runners::end(runner);
         host.logs.write("agentd", "a jail was ended: it took of the disk what is kept free");
     }
 }
 
+/// Which of them wrote most, if that is as much as this.
+fn worst(since: &[(usize, Written)], least: u64) -> Option<usize> {
+    let by = |bytes: fn(&Written) -> u64| {
+        let most = since.iter().max_by_key(|(_, written)| bytes(written));
+        most.filter(|(_, written)| bytes(written) >= least).map(|(at, _)| *at)
+    };
+    by(|written| written.disk).or_else(|| by(|written| written.any))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_wrote_to_a_disk_is_ended_before_who_wrote_more_to_pipes_and_nobody_for_little() {
+        let (part, written) = (1024, |disk, any| Written { disk, any });
+        for (jails, ended) in [
+            ([written(0, 9000), written(2048, 2048), written(1500, 8000)], Some(1)),
+            ([written(0, 9000), written(1000, 1000), written(1023, 8000)], Some(0)),
+            ([written(0, 1023), written(1023, 0), written(0, 0)], None),
+        ] {
+            let jails: Vec<(usize, Written)> = jails.into_iter().enumerate().collect();
+            assert_eq!(worst(&jails, part), ended, "{jails:?}");
+        }
+    }
 
     #[test]
     fn jails_are_looked_at_once_the_disk_is_low_and_for_each_part_that_goes_of_what_is_kept() {

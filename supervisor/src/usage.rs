@@ -32,6 +32,23 @@ pub(crate) struct Usage {
     pub(crate) cpu: Duration,
 }
 
+/// Bytes that a jail has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// To files on a disk, also such as lie in its memory still. Some file systems, most of them over a network, have the
+    /// kernel count none.
+    pub(crate) disk: u64,
+    /// To anything: pipes and files in memory too.
+    pub(crate) any: u64,
+}
+
+impl Written {
+    /// What came since then.
+    pub(crate) const fn since(self, before: Self) -> Self {
+        Self { disk: self.disk.saturating_sub(before.disk), any: self.any.saturating_sub(before.any) }
+    }
+}
+
 /// Adds up the jail whose runner is `root`: at most `most` processes and one more, which says that there are more.
 /// Memory that processes share is counted for each, and more closely only if the sum is over `bound`.
 pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
@@ -59,20 +76,20 @@ pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
 }
 
 /// Bytes that a jail has written, as far as the kernel says: by those that run in it, and by those that ended and were waited
-/// for; each counts with what it gave to be written, or what of files it changed in memory, whichever is more. At most
-/// `most` processes are looked at.
-pub(crate) fn written(root: i32, most: u32) -> u64 {
-    let (mut open, mut seen, mut bytes) = (vec![root], 0, 0_u64);
+/// for. At most `most` processes are looked at.
+pub(crate) fn written(root: i32, most: u32) -> Written {
+    let (mut open, mut seen, mut all) = (vec![root], 0, Written::default());
     while let Some(pid) = open.pop().filter(|_| seen <= most) {
         seen += 1;
         let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
         let count = |name: &str| -> u64 {
             text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).unwrap_or(0)
         };
-        bytes = bytes.saturating_add(count("wchar: ").max(count("write_bytes: ")));
+        all.disk = all.disk.saturating_add(count("write_bytes: "));
+        all.any = all.any.saturating_add(count("wchar: "));
         open.extend(tasks::children(pid));
     }
-    bytes
+    all
 }
 
 /// Bytes of a process that no file backs.

@@ -83,7 +83,7 @@ fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
     let watch = host.watch.due(host.runners.live.len()).filter(|_| host.frozen.is_none());
     let orphans = host.orphans.then(|| Instant::now() + orphans::AGAIN);
     let due = may_start.filter_map(|process| process.due).chain(runners).chain(freeze::deadline(host));
-    let removed = (host.removed.waits && host.frozen.is_none()).then(|| Instant::now() + removed::AGAIN);
+    let removed = host.removed.due.filter(|_| host.frozen.is_none());
     let due = due
         .chain(watch)
         .chain(orphans)

@@ -185,8 +185,17 @@ fn a_key_reaches_what_its_scope_names_and_nothing_once_it_is_revoked() {
     assert_eq!((unknown.status, &unknown.document()["error"]["code"]), (404, &json!("model_not_found")));
     assert!(unknown.body.contains("offline/reader"), "the valid names are said: {}", unknown.body);
     assert_eq!(ask("agent/none").status, 404);
+    let again = || {
+        let body = json!({"model": "offline/reader", "messages": said("echo: x")});
+        way.post_with("/v1/chat/completions", "Idempotency-Key: k\r\n", &body).status
+    };
+    assert_eq!(again(), 200);
+    assert_eq!(ask("offline/reader").status, 200);
     let _ = host.json(&["key", "revoke", "app"]);
-    assert_eq!(ask("offline/reader").status, 401, "at once");
+    assert_eq!(ask("offline/reader").status, 401, "though gateway knew it a moment ago");
+    assert_eq!(ask("agent/none").status, 401, "the names of its agents are not said any more");
+    assert_eq!(again(), 401, "nor what was answered before");
+    assert_eq!(way.get("/v1/models").status, 401, "at once, also where it would only be shown something");
     assert_eq!(ask("agent/default").status, 401);
     assert!(!host.log().contains(&key) && !host.log().contains("cdn_"), "no key is ever logged");
 }
@@ -427,6 +436,9 @@ fn embeddings_counts_and_counters_are_given() {
     assert_eq!(vectors["data"][1]["embedding"].as_array().unwrap().len(), 384);
     let body = json!({"model": "offline/hash-384", "input": "one text", "encoding_format": "base64"});
     assert!(way.post("/v1/embeddings", &body).json()["data"][0]["embedding"].is_string());
+    let none = way.post("/v1/embeddings", &json!({"model": "offline/reader", "input": "one text"}));
+    let told = none.document()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(none.status == 404 && told.ends_with("there are: offline/hash-384"), "{told}");
     let body = json!({"model": "offline/reader", "messages": said("how many tokens are these")});
     assert!(way.post("/v1/messages/count_tokens", &body).json()["input_tokens"].as_u64().unwrap() > 0);
     let metrics = way.get("/metrics");

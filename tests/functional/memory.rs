@@ -185,6 +185,25 @@ fn what_comes_from_elsewhere_is_a_strangers_and_no_fact_until_its_person_says_th
 }
 
 #[test]
+fn what_comes_from_elsewhere_changes_no_session_that_is_here_until_its_person_says_that_it_is_theirs() {
+    let host = Host::start();
+    let project = tempfile::tempdir().unwrap();
+    let _ = hook(&host, &["opencode", "tool.execute.after"], &read(project.path(), "ses_1"));
+    let session = export(&host).lines().find(|line| line.contains("\"session\":{")).unwrap().to_owned();
+    let planted = session.replace(project.path().to_str().unwrap(), "/planted");
+    for (words, sessions, reasons) in [
+        (&["--mode", "skip"][..], 0, json!({})),
+        (&["--mode", "replace"], 0, json!({ "less_trusted": 1 })),
+        (&["--mode", "replace", "--mine"], 1, json!({})),
+    ] {
+        let came = import(&host, &planted, words);
+        assert_eq!((&came["sessions"], &came["reasons"]), (&json!(sessions), &reasons), "{words:?}: {came}");
+        let moved = host.json(&["memory", "sessions"])["sessions"][0]["project"] == json!("/planted");
+        assert_eq!(moved, sessions == 1, "{words:?}");
+    }
+}
+
+#[test]
 fn a_folder_of_markdown_becomes_notes_and_a_changed_file_takes_the_place_of_what_it_was() {
     let host = Host::start();
     let folder = tempfile::tempdir().unwrap();
@@ -202,18 +221,18 @@ fn a_folder_of_markdown_becomes_notes_and_a_changed_file_takes_the_place_of_what
 }
 
 #[test]
-fn a_database_of_open_mem_is_taken_in_by_memorys_own_program() {
+fn a_database_of_open_mem_is_taken_in_with_its_sessions_by_memorys_own_program() {
     let host = Host::start();
     let file = host.dir().join("memory.db");
     let made = "import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-db.executescript('''CREATE TABLE sessions (id TEXT, project_path TEXT);
+db.executescript('''CREATE TABLE sessions (id TEXT, project_path TEXT, started_at TEXT, ended_at TEXT, status TEXT);
 CREATE TABLE observations (_rowid INTEGER PRIMARY KEY, id TEXT, session_id TEXT, type TEXT, title TEXT, subtitle TEXT,
   facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT, raw_tool_output TEXT,
   tool_name TEXT, created_at TEXT, token_count INTEGER);
 CREATE TABLE session_summaries (id TEXT, session_id TEXT, summary TEXT, key_decisions TEXT, files_modified TEXT,
   concepts TEXT, created_at TEXT, token_count INTEGER);
-INSERT INTO sessions VALUES ('s', '/src/ferry');''')
+INSERT INTO sessions VALUES ('s', '/src/ferry', '2026-01-02 03:04:05', NULL, 'active');''')
 db.execute('INSERT INTO observations VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, datetime(), 1)', ('o1', 's',
   'decision', 'Noon', '', '[]', 'the ferry leaves at noon', '[\"harbour\"]', '[]', '[\"plan.md\"]', 'raw', 'Edit'))
 db.commit()";
@@ -224,7 +243,19 @@ db.commit()";
     for (words, taken, left) in [(&["--dry-run"][..], 1, 0), (&[], 1, 0), (&[], 0, 1)] {
         let came = host.json(&[&["memory", "import", path], words].concat());
         assert_eq!((&came["taken"], &came["left"]), (&json!(taken), &json!(left)), "{came}");
+        assert_eq!(came["sessions"], json!(taken), "{came}");
     }
+    let sessions = host.json(&["memory", "sessions", "--project", "/src/ferry"])["sessions"].clone();
+    assert_eq!(
+        (
+            &sessions[0]["client"],
+            &sessions[0]["name"],
+            &sessions[0]["observations"],
+            &sessions[0]["started_ms"]
+        ),
+        (&json!("opencode"), &json!("s"), &json!(1), &json!(1_767_323_045_000_u64)),
+        "{sessions}"
+    );
     let kept = memories(&host, &["--type", "decision", "--project", "/src/ferry", "--file", "plan"]);
     assert_eq!(
         (&kept[0]["content"], &kept[0]["tags"]),

@@ -1,5 +1,6 @@
 //! Operations: what `agentctl` shows of the host, and what it does to it.
 
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -43,6 +44,25 @@ fn attest_finds_no_difference_on_a_running_host() {
     let host = Setup::default().embedding().start();
     let output = host.ctl(&["attest", "--json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn the_latest_of_the_record_and_those_of_a_time_are_shown_with_what_kind_they_are_and_how_grave() {
+    let host = Host::start();
+    let _ = host.json(&["key", "create", "one"]);
+    let _ = host.json(&["key", "revoke", "one"]);
+    let shown =
+        |words: &[&str]| host.json(&[&["audit"], words].concat())["records"].as_array().unwrap().clone();
+    let latest = shown(&["tail", "-n", "1"]);
+    assert_eq!(latest.len(), 1, "{latest:?}");
+    assert_eq!((&latest[0]["action"], &latest[0]["category"]), (&json!("key_revoked"), &json!("auth")));
+    assert!(latest[0]["severity"].is_string(), "{latest:?}");
+    assert_eq!(shown(&["query", "--category", "auth", "--since", "1h"]).len(), 2);
+    assert_eq!(shown(&["query", "--until", "1h"]).len(), 0);
+    assert_eq!(
+        shown(&["query", "--since", &latest[0]["time_ms"].to_string(), "--until", "9999-12-31"]).len(),
+        1
+    );
 }
 
 #[test]

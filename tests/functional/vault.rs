@@ -150,6 +150,9 @@ fn a_secret_is_for_what_it_is_bound_to_is_narrowed_ends_and_is_revoked() {
     assert!(upstream.heard()[0].contains(&format!("x-key: Token {KEY}")), "{:?}", upstream.heard());
     assert_eq!(failure(&tested(&host, &upstream, "/contacts")), "not_bound");
     assert_eq!(host.recorded("secret_misdirected").len(), 1);
+    host.wait_for("the alert is on the record", || {
+        host.recorded("alert").iter().any(|alert| alert["subject"] == "secret misdirected: key")
+    });
     let shown = host.json(&["cred", "show", "key"]);
     assert_eq!((&shown["secret"]["uses_left"], &shown["secret"]["paths"]), (&json!(2), &json!(["/mail"])));
     assert!(!shown.to_string().contains(KEY));

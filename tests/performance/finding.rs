@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Rows, how many questions are timed, and what is asked of the median, ms.
 const SIZES: [(u64, usize, f64); 2] = [(100_000, 500, 5.0), (1_000_000, 100, 40.0)];
 /// Words of a row, rows of a session, and words of a question.
-const OF_ROW: usize = 14;
+pub(crate) const OF_ROW: usize = 14;
 const OF_SESSION: u64 = 20;
 const OF_QUESTION: usize = 3;
 /// Words that there are, and how many of the most common are in no question, being like "the".
@@ -30,7 +30,7 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
         // What is built at the first question is none of the others' time.
         memory.ask("a first question", "fused")?;
         weight.add(memory.weight()?);
-        let mut words = Words(2);
+        let mut words = Words::new(2);
         for _ in 0..questions {
             let question = words.text(OF_QUESTION, COMMON);
             both.add_millis(memory.ask(&question, "fused")?);
@@ -64,7 +64,7 @@ impl Memory {
         let ends = child.stdin.take().zip(child.stdout.take());
         let (to, from) = ends.ok_or(io::ErrorKind::BrokenPipe)?;
         let mut memory = Self { child, to: BufWriter::new(to), from: BufReader::new(from) };
-        let mut words = Words(1);
+        let mut words = Words::new(1);
         for row in 0..rows {
             let (session, text) = (row / OF_SESSION, words.text(OF_ROW, 0.0));
             let time = 1_900_000_000 + row * 60;
@@ -107,11 +107,15 @@ impl Memory {
 }
 
 /// Words by chance, the same in every run; the state of the generator (SplitMix64).
-struct Words(u64);
+pub(crate) struct Words(u64);
 
 impl Words {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// Some words with a blank between, none of them among so many of the most common.
-    fn text(&mut self, words: usize, but: f64) -> String {
+    pub(crate) fn text(&mut self, words: usize, but: f64) -> String {
         let words: Vec<String> = (0..words).map(|_| self.word(but)).collect();
         words.join(" ")
     }

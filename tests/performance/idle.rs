@@ -50,6 +50,11 @@ pub(crate) fn weight_of(agentd: i32) -> io::Result<f64> {
     Ok(pids.filter_map(|pid| weigh(pid).ok()).map(|weight| weight.pss).sum())
 }
 
+/// The PSS of one process, MiB.
+pub(crate) fn weight_of_one(pid: u32) -> io::Result<f64> {
+    weigh(pid).map(|weight| weight.pss)
+}
+
 fn children(pid: i32) -> io::Result<Vec<u32>> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     Ok(text.split_whitespace().filter_map(|word| word.parse().ok()).collect())

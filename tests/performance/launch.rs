@@ -103,8 +103,11 @@ async fn bound(jails: &mut Jails) -> io::Result<Vec<Figure>> {
         let [mut attached, mut written] = <[Samples; 2]>::default();
         for round in 0..=ROUNDS {
             let waiting = (0..WARM).map(|slot| jails.launch(slot)).collect::<io::Result<Vec<_>>>()?;
+            tokio::time::sleep(SPACED).await;
             for runner in waiting {
-                tokio::time::sleep(pause.max(Duration::from_millis(2))).await;
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
                 let (bind, all) = given(jails, runner).await?;
                 if round > 0 {
                     attached.add_millis(bind);
@@ -130,8 +133,9 @@ async fn given(jails: &mut Jails, runner: Jailed) -> io::Result<(Duration, Durat
         kit::bench::edge(crate::call::watched(runner.gate.try_clone()?)?, Process::Gate, Process::Runner);
     let (done, mut heard) = unbounded_channel();
     tokio::task::spawn_local(async move { edge.serve(FRAME_BOUND, OneFile(done).serve()).await });
-    let ending = heard.recv().await;
-    let all = began.elapsed();
+    let said = heard.recv().await;
+    let all = said.map_or_else(|| began.elapsed(), |(_, at)| at.duration_since(began));
+    let ending = said.map(|(ending, _)| ending);
     let kept = std::fs::read(&path).is_ok_and(|kept| kept == BYTES);
     if kept && ending == Some(Ending::Exited { status: 0 }) {
         Ok((bind, all))
@@ -234,9 +238,9 @@ fn weigh(jails: &mut Jails) -> io::Result<Samples> {
     Ok(weights)
 }
 
-/// The gate of a runner whose work is one file.
+/// The gate of a runner whose work is one file. It hands on how that ended, and when it heard so.
 #[derive(Clone)]
-struct OneFile(UnboundedSender<Ending>);
+struct OneFile(UnboundedSender<(Ending, Instant)>);
 
 const NOTHING_ELSE: GateError = GateError::OutOfTurn;
 
@@ -319,7 +323,7 @@ impl RunnerGate for OneFile {
     }
 
     async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {
-        let _ = self.0.send(ending);
+        let _ = self.0.send((ending, Instant::now()));
         Ok(())
     }
 }

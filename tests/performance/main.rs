@@ -22,6 +22,7 @@ mod provider;
 mod queued;
 mod ready;
 mod record;
+mod remembering;
 mod report;
 mod rivals;
 mod role;
@@ -47,6 +48,7 @@ const SETS: &[Set] = &[
     ("turn", turn::measure),
     ("healing", healing::measure),
     ("finding", finding::measure),
+    ("remembering", remembering::measure),
     ("gateway", gateway::measure),
 ];
 

@@ -113,3 +113,33 @@ fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_enti
         assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
     }
 }
+
+#[test]
+fn a_death_while_a_session_is_summed_up_leaves_it_one_summary() {
+    let config = "[curator]\nbatch_interval_ms = 200\n";
+    let point = "memory:memory.summary.recorded";
+    let host = Setup::default().config(config).arguments(&["--fault", point]).start();
+    for call in ["moon", "tide"] {
+        tests::hook(
+            &host,
+            &json!({
+                "session_id": "s", "cwd": "/", "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": call,
+                "tool_input": {}, "tool_response": format!("harbour/src/{call}.rs holds a table of the whole year and more"),
+            }),
+        );
+    }
+    tests::hook(&host, &json!({ "session_id": "s", "cwd": "/", "hook_event_name": "SessionEnd" }));
+    host.wait_for("it died once", || host.process("memory")["restarts"] == 1);
+    let summaries = || {
+        let listed = host.ask(&["memory", "list", "--kind", "summary"]);
+        listed["memories"].as_array().map_or(0, Vec::len)
+    };
+    host.wait_for("the session is summed up", || summaries() > 0);
+    host.wait_for("nothing is left", || {
+        let listed = host.ask(&["curator", "list"]);
+        listed["running"] == 0 && listed["dead"] == 0
+    });
+    assert_eq!(summaries(), 1);
+    assert!(host.json(&["memory", "sessions"])["sessions"][0]["summary"].is_string());
+    assert_eq!(host.json(&["audit", "verify"])["ok"], true);
+}

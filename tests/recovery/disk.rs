@@ -6,6 +6,7 @@ use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -237,7 +238,7 @@ fn begins_nothing(host: &Host) {
 #[test]
 fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_it_is_told_to_keep_less() {
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let more = free(folder.path()) / MIB + 100_000;
     let start = |reserve: u64| {
         Setup::default()
@@ -251,4 +252,39 @@ fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_
     assert_eq!(first.json(&["message", "list"])["messages"], json!([]));
     assert_eq!(first.stop(), Some(0));
     assert_eq!(start(0).start().chat("s", "echo: x"), "x");
+}
+
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn a_check_of_itself_that_could_not_be_launched_on_a_full_disk_is_made_once_there_is_room() {
+    assert!(is_root(), "make test-confined needs root");
+    let disk = Disk::of("64m");
+    disk.fill(24 * MIB);
+    let programs = beside_a_twin_that_cannot_run();
+    let setup = Setup::default().config("[host]\ndisk_reserve = 32\n").state(&disk.state());
+    let mut host = setup.programs(programs.path()).launch();
+    host.wait_for("it has begun", || host.socket().exists() && host.try_status().is_some());
+    becomes(&host, "degraded");
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(state_of(&host)["self_check"], "pending", "{}", host.log());
+    fs::set_permissions(programs.path().join("twin"), PermissionsExt::from_mode(0o755)).unwrap();
+    disk.empty();
+    host.wait_ready();
+    assert_eq!(host.chat("s", "echo: x"), "x");
+}
+
+/// The built programs, and of twin a copy that nobody may run. agentd is a copy, since it looks for the others beside
+/// where it really is.
+fn beside_a_twin_that_cannot_run() -> tempfile::TempDir {
+    let (built, folder) = (tests::programs(), tempfile::tempdir().unwrap());
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    for entry in fs::read_dir(&built).unwrap().flatten().filter(|entry| entry.path().is_file()) {
+        let (name, place) = (entry.file_name(), folder.path().join(entry.file_name()));
+        match name.to_str() {
+            Some("agentd" | "twin") => drop(fs::copy(entry.path(), place).unwrap()),
+            _ => symlink(entry.path(), place).unwrap(),
+        }
+    }
+    fs::set_permissions(folder.path().join("twin"), PermissionsExt::from_mode(0o644)).unwrap();
+    folder
 }

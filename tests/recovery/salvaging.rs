@@ -42,6 +42,16 @@ for page, name, kind in db.execute('SELECT pageno, name, pagetype FROM dbstat'):
     text.lines().filter_map(of).collect()
 }
 
+/// Changes the database of a host that is stopped.
+fn changed(file: &Path, sql: &str) {
+    let change = "import sqlite3, sys
+db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()";
+    #[expect(clippy::disallowed_methods, reason = "a database as another version would leave it")]
+    let status =
+        std::process::Command::new("python3").args(["-c", change]).arg(file).arg(sql).status().unwrap();
+    assert!(status.success());
+}
+
 /// The figures of a damaged host: listed, found, exported, and what is said on standard error of the export.
 fn read(host: &Host) -> (usize, usize, usize, String) {
     let count = |value: &Value, name: &str| value[name].as_array().map_or(0, Vec::len);
@@ -88,6 +98,9 @@ fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said
             said.contains("agentctl memory export") && said.contains("agentctl backup restore"),
             "{said}"
         );
+        let waiting = host.ctl(&["memory", "proposals"]);
+        let waiting = String::from_utf8_lossy(&waiting.stderr).into_owned();
+        assert!(waiting.contains("memories of this area cannot be read"), "{part}: {waiting}");
         if part == "raw:leaf" {
             assert!(said.contains("cannot be read what they were made from"), "{said}");
         }
@@ -100,6 +113,29 @@ fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said
         host.stop();
         assert_eq!(std::fs::read(&file).unwrap(), damaged, "{part}: it is never written to");
     }
+}
+
+#[test]
+fn an_export_of_a_sound_database_has_all_that_is_understood_and_names_what_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let file = folder.path().join("memory/memory.db");
+    // As a newer version might write it; the rows around it are on the same pages.
+    changed(&file, "UPDATE kept SET detail = '{\"kind\":\"dream\"}' WHERE n = (SELECT max(n) - 1 FROM kept)");
+    let mut host = Setup::default().state(folder.path()).start();
+    let (listed, found, saved, said) = read(&host);
+    assert_eq!((listed, found, saved), (ROWS - 1, ROWS - 1, ROWS - 1), "{said}");
+    assert!(said.contains("1 memories are not in it") && !said.contains("agentctl backup restore"), "{said}");
+    assert!(
+        !host.ctl(&["memory", "export"]).status.success(),
+        "an export that lacks something does not end well"
+    );
+    let id = said.rsplit(": ").next().unwrap().trim();
+    let shown = host.ask(&["memory", "show", id]);
+    assert_eq!(shown["error"]["type"], "storage", "{id}: {shown}");
+    let _ = host.json(&["memory", "add", "after"]);
+    assert!(host.json(&["status"])["host"]["reason"].is_null(), "the host is well");
+    host.stop();
 }
 
 #[test]

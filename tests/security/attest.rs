@@ -1,5 +1,6 @@
 //! `agentctl attest` notices a running process that has more than its row.
 
+use std::process::Stdio;
 use tests::{Host, Setup, is_root};
 
 /// A host that has checked itself. One with a layer left out finds that itself, and is never ready for long.
@@ -54,5 +55,37 @@ fn drift_is_an_alert_once_for_a_while_however_often_it_is_looked_at() {
         assert_eq!((&alert["subject"], &alert["witness"]), (&"attest drift: memory".into(), &"audit".into()));
         let critical = host.json(&["audit", "query", "--action", "alert", "--severity", "critical"]);
         assert_eq!(critical["records"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn attest_judges_every_runner_that_lives_whether_it_waits_or_has_a_turn() {
+    let host = checked(&[]);
+    host.wait_for("runners wait", || !host.waiting_runners().is_empty());
+    let begun =
+        |words: &[&str]| host.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut asked = [
+        begun(&["sandbox", "run", "--", "sleep", "600"]),
+        begun(&["run", "--profile", "plain", "--", "sleep", "600"]),
+    ];
+    let live = || [host.runners(), host.programs_in_jails(), host.waiting_runners()];
+    host.wait_for("they have turns, and another waits", || live().iter().all(|pids| !pids.is_empty()));
+    let there = live().map(|pids| pids[0]);
+    let output = host.ctl(&["attest", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for child in &mut asked {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(output.status.success(), "{document}");
+    let rows = document["rows"].as_array().unwrap();
+    for (pid, name) in there.into_iter().zip(["runner", "runner@agent", "runner"]) {
+        for property in
+            ["uid_map", "NSpid", "user", "net", "CapEff", "Seccomp_filters", "mounts", "Max processes"]
+        {
+            let row = rows.iter().find(|row| row["pid"] == pid && row["property"] == property);
+            let row = row.unwrap_or_else(|| panic!("{property} of {name} {pid}: {document}"));
+            assert_eq!((&row["process"], &row["verdict"]), (&name.into(), &"equal".into()), "{row}");
+        }
     }
 }

@@ -23,7 +23,7 @@ struct Rule {
 }
 
 /// The rules; no event counts for two.
-fn rules(config: &config::Alerts) -> [Rule; 5] {
+fn rules(config: &config::Alerts) -> [Rule; 6] {
     [
         Rule {
             name: "auth failures",
@@ -36,6 +36,12 @@ fn rules(config: &config::Alerts) -> [Rule; 5] {
             counts: is_network_refusal,
             key: |event| text(event.subject.as_ref()),
             bounds: config.network_refusals,
+        },
+        Rule {
+            name: "secret misdirected",
+            counts: |event| event.action == Action::SecretMisdirected,
+            key: |event| text(event.subject.as_ref()),
+            bounds: config.secret_misdirected,
         },
         Rule {
             name: "attest drift",
@@ -67,12 +73,12 @@ const fn is_auth_failure(event: &Event) -> bool {
     matches!(event.action, Action::OperatorRefused | Action::ApiRefused | Action::VaultUnlockFailed)
 }
 
-/// A tool that would reach the web or a service was refused, or a secret was asked for a host that it is not bound to.
+/// A tool that would reach the web or a service was refused.
 fn is_network_refusal(event: &Event) -> bool {
     let reaches = |tool: &str| tool.starts_with("web_") || matches!(tool, "http_call" | "oauth_call");
     let outward = event.subject.as_ref().is_some_and(|subject| reaches(subject));
     let tool = matches!(event.action, Action::ToolDecided | Action::ToolEnded) && outward;
-    event.result == Result3::Blocked && (tool || event.action == Action::SecretMisdirected)
+    event.result == Result3::Blocked && tool
 }
 
 /// What was seen of the same.
@@ -88,7 +94,7 @@ struct Seen {
 
 /// What was seen lately.
 pub(crate) struct Alerts {
-    rules: [Rule; 5],
+    rules: [Rule; 6],
     seen: HashMap<(&'static str, String), Seen>,
 }
 
@@ -116,8 +122,8 @@ impl Alerts {
 }
 
 impl Seen {
-    /// Counts one; how many were kept quiet about since the last alert, if this one raises the next.
-    fn count(&mut self, now: u64, bounds: AlertRule) -> Option<u64> {
+    /// Counts one; if it raises an alert, how many were kept quiet about since the last, where there was one.
+    fn count(&mut self, now: u64, bounds: AlertRule) -> Option<Option<u64>> {
         let number = usize::try_from(bounds.number).unwrap_or(usize::MAX);
         self.times.push_back(now);
         while self.times.len() > number
@@ -132,9 +138,10 @@ impl Seen {
             self.quiet += 1;
             return None;
         }
-        self.raised = Some(now);
+        let before = self.raised.replace(now);
         self.times.clear();
-        Some(std::mem::take(&mut self.quiet))
+        let quiet = std::mem::take(&mut self.quiet);
+        Some(before.map(|_| quiet))
     }
 
     /// Whether what comes next would be counted with what was seen.
@@ -148,12 +155,14 @@ const fn is_over(now: u64, at: u64, minutes: u32) -> bool {
     now.saturating_sub(at) > minutes as u64 * MINUTE
 }
 
-/// The alert: of what, and in the session of the event that raised it.
-fn alert(rule: &Rule, of: &str, quiet: u64, raised_by: &Event) -> Event {
+/// The alert: of what, and in the session of the event that raised it. How many were kept quiet about is said only where it
+/// is known: the first that this process raises may follow others of a life before.
+fn alert(rule: &Rule, of: &str, quiet: Option<u64>, raised_by: &Event) -> Event {
     let AlertRule { number, minutes, .. } = rule.bounds;
+    let quiet = quiet.map_or_else(String::new, |quiet| format!(", {quiet} more kept quiet"));
     let mut event = Event::new(Action::Alert, Result3::Blocked)
         .about(&format!("{}: {of}", rule.name))
-        .because(&format!("{number} in {minutes} min, {quiet} more kept quiet"));
+        .because(&format!("{number} in {minutes} min{quiet}"));
     (event.session, event.turn) = (raised_by.session, raised_by.turn);
     event
 }
@@ -197,6 +206,19 @@ mod tests {
     }
 
     #[test]
+    fn an_alert_says_how_many_were_kept_quiet_only_if_it_is_not_the_first_that_is_known() {
+        let drift = || Event::new(Action::AttestDrift, Result3::Error).about("gate");
+        let reason = |alert: Option<Event>| alert.unwrap().reason.unwrap().to_string();
+        let mut alerts = alerts();
+        assert_eq!(reason(see(&mut alerts, 0, drift())), "1 in 60 min");
+        assert_eq!(reason(see(&mut alerts, 62 * MINUTE, drift())), "1 in 60 min, 0 more kept quiet");
+        assert!(see(&mut alerts, 63 * MINUTE, drift()).is_none());
+        // What the life before had kept quiet about nobody knows any more.
+        let mut alerts = self::alerts();
+        assert_eq!(reason(see(&mut alerts, 64 * MINUTE, drift())), "1 in 60 min");
+    }
+
+    #[test]
     fn failures_of_several_or_far_apart_raise_none() {
         let mut alerts = alerts();
         assert!((0..4).all(|n| see(&mut alerts, n, refusal(&format!("uid {n}"))).is_none()));
@@ -220,6 +242,18 @@ mod tests {
         for tool in ["web_fetch", "http_call"] {
             assert_eq!((0..10).filter_map(|n| see(&mut alerts, n, blocked(tool))).count(), 1, "{tool}");
         }
+    }
+
+    #[test]
+    fn the_first_use_of_a_secret_for_what_it_is_not_bound_to_is_an_alert_once_an_hour_of_each_secret() {
+        let mut alerts = alerts();
+        let misdirected = |of: &str| Event::new(Action::SecretMisdirected, Result3::Blocked).about(of);
+        for secret in ["mail", "bank"] {
+            let alert = see(&mut alerts, 0, misdirected(secret)).unwrap();
+            assert_eq!(alert.subject.unwrap().as_str(), format!("secret misdirected: {secret}"));
+        }
+        assert!((1..60).all(|n| see(&mut alerts, n * MINUTE, misdirected("mail")).is_none()));
+        assert!(see(&mut alerts, 62 * MINUTE, misdirected("mail")).is_some());
     }
 
     #[test]

@@ -207,6 +207,11 @@ impl Check {
                 self.pass.faults.add(Fault::new(Kind::Tile, None, message));
             }
         }
+        // One of another log is named as that, by what it signed.
+        if self.unsigned().is_none() && !keys::is_own(&self.folder, &self.keys) {
+            let message = format!("{PUBLIC} is not the key of this log, or was edited");
+            self.pass.faults.add(Fault::new(Kind::Tile, None, message));
+        }
         if !claims::counts_hold(&self.folder, &self.keys) {
             self.pass.faults.add(Fault::new(Kind::Tile, None, "the note of the counts was edited"));
         }

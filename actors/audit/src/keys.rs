@@ -51,17 +51,30 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Reads the keys, or makes the first one and the log's name.
-    pub(crate) fn open(folder: &Folder) -> Result<Self, KeyFault> {
-        let secret = match read_secret(folder, KEY)? {
-            Some(secret) => secret,
-            None if is_begun(folder) => return Err(KeyFault::Gone),
-            None => first(folder)?,
-        };
-        write_public(folder, &secret)?;
+    /// Reads the keys of the log that is there, if there is one, and changes nothing: whose log it is is not known yet.
+    pub(crate) fn read(folder: &Folder) -> Result<Option<Self>, KeyFault> {
+        match read_secret(folder, KEY)? {
+            Some(secret) => Self::of(folder, secret).map(Some),
+            None if is_begun(folder) => Err(KeyFault::Gone),
+            None => Ok(None),
+        }
+    }
+
+    /// Makes the first key and the log's name.
+    pub(crate) fn first(folder: &Folder) -> Result<Self, KeyFault> {
+        Self::of(folder, first(folder)?)
+    }
+
+    fn of(folder: &Folder, secret: SecretKey) -> Result<Self, KeyFault> {
         let trusted = chain(folder, &secret.public)?;
-        let unfinished = unfinished(folder, &secret)?;
-        Ok(Self { secret, trusted, unfinished })
+        Ok(Self { secret, trusted, unfinished: None })
+    }
+
+    /// Mends and takes up what a life before left undone.
+    pub(crate) fn take_up(&mut self, folder: &Folder) -> Result<(), KeyFault> {
+        write_public(folder, &self.secret)?;
+        self.unfinished = unfinished(folder, &self.secret)?;
+        Ok(())
     }
 
     /// Which log this is: a SHA-256 of its first key with its name. A rotation leaves it as it is, and nobody without a key of
@@ -186,6 +199,15 @@ pub(crate) fn chain(folder: &Folder, key: &PublicKey) -> Result<Vec<PublicKey>, 
     Ok(if keys.contains(key) { keys } else { vec![key.clone()] })
 }
 
+/// Whether the public key that lies in the folder is one of these; none there is nobody's.
+pub(crate) fn is_own(folder: &Folder, keys: &[PublicKey]) -> bool {
+    match folder.read_text(PUBLIC, TEXT) {
+        Ok(None) => true,
+        Ok(Some(text)) => PublicKey::read(&text).is_some_and(|key| keys.contains(&key)),
+        Err(_) => false,
+    }
+}
+
 /// The note of a rotation under way. A prepared key whose note is there goes on; one without is forgotten: nothing
 /// rests on it.
 fn unfinished(folder: &Folder, secret: &SecretKey) -> Result<Option<String>, KeyFault> {
@@ -198,4 +220,39 @@ fn unfinished(folder: &Folder, secret: &SecretKey) -> Result<Option<String>, Key
     }
     folder.remove(NEXT).map_err(|cause| file_fault(NEXT, cause))?;
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::{self, Opened};
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// Every file at the top of the folder.
+    fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+    }
+
+    #[test]
+    fn what_a_start_would_mend_stays_as_it_is_in_a_log_that_is_not_the_hosts() {
+        let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let known = open::open(own.path()).unwrap().whole().unwrap().keys.log();
+        let log = open::open(other.path()).unwrap().whole().unwrap();
+        log.keys.prepare(&log.folder).unwrap();
+        drop(log);
+        // As a kill may leave it: the public key not yet there, and a next key that nothing binds.
+        fs::remove_file(other.path().join(PUBLIC)).unwrap();
+        fs::remove_dir_all(other.path().join(ROTATIONS)).unwrap();
+        let before = files(other.path());
+        assert!(before.contains_key(&other.path().join(NEXT)));
+        assert!(matches!(open::open_known(other.path(), Some(known)), Ok(Opened::Foreign(_))));
+        assert_eq!(files(other.path()), before);
+        assert!(matches!(open::open(other.path()), Ok(Opened::Whole(_))));
+        let mended = files(other.path());
+        assert!(mended.contains_key(&other.path().join(PUBLIC)));
+        assert!(!mended.contains_key(&other.path().join(NEXT)));
+    }
 }

@@ -5,7 +5,7 @@ use crate::counts::{self, Counts, Meanings};
 use crate::entry::{self, Head};
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
-use crate::keys::{KEY, KeyFault, Keys, is_begun};
+use crate::keys::{KeyFault, Keys};
 use crate::log::{CHECKPOINT, Log};
 use crate::note::Checkpoint;
 use crate::serials::{REMEMBERED, Serials};
@@ -66,16 +66,18 @@ pub(crate) fn open_known(path: &Path, known: Option<Hash>) -> Result<Opened, Ope
     if folder.has(FORMER) {
         return Err(OpenLogFault::Former(path.canonicalize().unwrap_or_else(|_| path.to_owned())));
     }
-    if known.is_some() && !folder.has(KEY) && !is_begun(&folder) {
-        return Ok(foreign("there is no log any more".to_owned()));
-    }
-    let keys = Keys::open(&folder)?;
+    let mut keys = match Keys::read(&folder)? {
+        Some(keys) => keys,
+        None if known.is_some() => return Ok(foreign("there is no log any more".to_owned())),
+        None => Keys::first(&folder)?,
+    };
     if known.is_some_and(|known| known != keys.log()) {
         let name = &keys.secret.public.name;
         return Ok(foreign(format!(
             "this is the log {name}, whose first key is not that of this host's log"
         )));
     }
+    keys.take_up(&folder)?;
     match look(&folder, keys)? {
         Ok(log) => Ok(Opened::Whole(Box::new(begin(log)?))),
         Err(fault) => {

@@ -239,6 +239,8 @@ fn room_that_was_set_aside_for_the_growing_bundle_is_no_write_and_nothing_is_rep
     fs::write(&next, [0; 5000]).unwrap();
     let (code, found) = log.verify(&[]);
     assert_eq!((code, found["entries"].as_u64()), (0, Some(ENTRIES)), "{found}");
+    flip(&next, 4000);
+    log.refuses("torn", Some(ENTRIES));
     log.append(300);
     assert!(!log.path("tile/entries/004.tail").exists());
     let (code, found) = log.verify(&[]);
@@ -269,6 +271,21 @@ fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
     let nothing = tempfile::tempdir().unwrap();
     let (code, found) = log::run(&["verify", "--dir", nothing.path().to_str().unwrap(), "--json"]);
     assert_eq!((code, log::json(&found)["error"]["type"].as_str()), (1, Some("unreadable")));
+}
+
+#[test]
+fn a_key_that_lies_with_the_log_and_is_not_its_own_is_found_by_who_kept_the_right_one() {
+    let log = whole();
+    let key = log.keep("key.pub");
+    let words = ["--key", key.to_str().unwrap()];
+    for edited in [fs::read_to_string(whole().path("key.pub")).unwrap(), String::new(), "key".to_owned()] {
+        fs::write(log.path("key.pub"), edited).unwrap();
+        let (code, found) = log.verify(&words);
+        assert_eq!((code, found["error"]["type"].as_str()), (1, Some("tile")), "{found}");
+        assert_eq!(found["entries"].as_u64(), Some(ENTRIES));
+    }
+    fs::remove_file(log.path("key.pub")).unwrap();
+    assert_eq!(log.verify(&words).0, 0, "a copy may come without it");
 }
 
 #[test]

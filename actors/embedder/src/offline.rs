@@ -5,6 +5,7 @@
 
 use crate::model::{Fault, Model};
 use ipc_proto::json;
+use ipc_proto::memory::EVALUATION_LINE;
 use serde_json::Value;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -12,8 +13,6 @@ use std::process::ExitCode;
 use weights::Folder;
 
 const USAGE: u8 = 64;
-/// Bytes of a line beyond which memory takes none.
-const LINE_BOUND: usize = 16 << 20;
 
 /// Runs offline.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
@@ -49,7 +48,7 @@ fn misused() -> ExitCode {
 fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     for line in from.split(b'\n') {
         let line = line?;
-        let told = if line.len() > LINE_BOUND { None } else { told(model, &line) };
+        let told = if line.len() > EVALUATION_LINE { None } else { told(model, &line) };
         to.write_all(told.as_deref().unwrap_or(&line))?;
         to.write_all(b"\n")?;
         to.flush()?;

@@ -27,7 +27,8 @@ struct Last {
 pub(crate) struct Alerted(HashMap<Same, Last>);
 
 impl Alerted {
-    /// The alert as it is to be put on the record, with how many like it were not; `None` if it is one of those.
+    /// The alert as it is to be put on the record, with how many like it were not since the last, where one is remembered;
+    /// `None` if it is one of those.
     pub(crate) fn due(&mut self, mut event: Event, now: Instant) -> Option<Event> {
         let same = self.same(&event, now);
         let quiet = match self.0.get_mut(&same) {
@@ -35,10 +36,10 @@ impl Alerted {
                 last.quiet += 1;
                 return None;
             }
-            last => last.map_or(0, |last| last.quiet),
+            last => last.map(|last| last.quiet),
         };
         self.0.insert(same, Last { at: now, quiet: 0 });
-        if quiet > 0 {
+        if let Some(quiet) = quiet {
             let why = event.reason.as_ref().map_or("", Name::as_str);
             event.reason = Some(Name::clip(&format!("{why}, {quiet} more kept quiet")));
         }
@@ -102,6 +103,8 @@ mod tests {
         }
         let next = alerted.due(alert(1, "web_fetch"), now + QUIET).unwrap();
         assert_eq!(next.reason.unwrap().as_str(), "blocked, 11 more kept quiet");
+        let next = alerted.due(alert(1, "web_fetch"), now + 2 * QUIET).unwrap();
+        assert_eq!(next.reason.unwrap().as_str(), "blocked, 0 more kept quiet");
     }
 
     #[test]

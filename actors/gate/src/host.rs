@@ -21,6 +21,7 @@ use kit::Link;
 use manifest::command::Room;
 use policy::{Catalogue, Engine};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 use tokio::sync::watch;
@@ -42,9 +43,20 @@ pub(crate) async fn is_replaced(replaced: &mut Replaced) {
     drop(replaced.wait_for(|replaced| *replaced).await);
 }
 
-/// Shared by all connections.
+/// Shared by all connections: each request has it several times, so it is one pointer.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct Shared(Arc<Common>);
+
+impl Deref for Shared {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.0
+    }
+}
+
+/// What is shared.
+pub(crate) struct Common {
     pub(crate) router: Link<RouterClient>,
     pub(crate) model: Link<ModelClient>,
     pub(crate) scanner: Link<ScannerClient>,
@@ -77,7 +89,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(host: &kit::Host, opened: crate::server::Opened) -> Self {
-        Self {
+        Self(Arc::new(Common {
             router: host.link(),
             model: host.link(),
             scanner: host.link(),
@@ -102,7 +114,7 @@ impl Shared {
             disk: Arc::default(),
             alerted: Arc::default(),
             runners: Arc::default(),
-        }
+        }))
     }
 
     /// A runner takes a turn up: an earlier one of the same turn is told that it is replaced.

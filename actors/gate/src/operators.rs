@@ -22,6 +22,7 @@ use manifest::Process;
 use sha2::{Digest, Sha256};
 use tarpc::context::Context;
 
+// The methods' work is boxed: a call's future is as large as that of the largest method, and is moved some times.
 #[derive(Clone)]
 pub(crate) struct Operators {
     pub(crate) shared: Shared,
@@ -84,15 +85,15 @@ impl Gate for Operators {
     }
 
     async fn relay(self, _: Context, caller: Caller, request: Request) -> Result<Begun, RelayError> {
-        self.relays.begin(&self.shared, caller, request).await
+        Box::pin(self.relays.begin(&self.shared, caller, request)).await
     }
 
     async fn relayed(self, _: Context, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {
-        self.relays.pull(&self.shared, stream, credit).await
+        Box::pin(self.relays.pull(&self.shared, stream, credit)).await
     }
 
     async fn relay_end(self, _: Context, stream: StreamId) {
-        self.relays.end(&self.shared, stream).await;
+        Box::pin(self.relays.end(&self.shared, stream)).await;
     }
 
     async fn relay_embed(
@@ -101,11 +102,11 @@ impl Gate for Operators {
         caller: Caller,
         request: Embedding,
     ) -> Result<Embedded, RelayError> {
-        relay::embed(&self.shared, caller, request).await
+        Box::pin(relay::embed(&self.shared, caller, request)).await
     }
 
     async fn relay_count(self, _: Context, caller: Caller, request: Request) -> Result<u32, RelayError> {
-        relay::count(&self.shared, caller, request).await
+        Box::pin(relay::count(&self.shared, caller, request)).await
     }
 
     async fn background(
@@ -117,7 +118,7 @@ impl Gate for Operators {
         request: Request,
     ) -> Result<StreamId, RelayError> {
         let work = Background { owner, label, by: self.by, order };
-        self.relays.begin_background(&self.shared, work, request).await
+        Box::pin(self.relays.begin_background(&self.shared, work, request)).await
     }
 
     async fn background_embed(
@@ -127,12 +128,12 @@ impl Gate for Operators {
         label: Label,
         request: Embedding,
     ) -> Result<Embedded, RelayError> {
-        relay::embed_background(&self.shared, Background { owner, label, by: self.by, order: None }, request)
-            .await
+        let work = Background { owner, label, by: self.by, order: None };
+        Box::pin(relay::embed_background(&self.shared, work, request)).await
     }
 
     async fn memory(self, _: Context, caller: Caller, ask: Ask) -> Result<Said, RelayError> {
-        relay::memory(&self.shared, caller, ask).await
+        Box::pin(relay::memory(&self.shared, caller, ask)).await
     }
 
     async fn find(
@@ -144,7 +145,7 @@ impl Gate for Operators {
     ) -> Result<Box<Answered>, RelayError> {
         let label = Label::of(Trust::User, Class::Internal, self.by.name());
         let client = Client::background(Background { owner, label, by: self.by, order: None });
-        relay::find(&self.shared, &client, Scope { owner, area }, question).await
+        Box::pin(relay::find(&self.shared, &client, Scope { owner, area }, question)).await
     }
 
     async fn recall(
@@ -155,7 +156,7 @@ impl Gate for Operators {
         area: Area,
         ask: BlockAsk,
     ) -> Result<Box<Block>, RelayError> {
-        recalling::shown(&self.shared, (owner, &user), area, ask).await
+        Box::pin(recalling::shown(&self.shared, (owner, &user), area, ask)).await
     }
 
     async fn to_order(self, _: Context, wait_ms: u32) -> Option<ToOrder> {
@@ -167,7 +168,7 @@ impl Gate for Operators {
     }
 
     async fn try_model(self, _: Context, model: ModelName, by: Name) -> Result<Tried, RelayError> {
-        relay::try_model(&self.shared, model, &by).await
+        Box::pin(relay::try_model(&self.shared, model, &by)).await
     }
 
     async fn usage(self, _: Context, by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, RelayError> {

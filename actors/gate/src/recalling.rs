@@ -13,7 +13,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::UserId;
 use ipc_proto::label::Label;
-use ipc_proto::memory::{Area, Block, BlockAsk, Scope};
+use ipc_proto::memory::{Area, Block, BlockAsk, OWN_CLIENT, Scope};
 use ipc_proto::router::{Step, Task, TurnEvent};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::{Crossing, Subject};
@@ -25,8 +25,6 @@ use std::time::Duration;
 
 /// The tool as whose output it counts.
 pub(crate) const AS: &str = "memory_query";
-/// The client that sessions of agents are muted by; their name there is their id.
-const CLIENT: &str = "cordon";
 /// Rows that stand whole in a block.
 const FULL: u16 = 3;
 /// How long whoever wants to see it waits.
@@ -58,7 +56,7 @@ pub(crate) async fn recall(
 }
 
 async fn of_turn(shared: &Shared, context: &TurnContext) -> Result<Judged, RelayError> {
-    let session = (Name::clip(CLIENT), Text::clip(&context.turn.session.to_string()));
+    let session = (Name::clip(OWN_CLIENT), Text::clip(&context.turn.session.to_string()));
     let ask = BlockAsk {
         words: ipc_proto::memory::words(&context.turn.content.plain()),
         tokens: Some(context.agent.memory_tokens),

@@ -77,7 +77,7 @@ impl Relays {
         caller: Caller,
         request: Request,
     ) -> Result<Begun, RelayError> {
-        let stream = self.admitted(shared, admit::answer(shared, caller, request)).await?;
+        let stream = self.admitted(shared, Box::pin(admit::answer(shared, caller, request))).await?;
         // In a task of its own: what is slower goes on, and is there for whoever pulls next.
         let (relays, host) = (self.clone(), shared.clone());
         let listening = tokio::task::spawn_local(async move { relays.listen(&host, stream).await });

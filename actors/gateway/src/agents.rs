@@ -4,7 +4,7 @@
 use crate::answer::Said;
 use crate::desk::Desk;
 use crate::fault::{Fault, Kind};
-use crate::guard::Who;
+use crate::guard::{self, Who};
 use crate::ids;
 use crate::listing;
 use crate::scope;
@@ -76,7 +76,8 @@ pub(crate) async fn begin(
 ) -> Result<Turn, Fault> {
     let holder = &who.holder;
     let Some(name) = holder.agents.iter().find(|name| name.as_str() == agent) else {
-        let names: Vec<String> = listing::agents(holder).collect();
+        let holder = guard::anew(desk, who.caller).await?;
+        let names: Vec<String> = listing::agents(&holder).collect();
         return Err(Fault::no_model(wish.request.model.as_str(), &names.join(", ")));
     };
     let conversation = conversation(headers, wish)?;

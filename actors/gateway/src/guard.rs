@@ -2,14 +2,15 @@
 //! a page's `Origin` must be allowed; on the Unix socket the kernel says who is there.
 //!
 //! What router said of a caller holds for a second, and is asked for anew after that. Router and gate look for themselves
-//! at whatever is done, so a key that was revoked does nothing in that second.
+//! at whatever is done, so a key that was revoked does nothing in that second; and what is only shown, or was answered before
+//! and is kept, is shown to nobody before router was asked, so it sees nothing either.
 
 use crate::desk::{Desk, lock};
 use crate::fault::{Fault, Kind};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use ipc_proto::api::{Caller, Holder, KEY_PREFIX, Presented};
-use ipc_proto::router::method;
+use ipc_proto::router::{RouterError, method};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -58,7 +59,9 @@ pub(crate) struct Known {
 pub(crate) async fn admit(desk: &Desk, via: Via, parts: &Parts) -> Result<Who, Fault> {
     host(desk, via, parts)?;
     let caller = caller(via, &parts.headers)?;
-    let holder = desk.known.holder(desk, via, caller).await?;
+    // An answer that is kept is given out by this process alone.
+    let does = parts.method == Method::POST && !parts.headers.contains_key("idempotency-key");
+    let holder = desk.known.holder(desk, via, caller, does).await?;
     let origin = parts.headers.get(header::ORIGIN);
     let allowed = |origin: &[u8]| {
         let own = holder.scope.origins.iter().any(|own| own.as_bytes() == origin);
@@ -70,6 +73,22 @@ pub(crate) async fn admit(desk: &Desk, via: Via, parts: &Parts) -> Result<Who, F
         );
     }
     Ok(Who { caller, holder })
+}
+
+/// Who a caller is by now, for a refusal that shows what is theirs.
+///
+/// # Errors
+/// Nobody any more, or router is away.
+pub(crate) async fn anew(desk: &Desk, caller: Caller) -> Result<Holder, Fault> {
+    asked(desk, caller).await?.map_err(Fault::from)
+}
+
+/// What router says of a caller.
+async fn asked(desk: &Desk, caller: Caller) -> Result<Result<Holder, RouterError>, Fault> {
+    let asked = desk
+        .router
+        .call(&method::holder, |router, context| async move { router.holder(context, caller).await });
+    asked.await.map_err(|fault| Fault::down("router", fault))
 }
 
 /// Whether the request names this host: a page that has its own name lead here is told apart by that.
@@ -119,10 +138,11 @@ fn caller(via: Via, headers: &HeaderMap) -> Result<Caller, Fault> {
 }
 
 impl Known {
-    /// Who this caller is.
-    async fn holder(&self, desk: &Desk, via: Via, caller: Caller) -> Result<Arc<Holder>, Fault> {
+    /// Who this caller is; as was said a moment ago where `does` something, which others look at as well.
+    async fn holder(&self, desk: &Desk, via: Via, caller: Caller, does: bool) -> Result<Arc<Holder>, Fault> {
         let known = lock(&self.holders).get(&caller).cloned();
         if let Some((when, holder)) = &known
+            && does
             && when.elapsed() < FRESH
         {
             return Ok(Arc::clone(holder));
@@ -134,10 +154,7 @@ impl Known {
         {
             return Err(Fault::new(Kind::Often, "Too many wrong keys from this address.").after(60));
         }
-        let asked = desk
-            .router
-            .call(&method::holder, |router, context| async move { router.holder(context, caller).await });
-        match asked.await.map_err(|fault| Fault::down("router", fault))? {
+        match asked(desk, caller).await? {
             Ok(holder) => {
                 let holder = Arc::new(holder);
                 self.remember(caller, &holder);

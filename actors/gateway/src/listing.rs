@@ -60,6 +60,16 @@ pub(crate) async fn names(desk: &Desk, holder: &Holder) -> Result<Vec<String>, F
     Ok(agents(holder).chain(models.map(|model| model.name.to_string())).collect())
 }
 
+/// The models that embed texts and that a holder may use.
+///
+/// # Errors
+/// The gate is away.
+pub(crate) async fn embedders(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
+    let models = desk.models().await?;
+    let embed = models.iter().filter(|model| model.embeds && holder.may_use(&model.name));
+    Ok(embed.map(|model| model.name.to_string()).collect())
+}
+
 /// The agents that a holder may speak to, as they are named in place of a model.
 pub(crate) fn agents(holder: &Holder) -> impl Iterator<Item = String> {
     holder.agents.iter().map(|name| format!("{AGENT}{name}"))

@@ -62,10 +62,19 @@ async fn ask(
 
 /// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
 pub(crate) async fn refused(desk: &Desk, holder: &Holder, model: &str, error: RelayError) -> Fault {
+    refused_of(model, error, listing::names(desk, holder)).await
+}
+
+/// The same, where these names are what could be asked for.
+pub(crate) async fn refused_of(
+    model: &str,
+    error: RelayError,
+    names: impl Future<Output = Result<Vec<String>, Fault>>,
+) -> Fault {
     if error != RelayError::Model(ModelError::UnknownModel) {
         return error.into();
     }
-    match listing::names(desk, holder).await {
+    match names.await {
         Ok(mut names) => {
             names.truncate(NAMED);
             Fault::no_model(model, &names.join(", "))

@@ -217,7 +217,7 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Whether what every answer needs is there.
+/// Whether those are there through which every answer goes.
 async fn ready(State(desk): State<Arc<Desk>>) -> Response {
     let peers = [("router", desk.router.is_up()), ("gate", desk.gate.is_up())];
     let away: Vec<&str> = peers.iter().filter(|(_, is_up)| !is_up).map(|(name, _)| *name).collect();

@@ -100,7 +100,7 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     let sealed = confine::seal(row, mode, watch(&control, recording))?;
     *last_word = None;
     LocalSet::new()
-        .block_on(&runtime, serve::<A>(&sealed, control, opened, &memory))
+        .block_on(&runtime, serve::<A>(&sealed, control, opened, memory))
         .map_err(StartFault::Runtime)
 }
 
@@ -150,15 +150,28 @@ async fn serve<A: Actor>(
     _: &Sealed,
     control: OwnedFd,
     opened: A::Opened,
-    memory: &MemoryFile,
+    memory: MemoryFile,
 ) -> io::Result<()> {
     let supervisor = Supervisor::new(control)?;
     let links = Links::new(A::PROCESS);
     let counters = Counters::new();
-    let host = Host::new(links, supervisor.clone(), Rc::clone(&counters));
+    let host = Host::new(links, supervisor.clone(), counters);
     let actor = Rc::new(A::start(opened, host.clone()).await);
     supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
     tokio::task::spawn_local(settle());
+    // In a task of its own: what a local set is run with is polled whenever any of its tasks is woken.
+    let attending = tokio::task::spawn_local(attend(actor, host, supervisor, memory));
+    attending.await.unwrap_or(Ok(()))
+}
+
+/// Beats and takes agentd's frames until the control descriptor ends.
+async fn attend<A: Actor>(
+    actor: Rc<A>,
+    host: Host,
+    supervisor: Supervisor,
+    memory: MemoryFile,
+) -> io::Result<()> {
+    let counters = Rc::clone(&host.counters);
     let mut beat = tokio::time::interval(BEAT);
     loop {
         tokio::select! {
@@ -171,7 +184,7 @@ async fn serve<A: Actor>(
                 Some((frame, descriptors)) => take(&actor, &host, frame, descriptors),
             },
             _ = beat.tick() => {
-                let frame = counters.beat(A::PROCESS, memory, actor.queue_depth());
+                let frame = counters.beat(A::PROCESS, &memory, actor.queue_depth());
                 // A beat that does not fit is a beat missed: agentd counts those.
                 drop(supervisor.send(frame, &[]));
             }

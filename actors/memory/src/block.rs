@@ -11,7 +11,6 @@ mod tests;
 mod told;
 
 use crate::filter::Narrow;
-use crate::ranked::RANKED;
 use crate::row::searched;
 use crate::scope::{self, Number};
 use crate::sessions;
@@ -29,8 +28,9 @@ pub(crate) use layout::MARK;
 
 /// Rows that are looked at of each kind of reason to look at them.
 const LOOKED_AT: u16 = 100;
-/// Rows that are found by the words; as many are looked through for them as are ranked.
+/// Rows that are found by the words, and how many are looked through for them.
 const FOUND: u16 = 50;
+const RANKED: u16 = 500;
 /// Most rows of an index, and most of those in full: with sessions and decisions no more than a block names.
 const INDEX: u16 = 100;
 const FULL: u16 = 20;
@@ -144,7 +144,7 @@ impl Store {
             match placed(&self.db, number, area, candidate.n) {
                 Ok(row) => rows.extend(row.filter(&wanted)),
                 // One row that cannot be read hides no other; its own id says that it cannot be.
-                Err(error @ StoreError::Column(_)) => tracing::error!(%error, "a row was left out"),
+                Err(error) if error.is_of_a_row() => tracing::error!(%error, "a row was left out"),
                 Err(error) => return Err(error),
             }
         }

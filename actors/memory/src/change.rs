@@ -178,7 +178,8 @@ pub(crate) fn taken(change: &Transaction<'_>, number: Number, n: i64) -> rusqlit
     scope::count(change, number, -1)
 }
 
-/// Remembers for a while that a person had a row deleted for good: it does not come back. What went by itself may.
+/// Remembers for a while that a person had a row deleted for good, or did not want it: it does not come back. What else
+/// went by itself may.
 pub(crate) fn gone(
     change: &Transaction<'_>,
     number: Number,

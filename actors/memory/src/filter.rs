@@ -6,7 +6,7 @@ use ipc_proto::memory::{Filter, KindName, StateName};
 use rusqlite::types::Value;
 
 /// A condition on the table `kept` under the name `e`, and its parameters.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Narrow {
     sql: String,
     values: Vec<Value>,

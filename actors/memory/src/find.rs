@@ -15,6 +15,13 @@ use std::collections::HashSet;
 /// Words of a snippet, as `finding` has them too.
 const AROUND: u8 = 24;
 
+/// Rows, and how many more there are among them that cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    pub(crate) rows: Vec<Row>,
+    left_out: i64,
+}
+
 /// A place in the store, what it is worth in thousandths, and why.
 pub(crate) type Placed = (i64, i32, Why);
 
@@ -69,7 +76,7 @@ impl Store {
         offset: u32,
     ) -> Result<Vec<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
-        self.newest(&scope.area, Narrow::of(number, filter, self.now_ms), limit, offset)
+        self.newest(&scope.area, &Narrow::of(number, filter, self.now_ms), limit, offset)
     }
 
     /// Rows that answer a question best, best first; if there are none, those with a word that begins like one of its
@@ -133,7 +140,8 @@ impl Store {
         if !filter::asks(&question.filter) {
             return Ok(Vec::new());
         }
-        let rows = self.newest(area, Narrow::of(number, &question.filter, self.now_ms), question.limit, 0)?;
+        let rows =
+            self.newest(area, &Narrow::of(number, &question.filter, self.now_ms), question.limit, 0)?;
         Ok(rows.into_iter().map(unranked).collect())
     }
 
@@ -149,34 +157,49 @@ impl Store {
         for word in words.words() {
             narrow.and("instr(lower(e.content || ' ' || e.tags), ?) > 0", word.clone());
         }
-        Ok(self.newest(area, narrow, question.limit, 0)?.into_iter().map(unranked).collect())
+        Ok(self.newest(area, &narrow, question.limit, 0)?.into_iter().map(unranked).collect())
     }
 
-    fn newest(
+    /// As many as are asked for, as long as there are any: a list that is shorter is the end of all of them, also where rows
+    /// among them cannot be read.
+    pub(crate) fn newest(
         &self,
         area: &Area,
-        mut narrow: Narrow,
+        narrow: &Narrow,
         limit: u16,
         offset: u32,
     ) -> Result<Vec<Row>, StoreError> {
-        let (limit, offset) = (narrow.parameter(most(limit)), narrow.parameter(i64::from(offset)));
-        self.rows(area, &narrow, &format!("ORDER BY e.n DESC LIMIT {limit} OFFSET {offset}"))
+        let (mut wanted, mut offset) = (most(limit), i64::from(offset));
+        let mut found = Vec::new();
+        while wanted > 0 {
+            let mut page = narrow.clone();
+            let (limit, from) = (page.parameter(wanted), page.parameter(offset));
+            let order = format!("ORDER BY e.n DESC LIMIT {limit} OFFSET {from}");
+            let Looked { rows, left_out } = self.rows(area, &page, &order)?;
+            found.extend(rows);
+            offset += wanted;
+            wanted = left_out;
+        }
+        Ok(found)
     }
 
     /// Rows that a condition lets through, in an order.
-    pub(crate) fn rows(&self, area: &Area, narrow: &Narrow, order: &str) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&self, area: &Area, narrow: &Narrow, order: &str) -> Result<Looked, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM kept AS e WHERE {} {order}", narrow.sql());
         let mut rows = self.db.prepare(&sql)?;
         let mut rows = rows.query(narrow.values())?;
-        let mut found = Vec::new();
+        let mut looked = Looked::default();
         while let Some(columns) = rows.next()? {
             // One row that cannot be read hides no other; its own id says that it cannot be.
             match decoded(columns, area) {
-                Ok(row) => found.push(row),
-                Err(error) => tracing::error!(%error, "a row was left out"),
+                Ok(row) => looked.rows.push(row),
+                Err(error) => {
+                    tracing::error!(%error, "a row was left out");
+                    looked.left_out += 1;
+                }
             }
         }
-        Ok(found)
+        Ok(looked)
     }
 
     /// Places of the rows that a filter lets through.
@@ -232,7 +255,7 @@ impl Store {
         for (n, score, why) in places {
             let row = match placed(&self.db, number, area, n) {
                 Ok(row) => row.filter(|row| self.is_in_time(row)),
-                Err(error @ StoreError::Column(_)) => {
+                Err(error) if error.is_of_a_row() => {
                     tracing::error!(%error, "a row was left out");
                     None
                 }

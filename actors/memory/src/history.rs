@@ -5,7 +5,6 @@ use crate::scope::{self, Number};
 use crate::store::{Store, StoreError};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Filter, HITS, Row, Scope, State};
-use rusqlite::OptionalExtension;
 use std::collections::HashSet;
 
 /// Revisions that are followed from a row, in either direction.
@@ -72,7 +71,8 @@ impl Store {
             let mut narrow = Narrow::of(number, filter, self.now_ms);
             narrow.and(condition, anchor.0);
             let limit = narrow.parameter(i64::from(most.min(BESIDE)));
-            self.rows(&scope.area, &narrow, &format!("ORDER BY e.n {order} LIMIT {limit}"))
+            let looked = self.rows(&scope.area, &narrow, &format!("ORDER BY e.n {order} LIMIT {limit}"))?;
+            Ok::<_, StoreError>(looked.rows)
         };
         let mut rows = beside("e.n < ?", "DESC", before)?;
         rows.reverse();
@@ -88,12 +88,7 @@ impl Store {
         scope: &Scope,
         filter: &Filter,
     ) -> Result<Option<(i64, Row)>, StoreError> {
-        let narrow = Narrow::of(number, filter, self.now_ms);
-        let sql = format!("SELECT e.id FROM kept AS e WHERE {} ORDER BY e.n DESC LIMIT 1", narrow.sql());
-        let newest = self.db.query_row(&sql, narrow.values(), |row| row.get(0)).optional()?;
-        match newest {
-            Some(id) => self.one(number, scope, MemoryId::from_bytes(id)),
-            None => Ok(None),
-        }
+        let newest = self.newest(&scope.area, &Narrow::of(number, filter, self.now_ms), 1, 0)?;
+        newest.first().map_or(Ok(None), |row| self.one(number, scope, row.entry.id))
     }
 }

@@ -155,7 +155,11 @@ impl Held {
         let mut rows = rows.query(params![self.number.get(), after, embedder])?;
         let mut read = 0;
         while let Some(row) = rows.next()? {
-            self.add(row)?;
+            // One row that cannot be read hides no other.
+            if let Err(error) = self.add(row) {
+                tracing::error!(%error, "a row is in no index");
+                self.read_to = Some(row.get(0)?);
+            }
             read += 1;
             if read % AT_ONCE == 0 && (began.elapsed() >= patience || self.index.weight() > most) {
                 return Ok(());

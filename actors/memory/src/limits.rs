@@ -6,6 +6,7 @@ use crate::filter::ms;
 use crate::row::{COLUMNS, decoded, kind_code};
 use crate::scope::{self, Number};
 use crate::store::{Admission, Store, StoreError};
+use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, params, params_from_iter};
@@ -55,12 +56,24 @@ impl Limits {
         entry: &Entry,
         old: Option<&Row>,
     ) -> Result<Admission, StoreError> {
-        let kind = entry.detail.kind.name();
-        let replaces = old.is_some_and(|row| row.entry.detail.kind.name() == kind);
-        if kind == KindName::Semantic && !replaces && count(db, scope, kind, 0)? >= i64::from(self.semantic) {
+        if self.has_its_facts(db, scope, entry, old)? {
             return Ok(Admission::Full);
         }
-        self.room_for_one(db, scope, kind)
+        self.room_for_one(db, scope, entry.detail.kind.name())
+    }
+
+    /// Whether an owner has as many facts as may hold, and this would be one more of them.
+    fn has_its_facts(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+        entry: &Entry,
+        old: Option<&Row>,
+    ) -> Result<bool, StoreError> {
+        let kind = entry.detail.kind.name();
+        let replaces = old.is_some_and(|row| row.entry.detail.kind.name() == kind);
+        let is_one_more = kind == KindName::Semantic && !replaces;
+        Ok(is_one_more && count(db, scope, kind, 0)? >= i64::from(self.semantic))
     }
 
     /// The same for a fact that a person is still to accept.
@@ -79,11 +92,7 @@ impl Limits {
         entry: &Entry,
         old: Option<&Row>,
     ) -> Result<Admission, StoreError> {
-        let kind = entry.detail.kind.name();
-        if kind == KindName::Semantic
-            && old.is_none()
-            && count(db, scope, kind, 0)? >= i64::from(self.semantic)
-        {
+        if self.has_its_facts(db, scope, entry, old)? {
             return Ok(Admission::Full);
         }
         self.room_for_bytes(db, scope)
@@ -98,13 +107,13 @@ impl Limits {
         old: Option<&Row>,
     ) -> Result<Admission, StoreError> {
         let kind = entry.detail.kind.name();
-        let holds = state == State::Current;
-        if holds && kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic)
-            || scope::held_by_owner(db, scope)? >= i64::from(self.rows)
-        {
+        let is_full = state == State::Current
+            && (kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic)
+                || self.has_its_facts(db, scope, entry, old)?);
+        if is_full || scope::held_by_owner(db, scope)? >= i64::from(self.rows) {
             return Ok(Admission::Full);
         }
-        if holds { self.room(db, scope, entry, old) } else { self.room_for_bytes(db, scope) }
+        self.room_for_bytes(db, scope)
     }
 
     fn room_for_one(&self, db: &Connection, scope: &Scope, kind: KindName) -> Result<Admission, StoreError> {
@@ -178,6 +187,8 @@ pub(crate) fn oldest_go(
 struct Doomed {
     number: Number,
     n: i64,
+    /// The id of a fact that a model took from what others wrote and a person did not want.
+    unwanted: Option<MemoryId>,
     /// None of one that cannot be read: it goes all the same.
     row: Option<Row>,
 }
@@ -193,13 +204,18 @@ impl Doomed {
 }
 
 fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result<Vec<Doomed>, StoreError> {
-    let mut rows = db.prepare(&format!("SELECT {COLUMNS}, e.scope FROM kept AS e WHERE {which}"))?;
+    let unwanted = "e.kind = 2 AND e.state = 2 AND e.origin IS NOT NULL AS unwanted";
+    let mut rows =
+        db.prepare(&format!("SELECT {COLUMNS}, e.scope, {unwanted} FROM kept AS e WHERE {which}"))?;
     let mut rows = rows.query(values)?;
     let mut doomed = Vec::new();
     while let Some(columns) = rows.next()? {
         let number = Number::stored(columns.get("scope")?);
         let scope = scope::whose(db, number)?;
-        doomed.push(Doomed { number, n: columns.get("n")?, row: decoded(columns, &scope.area).ok() });
+        let id = MemoryId::from_bytes(columns.get("id")?);
+        let unwanted = columns.get::<_, bool>("unwanted")?.then_some(id);
+        let row = decoded(columns, &scope.area).ok();
+        doomed.push(Doomed { number, n: columns.get("n")?, unwanted, row });
     }
     Ok(doomed)
 }
@@ -292,9 +308,14 @@ impl Store {
             return Ok(false);
         }
         tracing::info!(rows = found.len(), "rows went by their time or for want of room");
+        let now_ms = self.now_ms;
         let unread = self.changed(|change, _, told| {
             let mut unread = Vec::new();
             for doomed in found {
+                // A person's word outlives the tombstone that it left: its id is that of what it says.
+                if let Some(id) = doomed.unwanted {
+                    change::gone(change, doomed.number, id, now_ms)?;
+                }
                 unread.extend(doomed.taken(change, told)?);
             }
             Ok(unread)

@@ -1,47 +1,7 @@
-//! `memory`: the one memory store. It touches its own folder and four peers, never a network or a secret.
-
-mod block;
-mod capture;
-mod change;
-mod embed;
-mod filter;
-mod find;
-mod forget;
-mod history;
-mod intake;
-mod library;
-mod limits;
-mod migrate;
-mod offline;
-mod opening;
-mod patterns;
-mod private;
-mod proposing;
-mod query;
-mod ranked;
-mod restore;
-mod row;
-mod salvage;
-mod scope;
-mod screen;
-mod server;
-mod sessions;
-mod stats;
-mod store;
-#[cfg(test)]
-mod tests;
-mod texts;
-mod uses;
-mod weigh;
-mod work;
-mod writer;
+//! The program of the process memory. What it is stands in the library beside it.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    match words.next().as_deref() {
-        Some("--offline") => offline::run(words),
-        _ => kit::run::<server::Memory>(),
-    }
+    memory::main()
 }

@@ -12,8 +12,6 @@ use ipc_proto::memory::{KindName, Manner, Question, Why};
 use rusqlite::{OptionalExtension, params};
 use std::collections::{HashMap, HashSet};
 
-/// Most rows that are put into order; what a question may ask for is less.
-pub(crate) const RANKED: u16 = 500;
 /// Rows whose vectors are compared after a first pass over all codes, for each row that is wanted, and at least.
 const COMPARED: usize = 3;
 const COMPARED_LEAST: usize = 128;
@@ -125,7 +123,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn placed(&self) -> Result<Vec<Placed>, StoreError> {
-        let wanted = usize::from(self.question.limit.min(RANKED));
+        let wanted = usize::from(self.question.limit);
         let several = several(wanted);
         let reorders = self.question.varied || !self.question.weigh.is_empty();
         let words = match self.manner {

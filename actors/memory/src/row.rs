@@ -11,6 +11,22 @@ use ipc_proto::{List, Name, Text};
 pub(crate) const COLUMNS: &str = "e.id, e.body, e.tags, e.trust, e.class, e.sources, e.session, e.created_ms, \
      e.detail, e.state, e.revises, e.superseded_by, e.state_ms, e.reason, e.n";
 
+impl StoreError {
+    /// Whether it is one row that cannot be read, and nothing else is at fault.
+    pub(crate) const fn is_of_a_row(&self) -> bool {
+        matches!(
+            self,
+            Self::Column(_)
+                | Self::Database(
+                    rusqlite::Error::FromSqlConversionFailure(..)
+                        | rusqlite::Error::IntegralValueOutOfRange(..)
+                        | rusqlite::Error::InvalidColumnType(..)
+                        | rusqlite::Error::Utf8Error(..)
+                )
+        )
+    }
+}
+
 /// The row that these columns make.
 pub(crate) fn decoded(columns: &rusqlite::Row<'_>, area: &Area) -> Result<Row, StoreError> {
     let content: String = columns.get(1)?;

@@ -2,10 +2,13 @@
 //! database's own: they hold, or lead to, what can be read whole, so that no question meets a damaged page. Nothing of it is
 //! ever written to a file.
 
+use crate::filter::ms;
 use crate::row::{COLUMNS, decoded};
 use crate::scope::{self, Number};
 use crate::store::{Store, StoreError};
-use ipc_proto::memory::{Area, Scope};
+use ipc_proto::List;
+use ipc_proto::ids::MemoryId;
+use ipc_proto::memory::{Area, Scope, Unread};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use std::collections::BTreeMap;
@@ -73,7 +76,7 @@ const OTHERS: [Small; 3] = [
 /// question then says so itself.
 pub(crate) fn salvaged(db: &Connection, why: String) -> Damage {
     let mut damage = Damage { why, mutes_lost: true, ..Damage::default() };
-    let done = shadowed(db).and_then(|mutes_lost| {
+    let done = shadowed(db, TRIED).and_then(|mutes_lost| {
         damage.mutes_lost = mutes_lost;
         damage.unread = unread(db)?;
         Ok(())
@@ -84,8 +87,8 @@ pub(crate) fn salvaged(db: &Connection, why: String) -> Damage {
     damage
 }
 
-fn shadowed(db: &Connection) -> Result<bool> {
-    sound(db)?;
+fn shadowed(db: &Connection, tried: i64) -> Result<bool> {
+    sound(db, tried)?;
     for small in &OTHERS {
         // A table that is not there, or of which nothing is left, is an empty one.
         drop(copied(db, small));
@@ -98,8 +101,8 @@ fn shadowed(db: &Connection) -> Result<bool> {
     Ok(mutes_lost)
 }
 
-/// Finds the rows that can be read: in their order from both ends, and then one by one between.
-fn sound(db: &Connection) -> Result<()> {
+/// Finds the rows that can be read: in their order from both ends, and then at the first places between, one by one.
+fn sound(db: &Connection, tried: i64) -> Result<()> {
     db.execute_batch(KEPT)?;
     let mut keep = db.prepare("INSERT OR IGNORE INTO temp.sound VALUES (?1, ?2, ?3, ?4)")?;
     let mut take = |row: &Row<'_>| {
@@ -117,7 +120,7 @@ fn sound(db: &Connection) -> Result<()> {
     }
     let (down, _) = walked(db, &format!("{whole} ORDER BY e.n DESC"), &mut take)?;
     let from = up.map_or(0, |n| n.saturating_add(1));
-    let to = down.unwrap_or_else(|| indexed(db).0.saturating_add(1)).min(from.saturating_add(TRIED));
+    let to = down.unwrap_or_else(|| indexed(db).0.saturating_add(1)).min(from.saturating_add(tried));
     let mut one = db.prepare(&format!("{whole} WHERE e.n = ?1"))?;
     for n in from..to {
         // Each that fails is one more that cannot be read.
@@ -220,11 +223,33 @@ impl Damage {
 }
 
 impl Store {
-    /// How many rows of a scope cannot be read; none where the database is sound.
-    pub(crate) fn unread(&self, scope: &Scope) -> std::result::Result<Option<u32>, StoreError> {
-        let Some(damage) = &self.damage else { return Ok(None) };
+    /// Rows of a scope that cannot be read. Of a sound database each is looked at for it, or none.
+    pub(crate) fn unread(&self, scope: &Scope, each: bool) -> std::result::Result<Unread, StoreError> {
         let number = scope::find(&self.db, scope)?;
-        Ok(Some(number.and_then(|number| damage.unread.get(&number).copied()).unwrap_or_default()))
+        match (&self.damage, number) {
+            (Some(damage), number) => {
+                let rows = number.and_then(|number| damage.unread.get(&number).copied()).unwrap_or_default();
+                Ok(Unread { damaged: true, rows, ..Unread::default() })
+            }
+            (None, Some(number)) if each => self.looked_through(number, &scope.area),
+            (None, _) => Ok(Unread::default()),
+        }
+    }
+
+    /// Rows that a sound database gives and that are not as this program writes them.
+    fn looked_through(&self, number: Number, area: &Area) -> std::result::Result<Unread, StoreError> {
+        let in_time = "e.expires_ms IS NULL OR e.expires_ms > ?2";
+        let sql = format!("SELECT {COLUMNS} FROM kept AS e WHERE e.scope = ?1 AND ({in_time}) ORDER BY e.n");
+        let mut rows = self.db.prepare(&sql)?;
+        let mut rows = rows.query(params![number.get(), ms(self.now_ms)])?;
+        let (mut count, mut first) = (0_u32, Vec::new());
+        while let Some(columns) = rows.next()? {
+            if decoded(columns, area).is_err() {
+                count = count.saturating_add(1);
+                first.extend(columns.get("id").map(MemoryId::from_bytes));
+            }
+        }
+        Ok(Unread { damaged: false, rows: count, first: List::clip(first) })
     }
 
     /// What was read, or nothing where damage stands in its way: for what a question can be answered without.
@@ -235,6 +260,54 @@ impl Store {
         match read {
             Err(StoreError::Database(_)) if self.damage.is_some() => Ok(T::default()),
             read => read,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opening::FILE;
+    use crate::tests::{Held, entry, user};
+
+    /// Rows that are found in a database of ten, each on a page of its own, where those of `damaged` are.
+    fn found(damaged: &[u8], tried: i64) -> Vec<i64> {
+        let mut held = Held::quick();
+        for number in 1..=10 {
+            held.write(&user(1), entry(number, &format!("row {number:02}:{}", "x".repeat(3000))));
+        }
+        let Held { store, folder } = held;
+        store.emptied_log();
+        drop(store);
+        let path = folder.path().join(FILE);
+        let mut file = std::fs::read(&path).unwrap();
+        for page in file.chunks_mut(4096) {
+            let holds = |number: &u8| {
+                let begins = format!("row {number:02}:x");
+                page.windows(begins.len()).any(|bytes| bytes == begins.as_bytes())
+            };
+            if damaged.iter().any(holds) {
+                page.fill(0x5a);
+            }
+        }
+        std::fs::write(&path, &file).unwrap();
+        let db = Connection::open(&path).unwrap();
+        sound(&db, tried).unwrap();
+        let mut rows = db.prepare("SELECT n FROM temp.sound ORDER BY n").unwrap();
+        rows.query_map([], |row| row.get(0)).unwrap().collect::<Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn rows_between_two_damaged_pages_are_tried_one_by_one_and_only_so_many_of_them() {
+        for (damaged, tried, rows) in [
+            (&[3, 8][..], TRIED, &[1, 2, 4, 5, 6, 7, 9, 10][..]),
+            (&[3, 8], 3, &[1, 2, 4, 5, 9, 10]),
+            (&[3, 8], 0, &[1, 2, 9, 10]),
+            // Where no end of the table can be read, an index knows how far it goes.
+            (&[1, 5, 10], TRIED, &[2, 3, 4, 6, 7, 8, 9]),
+            (&[1, 5, 10], 4, &[2, 3]),
+        ] {
+            assert_eq!(found(damaged, tried), rows, "{damaged:?}, {tried} tried");
         }
     }
 }

@@ -140,16 +140,14 @@ impl Proposal {
     /// What is to be kept of it in the light of a verdict on each of its texts.
     pub(crate) fn judged_apart(&self, verdicts: &[Verdict]) -> Result<Scanned, Refusal> {
         let mut class = Class::Public;
-        let mut pieces = self.texts();
-        if pieces.len() != verdicts.len() {
-            return Err(Refusal::Secret);
-        }
-        for (piece, verdict) in pieces.iter_mut().zip(verdicts) {
+        let mut pieces = Vec::new();
+        for (text, verdict) in self.texts().into_iter().zip(verdicts) {
             self.fit(verdict)?;
             if let Some(redacted) = &verdict.redacted {
-                *piece = redacted.to_string();
+                pieces.push(redacted.to_string());
                 class = class.max(Class::Sensitive);
             } else {
+                pieces.push(text);
                 class = class.max(verdict.class);
             }
         }
@@ -286,6 +284,19 @@ mod tests {
         assert_eq!(proposal.judged(&cut).err(), Some(Unfit::Apart));
         let planted = Proposal::of(entry(1, "a\n\u{1e}\nb")).unwrap();
         assert_eq!(planted.together(), None, "what could shift a text into another is judged alone");
+    }
+
+    #[test]
+    fn a_text_that_nobody_judged_is_not_kept() {
+        let proposal = Proposal::of(observed(1, "the narrative", "the title")).unwrap().made_from("the raw");
+        let texts = proposal.apart().len();
+        for judged in 0..texts - 1 {
+            let verdicts = vec![passed(); judged];
+            assert_eq!(proposal.judged_apart(&verdicts).err(), Some(Refusal::Secret), "{judged} of {texts}");
+        }
+        let without_raw = proposal.judged_apart(&vec![passed(); texts - 1]).unwrap();
+        assert_eq!(without_raw.raw(), None);
+        assert_eq!(proposal.judged_apart(&vec![passed(); texts]).unwrap().raw(), Some("the raw"));
     }
 
     #[test]

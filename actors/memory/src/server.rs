@@ -108,8 +108,8 @@ impl Server {
             Ask::Restore { row, raw, over, dry_run, .. } => {
                 intake.restore(scope, *row, &raw, (over, dry_run)).await.map(Said::Taken)
             }
-            Ask::RestoreSession { session, over, dry_run } => {
-                intake.restore_session(scope, *session, (over, dry_run)).await.map(Said::Session)
+            Ask::RestoreSession { session, over, mine, dry_run } => {
+                intake.restore_session(scope, *session, (over, mine, dry_run)).await.map(Said::Session)
             }
             Ask::Judge(entry) => intake.judge(scope, *entry).await.map(|()| Said::Done),
             Ask::Unremove(id) => intake.unremove(scope, id).await.map(|()| Said::Done),
@@ -163,7 +163,9 @@ impl Service for Server {
                 let block = self.read(move |store, now_ms| store.block(&scope, &block, now_ms)).await?;
                 Ok(Said::Block(Box::new(block)))
             }
-            Ask::Unread => self.read(move |store, _| store.unread(&scope)).await.map(Said::Unread),
+            Ask::Unread { each } => {
+                self.read(move |store, _| store.unread(&scope, each)).await.map(Said::Unread)
+            }
             Ask::Stats => self.read(move |store, _| store.stats(&scope)).await.map(Said::Stats),
             Ask::Reindex => {
                 let reindexed = change(&self.writer, move |store, _| {

@@ -172,15 +172,14 @@ impl Store {
     }
 
     /// Puts back a session that was told of elsewhere; whether it was. What is counted of it is counted here, and one that has
-    /// ended is summed up by nobody.
+    /// ended is summed up by nobody. What is not said to be `mine` changes none that is here.
     pub(crate) fn restore_session(
         &mut self,
         scope: &Scope,
         session: &SessionRow,
-        over: Over,
-        dry_run: bool,
+        (over, mine, dry_run): (Over, bool, bool),
     ) -> Result<bool, StoreError> {
-        self.changed_or_tried(dry_run, |change, _, _| put_back(change, scope, session, over))
+        self.changed_or_tried(dry_run, |change, _, _| put_back(change, scope, session, (over, mine)))
     }
 
     /// Sessions, newest first.
@@ -204,7 +203,7 @@ fn put_back(
     change: &Transaction<'_>,
     scope: &Scope,
     session: &SessionRow,
-    over: Over,
+    (over, mine): (Over, bool),
 ) -> Result<bool, StoreError> {
     let number = scope::find_or_make(change, scope)?;
     let status = match session.status {
@@ -218,6 +217,7 @@ fn put_back(
     match (here, over) {
         (Some(_), Over::Skip) => return Ok(false),
         (Some(here), Over::Merge) if status < 2 || here == 2 => return Ok(false),
+        (Some(_), _) if !mine => return Err(StoreError::NotAdmitted(Admission::LessTrusted)),
         (Some(_), _) => {}
         (None, _) => {
             let known = "SELECT count(*) FROM session WHERE scope = ?1";

@@ -20,7 +20,10 @@ use crate::screen::{Proposal, Scanned};
 use crate::store::{Admission, Store};
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Detail, Entry, Filter, Forget, Hit, Kind, Observation, Question, Row, Scope};
+use ipc_proto::memory::{
+    Area, Detail, Entry, Filter, Forget, Hit, Kind, Observation, Question, Row, Scope, SessionRow,
+    SessionStatus,
+};
 use ipc_proto::{List, Name, Text};
 
 pub(crate) use crate::offline::passed;
@@ -50,6 +53,22 @@ pub(crate) fn observed(number: u8, content: &str, title: &str) -> Entry {
     let kind = Kind::Observation(Box::new(seen));
     let project = Some(Text::clip("/p"));
     Entry { detail: Detail { kind, project, ..Detail::default() }, ..entry(number, content) }
+}
+
+/// A session of a client, as an export tells of it.
+pub(crate) fn session(number: u8, status: SessionStatus) -> SessionRow {
+    SessionRow {
+        id: SessionId::from_bytes([number; 16]),
+        client: Name::clip("opencode"),
+        name: Text::clip("ses_1"),
+        project: Text::clip("/p"),
+        started_ms: 5,
+        ended_ms: (status == SessionStatus::Completed).then_some(9),
+        status,
+        observations: 7,
+        summary: Some(id(9)),
+        muted: true,
+    }
 }
 
 /// The entry as the scanner lets it pass.

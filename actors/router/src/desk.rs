@@ -14,6 +14,7 @@ use crate::launch::Runners;
 use crate::lease::Lease;
 use crate::pausing::Pauses;
 use crate::people::{People, PeopleFault};
+use crate::removals::Removals;
 use crate::scan::Admission;
 use crate::steering::Taking;
 use crate::store::{Head, Store, StoreFault};
@@ -113,6 +114,8 @@ pub(crate) struct Desk {
     pub(crate) found_ending: Vec<(Head, String)>,
     /// Words whose taking in is on its way to the record.
     pub(crate) taking: Taking,
+    /// Which removed workspaces agentd is told of next.
+    pub(crate) removals: Removals,
     /// When the leases were looked at last.
     pub(crate) looked: Instant,
     /// What is to be done outside, in order.
@@ -149,6 +152,7 @@ impl Desk {
             disk: Room::default(),
             found_ending: Vec::new(),
             taking: Taking::default(),
+            removals: Removals::new(now.at),
             looked: now.at,
             errands: Vec::new(),
             is_behind: false,
@@ -231,6 +235,7 @@ impl Desk {
             self.go_on(seq);
         }
         self.repeat_kills();
+        self.repeat_removals();
         self.look_at_leases();
         self.audience_tick();
         self.approvals_tick();

@@ -76,7 +76,7 @@ impl Peers {
             }
             // One that is not heard is said again by the desk's next ticks.
             Errand::Kill(turn) => drop(self.supervisor.send(crate::launch::kill_frame(turn), &[])),
-            // One that is not heard is said again at the next start.
+            // One that is not heard is said again, as all are.
             Errand::Remove(workspace) => {
                 drop(self.supervisor.send(crate::launch::remove_frame(workspace), &[]))
             }

@@ -27,7 +27,7 @@ const KILLS: u8 = 5;
 #[derive(Default)]
 pub(crate) struct Runners {
     /// agentd has said which are alive.
-    known: bool,
+    pub(crate) known: bool,
     /// Those it said are alive, until it has said all.
     alive: HashSet<TurnId>,
     /// Those that are to end, and how often agentd was asked.
@@ -210,9 +210,7 @@ impl Desk {
         if std::mem::replace(&mut self.runners.known, true) {
             return;
         }
-        // Who died after one was forgotten may not have said so.
-        let removed = self.store.removed_workspaces().unwrap_or_default();
-        self.errands.extend(removed.into_iter().map(Errand::Remove));
+        self.repeat_removals();
         let mut alive = std::mem::take(&mut self.runners.alive);
         for seq in self.live_where(|live| matches!(live.phase, Phase::Running(_))) {
             let Some(turn) = self.live(seq).map(|live| live.head.turn) else { continue };

@@ -26,6 +26,7 @@ mod pausing;
 mod people;
 mod process;
 mod queue;
+mod removals;
 mod ring;
 mod scan;
 mod server;

@@ -22,6 +22,45 @@ pub(super) fn judge(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Find
     vec![known].into_iter().chain(sockets(me, word, scene)).collect()
 }
 
+/// Of a runner every descriptor is of a kind that it makes itself, or of a file within its jail. Its one socket was handed
+/// over; a person's program has connections of its own besides, which come and go.
+pub(super) fn of_runner(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let me = row.process;
+    let kind = |target: &String| {
+        let made = RUNNERS_KINDS.iter().find(|(prefix, _)| target.starts_with(prefix));
+        made.map(|(_, kind)| *kind).or_else(|| is_in_jail(target, word, scene).then_some("file of its own"))
+    };
+    let shown = word.descriptors.as_ref();
+    // Where it is not shown what its mounts are, a file of its own cannot be told from another.
+    let shown = if scene.mode == Mode::Flat { shown } else { word.foreign.as_ref().and(shown) };
+    let kinds = shown.map_err(Clone::clone).map(|targets| summary(targets, kind));
+    let known = finding(me, "descriptors", "sockets, polls, pipes, files of its jail", kinds, |_| {
+        word.descriptors.iter().flatten().all(|target| kind(target).is_some())
+    });
+    vec![known].into_iter().chain(sockets(me, word, scene)).collect()
+}
+
+/// What a runner makes, or was given: of these only `/dev/null` is a file.
+const RUNNERS_KINDS: [(&str, &str); 6] = [
+    ("socket:[", "socket"),
+    ("pipe:[", "pipe"),
+    ("anon_inode:[eventpoll]", "poll"),
+    ("anon_inode:[eventfd]", "eventfd"),
+    ("anon_inode:[pidfd]", "pidfd"),
+    ("/dev/null", "null"),
+];
+
+/// Opened on one of its own mounts. In mode flat these are the host's, and what is the host's own is told by its place.
+fn is_in_jail(target: &str, word: &Word, scene: &Scene) -> bool {
+    if scene.mode != Mode::Flat {
+        return target.starts_with('/')
+            && word.foreign.as_ref().is_ok_and(|foreign| !foreign.contains(target));
+    }
+    let within = |folder: &Path, name: &str| Path::new(target).starts_with(folder.join(name));
+    target.starts_with('/')
+        && !scene.state_dirs.iter().any(|state| within(state, "") && !within(state, Process::Runner.name()))
+}
+
 /// Sockets that were handed over are no more than edges; those it made itself belong to its event loop. None where
 /// sockets come and go with what the process does: dialled connections, runners, connections of `agentctl` and of clients of the API.
 fn sockets(me: Process, word: &Word, scene: &Scene) -> Option<Finding> {
@@ -83,9 +122,19 @@ fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -
 
 /// The control descriptor, one socket per edge, and the descriptor channels.
 fn most_sockets(me: Process) -> Option<usize> {
-    let changing = [Process::Dialer, Process::Credproxy, Process::Gate, Process::Gateway, Process::Control];
+    let changing = [
+        Process::Dialer,
+        Process::Credproxy,
+        Process::Gate,
+        Process::Gateway,
+        Process::Control,
+        Process::AgentRunner,
+    ];
     if changing.contains(&me) {
         return None;
+    }
+    if me == Process::Runner {
+        return Some(1);
     }
     let others = TABLE.iter().map(|row| row.process);
     let edges = others.map(|other| {

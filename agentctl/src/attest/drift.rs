@@ -61,6 +61,7 @@ mod tests {
     fn finding(process: &'static str, verdict: Verdict) -> Finding {
         Finding {
             process,
+            pid: None,
             property: "Seccomp",
             expected: "2".to_owned(),
             found: "0".to_owned(),

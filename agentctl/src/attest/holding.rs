@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where agentd is in what it divides, and the slots' groups are beside it.
-const HOST: &str = "host";
-const RUNNERS: &str = "runners";
+pub(super) const HOST: &str = "host";
+pub(super) const RUNNERS: &str = "runners";
 /// Where cgroups are not told apart, the kernel shows nothing to compare.
-const CGROUP: &str = "cgroup";
+pub(super) const CGROUP: &str = "cgroup";
 
 /// What the kernel shows.
 #[derive(Debug)]

@@ -1,71 +1,16 @@
 //! The comparison: the table's word against the kernel's. Pure: everything that was read is an argument.
 
 use super::descriptors;
+pub(crate) use super::findings::{Finding, Verdict};
+pub(super) use super::findings::{finding, of};
 use crate::kernel::{Said, Status, Word};
 use crate::rows;
 use manifest::{Network, Process, Row};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What the kernel says behind the name of a file that is no longer there.
 pub(super) const DELETED: &str = " (deleted)";
-
-/// How it came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The kernel says what the table says.
-    Equal,
-    /// It says something else.
-    Different,
-    /// It does not say.
-    Unreadable,
-}
-
-/// One property of one process.
-#[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    /// The process.
-    pub(crate) process: &'static str,
-    /// The property, by the kernel's name where it has one.
-    pub(crate) property: &'static str,
-    /// What the table says.
-    pub(crate) expected: String,
-    /// What the kernel says.
-    pub(crate) found: String,
-    /// How it came out.
-    pub(crate) verdict: Verdict,
-    /// Why it is unreadable or different, or what is special about it.
-    pub(crate) reason: String,
-}
-
-impl Finding {
-    const fn word(&self) -> &'static str {
-        match self.verdict {
-            Verdict::Equal => "equal",
-            Verdict::Different => "different",
-            Verdict::Unreadable => "unreadable",
-        }
-    }
-
-    /// As JSON.
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "process": self.process,
-            "property": self.property,
-            "expected": self.expected,
-            "found": self.found,
-            "verdict": self.word(),
-            "reason": self.reason,
-        })
-    }
-
-    /// As cells of a table.
-    pub(crate) fn cells(&self) -> Vec<String> {
-        let Self { process, property, expected, found, reason, .. } = self;
-        [process, property, expected.as_str(), found, self.word(), reason].map(str::to_owned).to_vec()
-    }
-}
 
 /// How the host confines, as far as the comparison depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,11 +52,17 @@ pub(crate) struct Scene {
     pub(crate) uids: BTreeMap<Process, u32>,
     /// Uid and gid of the rows whose user is installed.
     pub(crate) installed: BTreeMap<Process, (u32, u32)>,
+    /// Whether a cgroup holds the limits of jails.
+    pub(crate) by_cgroup: bool,
+    /// The uid of every runner.
+    pub(crate) slots: Vec<u32>,
+    /// How many of the processes that are looked at are in each namespace.
+    pub(crate) inhabited: BTreeMap<String, usize>,
 }
 
 impl Scene {
     /// Root gives every process a uid of its own; an ordinary user has one for all.
-    fn has_own_uids(&self) -> bool {
+    pub(super) fn has_own_uids(&self) -> bool {
         self.mode == Mode::System || self.agentd_uid == 0
     }
 }
@@ -121,33 +72,19 @@ pub(crate) fn uid(word: &Word) -> Option<u32> {
     word.status.as_ref().ok()?.get("Uid")?.split(' ').next()?.parse().ok()
 }
 
-/// A finding: `ok` decides what was read, and what was not read is unreadable.
-pub(super) fn finding(
-    process: Process,
-    property: &'static str,
-    expected: impl Into<String>,
-    said: Said<String>,
-    ok: impl Fn(&str) -> bool,
-) -> Finding {
-    let expected = expected.into();
-    let name = process.name();
-    let finding =
-        |found, verdict, reason| Finding { process: name, property, expected, found, verdict, reason };
-    match said {
-        Err(reason) => finding(String::new(), Verdict::Unreadable, reason),
-        Ok(found) if ok(&found) => finding(found, Verdict::Equal, String::new()),
-        Ok(found) => finding(found, Verdict::Different, String::new()),
-    }
-}
-
 /// A finding that a field of the `status` file is exactly this.
-fn field(process: Process, status: &Said<Status>, property: &'static str, expected: String) -> Finding {
+pub(super) fn field(
+    process: Process,
+    status: &Said<Status>,
+    property: &'static str,
+    expected: String,
+) -> Finding {
     let said = status_field(status, property);
     let compared = expected.clone();
     finding(process, property, expected, said, |found| found == compared)
 }
 
-fn status_field(status: &Said<Status>, name: &str) -> Said<String> {
+pub(super) fn status_field(status: &Said<Status>, name: &str) -> Said<String> {
     let status = status.as_ref().map_err(Clone::clone)?;
     status.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
 }
@@ -161,17 +98,18 @@ pub(crate) fn agentd(scene: &Scene, claimed_pid: u32) -> Vec<Finding> {
         |word| word.status.clone(),
     );
     let uid = if scene.mode == Mode::System { 0 } else { scene.agentd_uid };
-    vec![
+    let findings = vec![
         finding(me, "pid", claimed_pid.to_string(), Ok(pid), |found| found == claimed_pid.to_string()),
         field(me, &status, "Uid", four(uid)),
-    ]
+    ];
+    of(scene.agentd_pid, findings)
 }
 
-fn none_if_empty(found: String) -> String {
+pub(super) fn none_if_empty(found: String) -> String {
     if found.is_empty() { "none".to_owned() } else { found }
 }
 
-fn four(id: u32) -> String {
+pub(super) fn four(id: u32) -> String {
     format!("{id} {id} {id} {id}")
 }
 
@@ -179,15 +117,21 @@ fn four(id: u32) -> String {
 pub(crate) fn process(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
     let mut findings = identity(row, word, scene);
     findings.extend(powers(row, word, scene));
+    findings.push(field(row.process, &word.status, "Threads", "1".to_owned()));
     findings.extend(limits(row, word));
     findings.extend(namespaces(row, word, scene));
+    findings.extend(maps(row, word, scene));
     findings.push(routes(row, word, scene));
-    findings.push(program(row, word));
+    findings.push(program(row, word, row.process.name()));
     findings.extend(descriptors::judge(row, pid, word, scene));
     findings.push(dumpable(row, word, scene));
-    let landlock = Err("not shown by the kernel".to_owned());
-    findings.push(finding(row.process, "landlock", "restricted", landlock, |_| false));
-    findings
+    findings.push(landlock(row));
+    of(pid, findings)
+}
+
+pub(super) fn landlock(row: &Row) -> Finding {
+    let said = Err("not shown by the kernel".to_owned());
+    finding(row.process, "landlock", "restricted", said, |_| false)
 }
 
 /// Who it is: parent, uids, gids, groups.
@@ -218,7 +162,7 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
 }
 
 /// Where agentd is root, the installed user's, else base and its id; else agentd's own.
-fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
+pub(super) fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
     if !scene.has_own_uids() {
         let gid = scene
             .agentd
@@ -234,7 +178,7 @@ fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
 }
 
 /// The base that most processes without an installed user agree on.
-fn base(scene: &Scene) -> u32 {
+pub(super) fn base(scene: &Scene) -> u32 {
     let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
     for (process, uid) in scene.uids.iter().filter(|(process, _)| !scene.installed.contains_key(process)) {
         if let Some(base) = uid.checked_sub(u32::from(process.id())) {
@@ -244,7 +188,7 @@ fn base(scene: &Scene) -> u32 {
     votes.into_iter().max_by_key(|(_, votes)| *votes).map_or(0, |(base, _)| base)
 }
 
-fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
+pub(super) fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
     let inherited = scene.agentd.as_ref().filter(|_| !scene.has_own_uids());
     let inherited = inherited.and_then(|word| word.status.as_ref().ok()?.get("Groups"));
     let inherited = inherited.map(|groups| groups.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
@@ -252,7 +196,7 @@ fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
 }
 
 /// What it could do: capabilities, privileges by exec, the filter, threads the filter might not bind.
-fn powers(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+pub(super) fn powers(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     let me = row.process;
     let none = "0".repeat(16);
     let mut findings: Vec<Finding> = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]
@@ -267,13 +211,22 @@ fn powers(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
             finding.reason = "flat gives this up: an ordinary user cannot empty it".to_owned();
         }
     }
-    for (name, value) in [("NoNewPrivs", "1"), ("Seccomp", "2"), ("Threads", "1")] {
+    for (name, value) in [("NoNewPrivs", "1"), ("Seccomp", "2")] {
         findings.push(field(me, &word.status, name, value.to_owned()));
     }
+    // What agentd was started under, such as its unit's own filters, all have as well.
+    let agentds = scene.agentd.as_ref().and_then(|word| status_field(&word.status, FILTERS).ok());
+    let filters = OWN_FILTERS + agentds.and_then(|count| count.parse::<u32>().ok()).unwrap_or_default();
+    findings.push(field(me, &word.status, FILTERS, filters.to_string()));
     findings
 }
 
-fn limits(row: &Row, word: &Word) -> Vec<Finding> {
+/// How many filters bind a process, in its status.
+const FILTERS: &str = "Seccomp_filters";
+/// One that listens, and one that takes away what the first needed to be handed over.
+const OWN_FILTERS: u32 = 2;
+
+pub(super) fn limits(row: &Row, word: &Word) -> Vec<Finding> {
     let mib = |mib: u32| u64::from(mib) << 20;
     let limits = &row.limits;
     [
@@ -317,19 +270,28 @@ fn namespaces(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     crate::kernel::NAMESPACES.map(compare).into_iter().collect()
 }
 
+/// Whom its user namespace maps is whom agentd's maps: only jails have one of their own.
+pub(super) fn maps(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let agentds = |at: usize| scene.agentd.as_ref()?.maps.get(at)?.as_ref().ok();
+    let compare = |(at, (name, said)): (usize, (&'static str, &Said<String>))| {
+        let expected = agentds(at).map_or("agentd's", String::as_str);
+        finding(row.process, name, expected, said.clone(), |found| agentds(at).is_none_or(|map| map == found))
+    };
+    ["uid_map", "gid_map"].into_iter().zip(&word.maps).enumerate().map(compare).collect()
+}
+
 /// Even where the namespace itself is withheld, the kernel shows what can be reached from it.
-fn routes(row: &Row, word: &Word, scene: &Scene) -> Finding {
+pub(super) fn routes(row: &Row, word: &Word, scene: &Scene) -> Finding {
     let said =
         word.routes.clone().map(|names| if names.is_empty() { "none".to_owned() } else { names.join(" ") });
-    if row.network == Network::None && scene.mode != Mode::Flat {
+    if row.network != Network::Client && scene.mode != Mode::Flat {
         return finding(row.process, "routes", "none", said, |found| found == "none");
     }
-    let expected = if row.network == Network::None { "any" } else { rows::network(row.network) };
+    let expected = if row.network == Network::Client { rows::network(row.network) } else { "any" };
     finding(row.process, "routes", expected, said, |_| true)
 }
 
-fn program(row: &Row, word: &Word) -> Finding {
-    let name = row.process.name();
+pub(super) fn program(row: &Row, word: &Word, name: &str) -> Finding {
     let said = word.program.clone().map(|program| program.to_string_lossy().into_owned());
     let mut found = finding(row.process, "program", name, said, |found| {
         let file = Path::new(found.strip_suffix(DELETED).unwrap_or(found)).file_name();
@@ -343,7 +305,7 @@ fn program(row: &Row, word: &Word) -> Finding {
 
 /// A process that cannot be dumped has files under `/proc` that belong to root; any other has its own. In mode user
 /// the root of the processes' namespace is their user, so nothing shows; nor does it for a process of root's.
-fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
+pub(super) fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
     let said = match (word.files_of.clone(), uid(word)) {
         (Err(reason), _) => Err(reason),
         (Ok(_), None | Some(0)) => Err("a process of root's shows no difference".to_owned()),

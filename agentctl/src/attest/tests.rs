@@ -1,5 +1,7 @@
 //! Captured `/proc` text of a well confined process, and one weakness at a time: each must be a difference.
 
+mod runners;
+
 use super::judge::{Finding, Mode, Scene, Verdict, agentd, process};
 use crate::kernel::{NAMESPACES, Word, parse_limits, parse_status};
 use manifest::Process;
@@ -14,7 +16,7 @@ const UID: u32 = 900_005;
 const STATUS: &str = "Name:\tmemory\nUmask:\t0077\nState:\tS (sleeping)\nPid:\t4711\nPPid:\t4700\nTracerPid:\t0\n\
 Uid:\t900005\t900005\t900005\t900005\nGid:\t900005\t900005\t900005\t900005\nFDSize:\t64\nGroups:\t \n\
 Threads:\t1\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n\
-CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
+CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2\n";
 
 const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
 Max cpu time              unlimited            unlimited            seconds   \n\
@@ -22,6 +24,9 @@ Max file size             4294967296           4294967296           bytes     \n
 Max data size             268435456            268435456            bytes     \n\
 Max core file size        0                    0                    bytes     \n\
 Max open files            256                  256                  files     \n";
+
+/// Of the first user namespace.
+const FIRST_MAP: &str = "0 0 4294967295";
 
 fn namespaces(number: u32) -> BTreeMap<&'static str, Result<String, String>> {
     NAMESPACES.into_iter().map(|name| (name, Ok(format!("{name}:[{number}]")))).collect()
@@ -63,6 +68,11 @@ fn word(status: &str, limits: &str) -> Word {
         descriptors: Ok(descriptors()),
         program: Ok(PathBuf::from("/usr/libexec/cordon/memory")),
         files_of: Ok(0),
+        name: Ok("memory".to_owned()),
+        maps: [FIRST_MAP, FIRST_MAP].map(|map| Ok(map.to_owned())),
+        mounts: Ok(vec![]),
+        foreign: Ok(["/dev/null".to_owned()].into()),
+        cgroup: Ok("/".to_owned()),
     }
 }
 
@@ -72,7 +82,7 @@ fn good() -> Word {
 
 fn supervisor(uid: u32) -> Word {
     let ids = format!("{uid} {uid} {uid} {uid}");
-    let status = format!("Pid:\t{AGENTD}\nUid:\t{ids}\nGid:\t{ids}\nGroups:\t27 100\n");
+    let status = format!("Pid:\t{AGENTD}\nUid:\t{ids}\nGid:\t{ids}\nGroups:\t27 100\nSeccomp_filters:\t0\n");
     Word { namespaces: namespaces(1), ..word(&status, LIMITS) }
 }
 
@@ -92,6 +102,9 @@ fn scene(mode: Mode) -> Scene {
             (Process::Gate, 900_008),
         ]),
         installed: BTreeMap::new(),
+        by_cgroup: false,
+        slots: vec![],
+        inhabited: BTreeMap::new(),
     }
 }
 
@@ -149,6 +162,7 @@ fn each_weakened_line_of_status_is_a_difference() {
         ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000000400", "CapAmb"),
         ("NoNewPrivs:\t1", "NoNewPrivs:\t0", "NoNewPrivs"),
         ("Seccomp:\t2", "Seccomp:\t0", "Seccomp"),
+        ("Seccomp_filters:\t2", "Seccomp_filters:\t1", "Seccomp_filters"),
     ] {
         assert!(STATUS.contains(line), "{line}");
         let findings = judged(&word(&STATUS.replace(line, weaker), LIMITS), &scene(Mode::System));
@@ -190,6 +204,23 @@ fn the_hosts_own_namespaces_and_routes_are_a_difference_save_in_flat() {
     shared.status = Ok(parse_status(&STATUS.replace("900005", "1000")));
     let findings = judged(&shared, &scene(Mode::Flat));
     assert!(properties(&findings, Verdict::Different).is_empty(), "{findings:?}");
+}
+
+#[test]
+fn a_user_namespace_that_maps_others_than_agentds_is_a_difference() {
+    let mut word = good();
+    word.maps[0] = Ok("0 1000 1".to_owned());
+    assert_eq!(properties(&judged(&word, &scene(Mode::System)), Verdict::Different), ["uid_map"]);
+}
+
+#[test]
+fn filters_that_agentd_was_started_under_are_everybodys() {
+    let mut scene = scene(Mode::System);
+    let supervisors = scene.agentd.as_mut().unwrap().status.as_mut().unwrap();
+    supervisors.insert("Seccomp_filters".to_owned(), "3".to_owned());
+    assert_eq!(properties(&judged(&good(), &scene), Verdict::Different), ["Seccomp_filters"]);
+    let more = word(&STATUS.replace("Seccomp_filters:\t2", "Seccomp_filters:\t5"), LIMITS);
+    assert!(properties(&judged(&more, &scene), Verdict::Different).is_empty());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::PROGRAM;
 use super::verify::{folder, words};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{sibling, view};
+use crate::{sibling, text, view};
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, Category, Filter, Record, Result3, Severity, Stats};
 use ipc_proto::control::method;
@@ -43,11 +43,11 @@ pub(crate) struct Query {
     /// Of the session with this id
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Written at this time or later, unix ms
-    #[arg(long, value_name = "MS")]
+    /// Written at this time or later: a day such as 2026-11-22, so long ago, such as 7d, or unix ms
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<u64>,
-    /// Written before this time, unix ms
-    #[arg(long, value_name = "MS")]
+    /// Written before this time
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<u64>,
     /// Of the record in this folder, without a host: always one JSON object a line, as the record has them
     #[arg(long, value_name = "DIR")]
@@ -77,6 +77,11 @@ pub(crate) struct Export {
 /// Reads a word of a closed set.
 fn closed<T: DeserializeOwned>(word: &str) -> Result<T, String> {
     serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
+}
+
+/// A time as it is given anywhere, or as the record has it.
+fn moment(given: &str) -> Result<u64, String> {
+    given.parse().or_else(|_| text::moment(given))
 }
 
 /// Shows the entries that are asked for.

@@ -10,7 +10,7 @@ use ipc_proto::{List, Name, Text};
 #[derive(clap::Args)]
 pub(crate) struct Bound {
     /// A verb that it may be sent with: GET, HEAD, POST, PUT, PATCH or DELETE; any without one
-    #[arg(long = "verb", value_name = "VERB", value_parser = verb)]
+    #[arg(long = "verb", visible_alias = "method", value_name = "VERB", value_parser = verb)]
     verbs: Vec<Verb>,
     /// What a path must begin with, in whole segments; any without one
     #[arg(long = "path", value_name = "/PATH", value_parser = crate::cli::text::<256>)]

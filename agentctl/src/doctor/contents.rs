@@ -14,14 +14,15 @@ const MOST: usize = 16_384;
 /// The row of files.
 pub(super) fn row(scene: &Scene) -> Row {
     let mut row = Row::new("permissions.files", "files of the processes", Status::Pass, String::new());
-    let (mut wrong, mut unseen) = (Vec::new(), 0_usize);
+    let (mut wrong, mut unseen, mut more) = (Vec::new(), 0_usize, false);
     for process in TABLE.iter().map(|row| row.process).filter(|process| is_actor(*process)) {
         let folder = scene.state.join(process.name());
         let Ok(about) = folder.symlink_metadata() else { continue };
         let uid = owner(scene, process).map_or(about.uid(), |(uid, _)| uid);
         match first(&folder, (uid, about.gid())) {
-            Ok(None) => {}
-            Ok(Some((path, act))) => wrong.push(format!(
+            Ok(Looked::All) => {}
+            Ok(Looked::Most) => more = true,
+            Ok(Looked::Refused(path, act)) => wrong.push(format!(
                 "{}: uid {uid} may not {act} it; `chown -Rh {uid}:{} {}` gives it back",
                 path.display(),
                 about.gid(),
@@ -32,6 +33,9 @@ pub(super) fn row(scene: &Scene) -> Row {
     }
     (row.status, row.message) = match (wrong.is_empty(), unseen) {
         (false, _) => (Status::Fail, wrong.join("; ")),
+        (true, 0) if more => {
+            (Status::Pass, format!("each can be used by its process, of the first {MOST} of a folder"))
+        }
         (true, 0) => (Status::Pass, "each can be used by its process".to_owned()),
         (true, unseen) => {
             (Status::Warn, format!("{unseen} folders may not be looked into; ask as their owner or as root"))
@@ -40,23 +44,37 @@ pub(super) fn row(scene: &Scene) -> Row {
     row
 }
 
-/// The first file below a folder that its process may not use, and what it may not.
-fn first(folder: &Path, who: (u32, u32)) -> std::io::Result<Option<(PathBuf, &'static str)>> {
+/// What was found below a folder.
+#[derive(Debug, PartialEq, Eq)]
+enum Looked {
+    /// The first file that its process may not use, and what it may not.
+    Refused(PathBuf, &'static str),
+    /// None among all of them.
+    All,
+    /// None among the first.
+    Most,
+}
+
+/// Looks for a file below a folder that its process may not use.
+fn first(folder: &Path, who: (u32, u32)) -> std::io::Result<Looked> {
     let (mut next, mut looked_at) = (vec![(folder.to_owned(), 1)], 0);
     while let Some((folder, deep)) = next.pop() {
         for entry in fs::read_dir(&folder)?.flatten() {
-            let Ok(about) = entry.metadata() else { continue };
+            if looked_at == MOST {
+                return Ok(Looked::Most);
+            }
             looked_at += 1;
-            if about.is_symlink() || looked_at > MOST {
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_symlink() {
                 continue;
             }
             if let Some(act) = refused(&about, who, deep) {
-                return Ok(Some((entry.path(), act)));
+                return Ok(Looked::Refused(entry.path(), act));
             }
             next.extend(about.is_dir().then(|| (entry.path(), deep + 1)));
         }
     }
-    Ok(None)
+    Ok(Looked::All)
 }
 
 /// What a process of this uid and gid may not do with a file so deep in its folder, and has to. Files of others that lie
@@ -110,9 +128,23 @@ mod tests {
                 fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
             }
             let said = first(folder.path(), other).unwrap();
-            assert_eq!(said.as_ref().map(|(path, act)| (path, *act)), found, "{modes:?}");
+            let expected = found.map_or(Looked::All, |(path, act)| Looked::Refused(path.clone(), act));
+            assert_eq!(said, expected, "{modes:?}");
         }
-        let said = first(folder.path(), (own, 0)).unwrap();
-        assert!(said.is_none(), "its own: {said:?}");
+        assert_eq!(first(folder.path(), (own, 0)).unwrap(), Looked::All, "its own");
+        fs::set_permissions(&deep, PermissionsExt::from_mode(0o0)).unwrap();
+        assert_eq!(first(folder.path(), (0, 0)).unwrap(), Looked::All, "root may do anything");
+    }
+
+    #[test]
+    fn of_a_folder_with_very_many_files_the_first_are_looked_at_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..MOST {
+            fs::File::create(folder.path().join(number.to_string())).unwrap();
+        }
+        let own = fs::metadata(folder.path()).unwrap().uid();
+        assert_eq!(first(folder.path(), (own, 0)).unwrap(), Looked::All);
+        fs::create_dir(folder.path().join("one more")).unwrap();
+        assert_eq!(first(folder.path(), (own, 0)).unwrap(), Looked::Most);
     }
 }

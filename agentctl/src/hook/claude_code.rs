@@ -143,6 +143,14 @@ mod tests {
             "tool_response": { "filePath": "/p/c.rs" } });
         let (Some(CaptureEvent::Tool { file, .. }), None) = taken("PostToolUse", &edit) else { panic!() };
         assert_eq!(file.as_deref(), Some("/p/a.rs"));
+        // One that is cut would be another file.
+        for (bytes, kept) in [(256, true), (257, false)] {
+            let path = format!("/{}", "p".repeat(bytes - 1));
+            let read =
+                json!({ "tool_name": "Read", "tool_input": { "file_path": path }, "tool_response": "x" });
+            let (Some(CaptureEvent::Tool { file, .. }), None) = taken("PostToolUse", &read) else { panic!() };
+            assert_eq!(file.is_some(), kept, "{bytes} bytes");
+        }
         let silent = json!({ "tool_name": "Bash", "tool_input": { "command": "true" }, "tool_response": { "stdout": "" } });
         let (Some(CaptureEvent::Tool { call, output, .. }), None) = taken("PostToolUse", &silent) else {
             panic!()

@@ -93,6 +93,12 @@ mod tests {
             output: Text::clip("harbour-light"),
         };
         assert_eq!(heard("tool.execute.after", &of, &read), (Some(tool), None));
+        // One that is cut would be another file.
+        let far = json!({ "sessionID": "s", "tool": "read", "file": "p".repeat(257) });
+        let (Some(CaptureEvent::Tool { file, .. }), None) = heard("tool.execute.after", &far, &read) else {
+            panic!()
+        };
+        assert_eq!(file, None);
         let parts = json!({ "message": { "role": "user" }, "parts":
             [{ "type": "text", "text": "what is" }, "here?", { "type": "text", "text": "added", "synthetic": true }] });
         let asked = CaptureEvent::Message { message: Text::clip("m1"), text: Text::clip("what is\nhere?") };

@@ -10,7 +10,9 @@ use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use ipc_proto::control::ControlError;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Filter, Kind, KindName, MemoryError, Row, Said, State, StateName};
+use ipc_proto::memory::{
+    Area, Ask, Filter, Kind, KindName, MemoryError, Row, Said, State, StateName, Unread,
+};
 use ipc_proto::{List, Text};
 use serde_json::json;
 use std::collections::HashSet;
@@ -24,6 +26,8 @@ const PAGE: u16 = 100;
 const OVER: u32 = 10;
 /// So many of the last rows are known again.
 const KNOWN: usize = OVER as usize;
+/// How often all rows in a state are gone through again.
+const AGAIN: u8 = 16;
 
 /// The arguments of `memory export`.
 #[derive(clap::Args)]
@@ -56,7 +60,7 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     };
     whole.as_file().sync_all().map_err(at)?;
     whole.persist(&path).map_err(|error| at(error.error))?;
-    let Written { memories, sessions, without_raw } = written;
+    let Written { memories, sessions, without_raw, .. } = written;
     let fields = json!({
         "file": path.to_string_lossy(), "memories": memories, "sessions": sessions, "without_raw": without_raw,
     });
@@ -72,19 +76,39 @@ struct Written {
     sessions: u64,
     /// Memories of which it cannot be read any more what they were made from.
     without_raw: u64,
+    /// Memories went so often meanwhile that others may have been passed over.
+    may_lack: bool,
 }
 
 impl Written {
-    /// How the export ends: well only if nothing of the area is missing in it.
+    /// How the export ends: well only if nothing of the area is missing in it. What is missing is counted, and named where it
+    /// has a name.
     async fn ended(self, app: &App, area: Area) -> Outcome {
-        let unread = say_unread(app, area).await?;
+        let Unread { damaged, rows, first } =
+            ask(app, area.clone(), Ask::Unread { each: true }, Said::unread).await?;
+        if damaged {
+            say_unread(app, area).await?;
+        } else if rows > 0 {
+            let named: Vec<String> = first.iter().map(ToString::to_string).collect();
+            let more = usize::try_from(rows).unwrap_or(usize::MAX).saturating_sub(named.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            app.out.hint(&format!(
+                "{rows} memories are not in it, since this version does not understand what the database holds of them: {}{more}",
+                named.join(", ")
+            ));
+        }
         if self.without_raw > 0 {
             app.out.hint(&format!(
                 "of {} memories it cannot be read what they were made from",
                 self.without_raw
             ));
         }
-        Ok(if unread == 0 && self.without_raw == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        if self.may_lack {
+            app.out
+                .hint("memories went so often meanwhile that others may not be in it: export them once more");
+        }
+        let is_whole = rows == 0 && self.without_raw == 0 && !self.may_lack;
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
@@ -110,6 +134,7 @@ async fn write(app: &App, area: &Area, markdown: bool, to: &mut impl Write) -> R
                 written.memories += 1;
             }
         }
+        written.may_lack |= pages.may_lack;
     }
     if !markdown {
         for session in all(app, area).await? {
@@ -129,7 +154,11 @@ async fn line(app: &App, area: &Area, row: Row, written: &mut Written) -> Result
     if may_have_raw {
         match ask(app, area.clone(), Ask::Raw(row.entry.id), Said::raw).await {
             Ok(raw) => text = raw.text,
-            Err(Failure::Control(ControlError::Memory(MemoryError::Damaged))) => written.without_raw += 1,
+            Err(Failure::Control(ControlError::Memory(MemoryError::Damaged | MemoryError::Storage))) => {
+                written.without_raw += 1;
+            }
+            // It went meanwhile, with what it was made from.
+            Err(Failure::Control(ControlError::Memory(MemoryError::NotFound))) => {}
             Err(failure) => return Err(failure),
         }
     }
@@ -145,12 +174,16 @@ struct Pages {
     offset: u32,
     /// The last of them.
     known: Vec<MemoryId>,
+    /// How often they are gone through again at most.
+    again: u8,
+    /// Rows went once more after that.
+    may_lack: bool,
     ended: bool,
 }
 
 impl Pages {
     const fn of(state: StateName) -> Self {
-        Self { state, offset: 0, known: Vec::new(), ended: false }
+        Self { state, offset: 0, known: Vec::new(), again: AGAIN, may_lack: false, ended: false }
     }
 
     /// The next page; none after the last.
@@ -164,8 +197,12 @@ impl Pages {
         let page = Ask::List { filter, limit: PAGE, offset };
         let rows = ask(app, area.clone(), page, Said::rows).await?.into_vec();
         if offset > 0 && !rows.iter().any(|row| self.known.contains(&row.entry.id)) {
-            *self = Self::of(self.state);
-            return Ok(Some(Vec::new()));
+            if let Some(again) = self.again.checked_sub(1) {
+                *self = Self { again, ..Self::of(self.state) };
+                return Ok(Some(Vec::new()));
+            }
+            // An export ends also where rows go all the while.
+            self.may_lack = true;
         }
         self.ended = rows.len() < usize::from(PAGE);
         self.offset = offset.saturating_add(u32::try_from(rows.len()).unwrap_or(u32::MAX));

@@ -1,10 +1,10 @@
 //! `agentctl memory delete` and `forget`: memories go, one or many. Before many go, a person is asked.
 
-use super::filter::time;
 use super::sessions::session_ids;
 use super::{Where, ask};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
+use crate::text;
 use ipc_proto::control::ControlError;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Ask, Forget as What, Forgotten, MemoryError, Project, Said};
@@ -52,7 +52,7 @@ struct Selection {
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
     /// Every memory of before this time: a day such as 2026-11-22, or so long ago, such as 90d
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = text::moment)]
     before: Option<u64>,
     /// Every memory that has all of these words
     #[arg(long, value_name = "WORDS", value_parser = crate::cli::text::<256>)]

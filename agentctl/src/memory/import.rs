@@ -224,8 +224,8 @@ async fn one(app: &App, arguments: &Import, kept: Kept) -> Result<bool, Failure>
 /// The same with a session.
 async fn session(app: &App, arguments: &Import, row: SessionRow, area: Area) -> Result<bool, Failure> {
     let area = arguments.area.clone().unwrap_or(area);
-    let Import { mode, dry_run, .. } = *arguments;
-    let restore = Ask::RestoreSession { session: Box::new(row), over: mode, dry_run };
+    let Import { mode, mine, dry_run, .. } = *arguments;
+    let restore = Ask::RestoreSession { session: Box::new(row), over: mode, mine, dry_run };
     ask(app, area, restore, Said::session).await
 }
 

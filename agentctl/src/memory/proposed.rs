@@ -2,7 +2,7 @@
 //! it would hold, byte for byte, before it can be accepted by its id.
 
 use super::revise::{self, Remove};
-use super::{Page, Where, ask, done, fetch};
+use super::{Page, Where, ask, done, fetch, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
@@ -33,7 +33,8 @@ pub(crate) struct Proposals {
 pub(super) async fn proposals(app: &App, arguments: Proposals) -> Outcome {
     let Proposals { page: Page { limit, offset }, place } = arguments;
     let filter = Box::new(Filter { state: StateName::Proposed, ..Filter::default() });
-    let rows = ask(app, place.area, Ask::List { filter, limit, offset }, Said::rows).await?;
+    let rows = ask(app, place.area.clone(), Ask::List { filter, limit, offset }, Said::rows).await?;
+    say_unread(app, place.area).await?;
     let head = ["ID", "CREATED", "KIND", "KEY", "TAGS", "LABEL", "CONTENT"];
     Ok(app.out.list("memories", &rows, view::memory, &head, whole)?)
 }
@@ -91,7 +92,8 @@ pub(super) async fn restore(app: &App, arguments: One) -> Outcome {
         }
         restored => {
             restored?;
-            Ok(app.out.done(json!({ "id": id.to_string() }), "restored")?)
+            let said = if row.state == State::Current { "it holds already" } else { "restored" };
+            Ok(app.out.done(json!({ "id": id.to_string() }), said)?)
         }
     }
 }

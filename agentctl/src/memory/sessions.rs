@@ -5,7 +5,7 @@ use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
 use ipc_proto::ids::SessionId;
-use ipc_proto::memory::{Area, Ask, Muted, Project, Said, SessionRow};
+use ipc_proto::memory::{Area, Ask, Muted, OWN_CLIENT, Project, Said, SessionRow};
 use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -57,8 +57,6 @@ pub(super) fn session(named: &str) -> Result<(Name, Text<128>), String> {
     Ok((Name::new(client).map_err(why)?, Text::new(name).map_err(why)?))
 }
 
-/// What sessions of this host's own agents are named by, before their id.
-const OWN: &str = "cordon";
 /// How a session is given.
 const FORMS: &str =
     "its id, CLIENT:NAME as `agentctl memory sessions` shows it, or cordon:ID of a session of this host";
@@ -73,9 +71,10 @@ pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<V
         return Ok(vec![id]);
     }
     let (client, name) = session(given).map_err(|_| Failure::Usage(format!("a session is {FORMS}")))?;
-    if client.as_str() == OWN {
-        let id =
-            name.parse().map_err(|_| Failure::Usage(format!("{OWN}:{name} has no id; a session is {FORMS}")));
+    if client.as_str() == OWN_CLIENT {
+        let id = name
+            .parse()
+            .map_err(|_| Failure::Usage(format!("{OWN_CLIENT}:{name} has no id; a session is {FORMS}")));
         return id.map(|id| vec![id]);
     }
     let named = |row: &SessionRow| row.client == client && row.name == name;

@@ -10,12 +10,16 @@ const LINES: usize = 10_000;
 const COMMAND: usize = 8192;
 /// Most bytes of an id.
 const ID: usize = 128;
+/// Most bytes of what a probe tries, in words.
+const ATTEMPT: usize = 1024;
 
 /// One probe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Probe {
     pub(super) id: String,
     pub(super) command: String,
+    /// What it tries, in words.
+    pub(super) attempt: Option<String>,
     pub(super) wish: Wish,
 }
 
@@ -50,6 +54,7 @@ pub(super) struct Wrong {
 #[serde(deny_unknown_fields)]
 struct Line {
     id: String,
+    attempt: Option<String>,
     command: String,
     expect: String,
 }
@@ -81,7 +86,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Probe>, Wrong> {
 }
 
 fn one(words: &str) -> Result<Probe, String> {
-    let Line { id, command, expect } = serde_json::from_str(words).map_err(|error| reason(&error))?;
+    let Line { id, attempt, command, expect } =
+        serde_json::from_str(words).map_err(|error| reason(&error))?;
     let bound = |what: &str, text: &str, most: usize| match text.len() {
         0 => Err(format!("{what} is empty")),
         length if length > most => Err(format!("{what} has {length} bytes; {most} are allowed")),
@@ -90,7 +96,8 @@ fn one(words: &str) -> Result<Probe, String> {
     };
     bound("id", &id, ID)?;
     bound("command", &command, COMMAND)?;
-    Ok(Probe { wish: wish(&expect)?, id, command })
+    attempt.as_ref().map_or(Ok(()), |attempt| bound("attempt", attempt, ATTEMPT))?;
+    Ok(Probe { wish: wish(&expect)?, id, command, attempt })
 }
 
 /// What the reader says, without its own count of lines, which is always 1.

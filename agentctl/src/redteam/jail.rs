@@ -30,6 +30,7 @@ pub(super) enum Came {
 /// What came of one probe.
 pub(super) struct Ran {
     id: String,
+    attempt: Option<String>,
     wish: Wish,
     came: Came,
     /// What is not as it was on the host.
@@ -53,7 +54,10 @@ pub(super) async fn run(app: &App, path: &Path) -> Outcome {
     let surprises = results.iter().filter(|result| result.surprises()).count();
     let sentence = match surprises {
         0 => format!("{} probes in the runner's jail, no surprise", results.len()),
-        _ => format!("{} probes in the runner's jail, {surprises} surprises", results.len()),
+        _ => format!(
+            "{} probes in the runner's jail, {surprises} of them came out as they must not",
+            results.len()
+        ),
     };
     if app.out.json {
         app.out.json_line(&document(&results, surprises))?;
@@ -87,7 +91,7 @@ async fn attempt(app: &App, probe: Probe) -> Result<Ran, Failure> {
         Err(failure) => Came::Not(failure.to_string()),
     };
     let harm = harm(&before, &status::read(app).await?);
-    Ok(Ran { id: probe.id, wish: probe.wish, came, harm, audited })
+    Ok(Ran { id: probe.id, attempt: probe.attempt, wish: probe.wish, came, harm, audited })
 }
 
 fn came(end: &End) -> Came {
@@ -111,7 +115,7 @@ pub(super) fn harm(before: &HostStatus, after: &HostStatus) -> Option<String> {
 impl Ran {
     #[cfg(test)]
     pub(super) const fn new(wish: Wish, came: Came, harm: Option<String>, audited: Option<bool>) -> Self {
-        Self { id: String::new(), wish, came, harm, audited }
+        Self { id: String::new(), attempt: None, wish, came, harm, audited }
     }
 
     /// Whether it came out as it must not.
@@ -151,6 +155,7 @@ impl Ran {
         json!({
             "probe": self.id,
             "profile": "runner",
+            "tries": self.attempt,
             "expected": self.wish.word(),
             "seen": self.sight(),
             "audited": self.audited,

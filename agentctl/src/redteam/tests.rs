@@ -40,7 +40,8 @@ fn a_line_that_is_wrong_is_named_by_its_number_and_with_the_reason() {
         (r#"{"id":"","command":"true","expect":"ok"}"#.to_owned(), 1, "id is empty"),
         (r#"{"id":"a","command":"","expect":"ok"}"#.to_owned(), 1, "command is empty"),
         (r#"{"id":"a","command":"\u0000","expect":"ok"}"#.to_owned(), 1, "zero byte"),
-        (r#"{"id":"a","attempt":"x","command":"true","expect":"ok"}"#.to_owned(), 1, "unknown field"),
+        (r#"{"id":"a","tries":"x","command":"true","expect":"ok"}"#.to_owned(), 1, "unknown field"),
+        (r#"{"id":"a","attempt":"","command":"true","expect":"ok"}"#.to_owned(), 1, "attempt is empty"),
         (format!(r#"{{"id":"a","command":"{}","expect":"ok"}}"#, "x".repeat(9000)), 1, "9000 bytes"),
         (String::new(), 1, "no probe"),
     ];

@@ -109,9 +109,11 @@ impl Control for Canned {
     /// Everything is refused, save what the test names.
     async fn probe(self, _: Context, name: Name, act: Name) -> Answer<Probed> {
         self.guard()?;
-        let weak = self.get(|state| state.weak.clone());
-        let succeeded = weak.is_some_and(|(row, id)| row == name.as_str() && id == act.as_str());
-        Ok(Probed { ended: 0, code: if succeeded { 200 } else { 13 } })
+        let act = (name.to_string(), act.to_string());
+        Ok(Probed {
+            ended: 0,
+            code: if self.get(|state| state.weak.clone()) == Some(act) { 200 } else { 13 },
+        })
     }
 
     async fn probed(self, _: Context, acts: u32, surprises: u32) -> Answer<()> {
@@ -123,10 +125,8 @@ impl Control for Canned {
     async fn logs(self, _: Context, name: Name, from: Option<u64>, _: u32) -> Answer<LogChunk> {
         self.guard()?;
         let text = format!("{name} WARN slow\n{name} INFO \u{1b}[2Jready\n");
-        Ok(match from {
-            None => LogChunk { text: Text::clip(&text), next: text.len() as u64 },
-            Some(next) => LogChunk { text: Text::clip(""), next },
-        })
+        let (told, next) = from.map_or((text.as_str(), text.len() as u64), |next| ("", next));
+        Ok(LogChunk { text: Text::clip(told), next })
     }
 
     async fn events(self, _: Context, after: u64, _: u32) -> Answer<List<NamedEvent, 256>> {
@@ -165,11 +165,13 @@ impl Control for Canned {
 
     async fn follow(self, _: Context, turn: TurnId, from: u64, credit: u16) -> Answer<Followed> {
         assert_eq!(turn, TURN);
-        self.set(|state| state.follows.push(from));
-        let mut cut = false;
-        self.set(|state| cut = state.cuts.remove(&from));
+        let (mut cut, mut silent) = (false, false);
+        self.set(|state| (cut, silent) = state.followed(from));
         if cut {
             self.break_off().await;
+        }
+        if silent {
+            return Ok(Followed { from, events: List::default(), next: from, over: false });
         }
         loop {
             let changed = self.changed.notified();

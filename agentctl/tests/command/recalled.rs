@@ -2,13 +2,13 @@
 
 use crate::samples::{MEMORY, client_session, label, row};
 use crate::state::Canned;
-use ipc_proto::memory::{Answered, Ask, Block, Forgotten, Found, Hit, Raw, Said, Stats, Why};
+use ipc_proto::memory::{Answered, Ask, Block, Forgotten, Found, Hit, Raw, Said, Stats, Unread, Why};
 use ipc_proto::{List, Text};
 
 /// One of each kind; what was asked is kept.
 pub(crate) fn recalled(canned: &Canned, ask: Ask) -> Said {
-    if ask == Ask::Unread {
-        return Said::Unread(None);
+    if matches!(ask, Ask::Unread { .. }) {
+        return Said::Unread(Unread::default());
     }
     canned.set(|state| state.memories.push(ask.clone()));
     match ask {

@@ -8,6 +8,7 @@ use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
 
 const ID: &str = "07070707-0707-0707-0707-070707070707";
 
@@ -374,4 +375,26 @@ fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
     let drifts = host.canned.get(|state| state.drifts.clone());
     let told = drifts.iter().filter(|(name, properties)| name == "memory" && *properties >= 3).count();
     assert_eq!(told, 2, "once a run: {drifts:?}");
+}
+
+#[test]
+fn a_child_of_the_hosts_that_nobody_names_is_judged_as_a_runner_whatever_it_calls_itself() {
+    for name in ["runner", "runner@agent", "anything"] {
+        #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
+        let mut idle = std::process::Command::new("sleep").arg0(name).arg("60").spawn().unwrap();
+        let host = Host::new(Canned::default());
+        host.canned.set(|state| state.processes = vec![("memory", 1)]);
+        let output = host.run(&["attest", "--json"]);
+        idle.kill().unwrap();
+        idle.wait().unwrap();
+        let document = document(&output);
+        assert_eq!(output.status.code(), Some(1), "{document}");
+        let rows = at(&document, "/rows").as_array().unwrap();
+        for property in ["uid_map", "NSpid", "Seccomp", "NoNewPrivs", "Max processes", "mounts", "program"] {
+            let row = rows.iter().find(|row| row["pid"] == idle.id() && row["property"] == property);
+            let row = row.unwrap_or_else(|| panic!("{property} of {name}: {document}"));
+            let row_name = if name == "runner@agent" { name } else { "runner" };
+            assert_eq!((&row["process"], &row["verdict"]), (&row_name.into(), &"different".into()), "{row}");
+        }
+    }
 }

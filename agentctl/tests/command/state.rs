@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) events: Vec<TurnEvent>,
     /// Event numbers at which following breaks the connection, once each.
     pub(crate) cuts: BTreeSet<u64>,
+    /// So many times following finds nothing new, before anything else.
+    pub(crate) silences: usize,
     /// The first so many submits break the connection after they were taken.
     pub(crate) cut_submits: usize,
     /// What every command is answered with, if anything.
@@ -91,6 +93,16 @@ pub(crate) struct Canned {
     pub(crate) cut: Arc<Notify>,
     /// Says that what it does was changed.
     pub(crate) changed: Arc<Notify>,
+}
+
+impl State {
+    /// Takes down that somebody follows from here; whether that is cut off, and whether nothing new is told.
+    pub(crate) fn followed(&mut self, from: u64) -> (bool, bool) {
+        self.follows.push(from);
+        let silent = self.silences > 0;
+        self.silences = self.silences.saturating_sub(1);
+        (self.cuts.remove(&from), silent)
+    }
 }
 
 impl Canned {

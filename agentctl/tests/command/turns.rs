@@ -60,6 +60,19 @@ fn json_gives_turn_reply_label_calls_timings_and_end() {
 }
 
 #[test]
+fn who_waits_long_is_told_once_what_for_beside_the_output_with_json_as_well() {
+    for (json, told) in [(None, "(waiting: gate is"), (Some("--json"), "agentctl: waiting: gate is")] {
+        let host = Host::new(Canned::with(conversation()));
+        host.canned.set(|state| state.silences = 2);
+        let words = ["chat", "-m", "when?"].into_iter().chain(json);
+        let output = host.run(&words.collect::<Vec<_>>());
+        assert!(output.status.success());
+        assert_eq!(stderr(&output).matches(told).count(), 1, "{}", stderr(&output));
+        assert!(json.is_none() || document(&output)["reply"] == "It opens at 07:40.");
+    }
+}
+
+#[test]
 fn a_refused_call_is_shown_with_the_reason_and_as_blocked() {
     let events = vec![tool(Some("not in this agent's list")), done(End::Answered, "I may not.")];
     let document = Host::new(Canned::with(events)).json(&["chat", "-m", "read it"]);

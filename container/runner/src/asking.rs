@@ -6,8 +6,9 @@
 
 use crate::RunnerFault;
 use crate::gate::within;
-use ipc_proto::PROTOCOL_VERSION;
+use ipc_proto::router::Task;
 use ipc_proto::runner_gate::{FRAME_BOUND, RunnerGateRequest, RunnerGateResponse, Work, method};
+use ipc_proto::{Blob, List, PROTOCOL_VERSION, Text};
 use manifest::Process;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,9 +22,28 @@ use wire::hello::{HELLO, Hello, Purpose};
 /// The number of the question; the gate's client counts its own from another.
 const FIRST: u64 = 0;
 
+/// Bytes before the answer: the gate's hello, and the answer's length.
+const BEFORE: usize = HELLO + size_of::<u32>();
+/// Bytes that are asked for at once: hello and answer mostly come together.
+const ROOM: usize = 16 * 1024;
+
 /// What was asked and is not answered yet.
 #[derive(Debug)]
 pub(crate) struct Asking(UnixStream);
+
+/// What the gate has said so far.
+struct Said {
+    bytes: Vec<u8>,
+    /// How many of them.
+    length: usize,
+}
+
+impl Said {
+    /// The `N` bytes from here, which have come.
+    fn at<const N: usize>(&self, from: usize) -> Option<[u8; N]> {
+        self.bytes.get(from..self.length)?.first_chunk().copied()
+    }
+}
 
 impl Asking {
     /// Says hello and asks.
@@ -57,32 +77,29 @@ impl Asking {
     ///
     /// # Errors
     /// [`RunnerFault::GateGone`] if the gate speaks another version, says no, or says nothing.
-    pub(crate) fn answered(mut self) -> Result<Work, RunnerFault> {
-        let mut hello = [0; HELLO];
-        self.fill(&mut hello, PollTimeout::NONE)?;
-        Hello::decode(hello).filter(|it| it.version == PROTOCOL_VERSION).ok_or(RunnerFault::GateGone)?;
+    pub(crate) fn answered(self) -> Result<Work, RunnerFault> {
+        let mut said = Said { bytes: vec![0; ROOM], length: 0 };
+        self.fill(&mut said, HELLO, PollTimeout::NONE)?;
+        let hello = said.at(0).and_then(Hello::decode);
+        hello.filter(|it| it.version == PROTOCOL_VERSION).ok_or(RunnerFault::GateGone)?;
         let patience = PollTimeout::try_from(method::work.deadline).unwrap_or(PollTimeout::MAX);
-        let mut length = [0; 4];
-        self.fill(&mut length, patience)?;
-        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-        if length > FRAME_BOUND {
-            return Err(RunnerFault::GateGone);
-        }
-        let mut answer = vec![0; length];
-        self.fill(&mut answer, patience)?;
-        let answer: Response<RunnerGateResponse> = decode(&answer, FRAME_BOUND, Side::Client)?;
-        match answer.message {
-            Ok(RunnerGateResponse::Work(Ok(work))) if answer.request_id == FIRST => Ok(work),
-            _ => Err(RunnerFault::GateGone),
-        }
+        self.fill(&mut said, BEFORE, patience)?;
+        let length = said.at(HELLO).map(u32::from_le_bytes).and_then(|length| usize::try_from(length).ok());
+        let length = length.filter(|length| *length <= FRAME_BOUND).ok_or(RunnerFault::GateGone)?;
+        self.fill(&mut said, BEFORE + length, patience)?;
+        let answer = said.bytes.get(BEFORE..said.length).filter(|answer| answer.len() == length);
+        taken(answer.ok_or(RunnerFault::GateGone)?)
     }
 
-    /// Reads to the end of `bytes`, waiting at most so long for each part of them.
-    fn fill(&mut self, mut bytes: &mut [u8], patience: PollTimeout) -> Result<(), RunnerFault> {
-        while !bytes.is_empty() {
-            match self.0.read(bytes) {
+    /// Reads on until there are at least so many bytes, waiting at most so long for each part of them.
+    fn fill(&self, said: &mut Said, least: usize, patience: PollTimeout) -> Result<(), RunnerFault> {
+        if said.bytes.len() < least {
+            said.bytes.resize(least, 0);
+        }
+        while said.length < least {
+            match (&self.0).read(said.bytes.get_mut(said.length..).unwrap_or_default()) {
                 Ok(0) => return Err(RunnerFault::GateGone),
-                Ok(length) => bytes = bytes.get_mut(length..).unwrap_or_default(),
+                Ok(length) => said.length += length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(patience)?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(RunnerFault::GateGone),
@@ -100,12 +117,39 @@ impl Asking {
     }
 }
 
+/// The work in an answer.
+fn taken(answer: &[u8]) -> Result<Work, RunnerFault> {
+    let answer: Response<RunnerGateResponse> = decode(answer, FRAME_BOUND, Side::Client)?;
+    match answer.message {
+        Ok(RunnerGateResponse::Work(Ok(work))) if answer.request_id == FIRST => Ok(work),
+        _ => Err(RunnerFault::GateGone),
+    }
+}
+
+/// Takes an answer that nobody gave, while there is time: the code for it is in memory then when one comes.
+///
+/// # Errors
+/// None that the answer to a question could not have as well.
+pub(crate) fn rehearse() -> Result<(), RunnerFault> {
+    let work = Work {
+        task: Task::Put { path: Text::clip("a"), bytes: Blob::default() },
+        prompt: Text::clip("a"),
+        messages: List::default(),
+        tools: List::default(),
+        tool_calls: 0,
+        tool_failures: 0,
+        wall_ms: 0,
+        tool_ms: List::default(),
+        engine: None,
+    };
+    let answer = Response { request_id: FIRST, message: Ok(RunnerGateResponse::Work(Ok(work))) };
+    taken(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::router::Task;
     use ipc_proto::runner_gate::GateError;
-    use ipc_proto::{List, Text};
     use tarpc::ServerError;
 
     fn work() -> Work {
@@ -185,6 +229,7 @@ mod tests {
             ),
             ("half an answer", [hello(), cut].concat()),
             ("one that is too long", [hello(), long, vec![0; 9]].concat()),
+            ("more than the answer", [hello(), well(), vec![0]].concat()),
         ] {
             assert_eq!(heard(&said, 1 << 16), None, "{what}");
         }

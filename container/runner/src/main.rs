@@ -78,7 +78,8 @@ fn run() -> Result<(), RunnerFault> {
         tokio::task::yield_now().await;
         gate
     })?;
-    touch_stack();
+    asking::rehearse()?;
+    touch_memory();
     let work = asking.answered()?;
     let done = tasks.block_on(&runtime, perform(&sealed, row, &gate, work, &places));
     // What still runs, such as a command that took too long or whose gate is gone, is not waited for: it ends with this
@@ -88,10 +89,12 @@ fn run() -> Result<(), RunnerFault> {
     done
 }
 
-/// Has the kernel give the stack that work goes down to, eight pages, and not page by page while it goes.
+/// Has the kernel give the stack that work goes down to, eight pages, and as much of what it allocates from: not page by
+/// page while it goes. What the allocator is given back it keeps.
 #[inline(never)]
-fn touch_stack() {
+fn touch_memory() {
     std::hint::black_box([0_u8; 32 * 1024]);
+    drop(std::hint::black_box(vec![1_u8; 32 * 1024]));
 }
 
 /// The row that agentd launched this for, by the name that it gave it.
@@ -114,9 +117,9 @@ fn watch(notices: &OwnedFd) -> Watch<'_> {
 
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
 async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places) -> Result<(), RunnerFault> {
-    places.enter()?;
-    // What is put and given runs nothing but this program.
+    // What is put and given runs nothing but this program, and is named by its whole path.
     if !matches!(work.task, Task::Put { .. } | Task::Get { .. }) {
+        places.enter()?;
         watch::begin(places.mode, row);
     }
     let ending = match work.task.clone() {

@@ -22,6 +22,7 @@ impl Audit {
         alerts: Alerts {
             auth_failures: AlertRule { number: 5, minutes: 5, quiet_minutes: 15 },
             network_refusals: AlertRule { number: 10, minutes: 60, quiet_minutes: 60 },
+            secret_misdirected: AlertRule { number: 1, minutes: 60, quiet_minutes: 60 },
             attest_drift: AlertRule { number: 1, minutes: 60, quiet_minutes: 60 },
             quarantined: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
             disk_low: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
@@ -64,8 +65,10 @@ pub struct Checkpoint {
 pub struct Alerts {
     /// The same operator is refused.
     pub auth_failures: AlertRule,
-    /// The same web tool is refused, or a secret is asked for another host than its own.
+    /// The same web tool is refused.
     pub network_refusals: AlertRule,
+    /// The same secret is asked for another use than it is bound to.
+    pub secret_misdirected: AlertRule,
     /// The kernel's word on the same process and the table differ.
     pub attest_drift: AlertRule,
     /// A message of the same session is given up.

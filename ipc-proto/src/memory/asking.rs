@@ -106,6 +106,8 @@ pub enum Ask {
         session: Box<SessionRow>,
         /// What happens where it is here.
         over: Over,
+        /// The person says that it is theirs; without that it changes none that is here.
+        mine: bool,
         /// Only say what would become of it.
         dry_run: bool,
     },
@@ -120,8 +122,11 @@ pub enum Ask {
     },
     /// How much there is. Said: [`Said::Stats`].
     Stats,
-    /// How many rows of the area cannot be read any more. Said: [`Said::Unread`].
-    Unread,
+    /// Which rows of the area cannot be read. Said: [`Said::Unread`].
+    Unread {
+        /// Look at each row of a sound database too, which takes as long as reading all of them.
+        each: bool,
+    },
     /// Builds the indexes anew and has every vector made again. Said: [`Said::Stats`].
     Reindex,
 }
@@ -146,6 +151,17 @@ pub struct Raw {
     pub text: Text<RAW_BOUND>,
     /// The label of the observation, which is the text's as well.
     pub label: Label,
+}
+
+/// Rows that cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// The database is damaged, and only read.
+    pub damaged: bool,
+    /// How many.
+    pub rows: u32,
+    /// The ids of the first of them, as far as they are known: of a damaged database none is.
+    pub first: List<MemoryId, MOST_IDS>,
 }
 
 /// An answer; which, [`Ask`] says.
@@ -173,8 +189,8 @@ pub enum Said {
     Stats(Stats),
     /// Whether a session was put back.
     Session(bool),
-    /// Rows that a damaged database does not give any more; none where it is sound.
-    Unread(Option<u32>),
+    /// Rows that cannot be read.
+    Unread(Unread),
 }
 
 /// The answer of one kind. Another kind than was asked for is an answer of no memory that is sound.
@@ -215,7 +231,7 @@ said! {
     /// Whether a session was put back.
     session: Session -> bool;
     /// Rows that cannot be read.
-    unread: Unread -> Option<u32>;
+    unread: Unread -> Unread;
 }
 
 /// Which rows. What is empty or none asks for nothing.

@@ -54,6 +54,7 @@ fn alerts(view: &View<'_>) -> Alerts {
     Alerts {
         auth_failures: rule("auth_failures"),
         network_refusals: rule("network_refusals"),
+        secret_misdirected: rule("secret_misdirected"),
         attest_drift: rule("attest_drift"),
         quarantined: rule("quarantined"),
         disk_low: rule("disk_low"),

@@ -322,9 +322,26 @@ impl Pass {
         }
     }
 
+    /// What comes after the bundle that grows has room and nothing else, until that one is full.
+    fn ahead(&mut self) {
+        let there = |bundle: &Bundle| bundle.entries().count() as u64;
+        let written = |bundle: &Bundle| bundle.is_tail && !bundle.bytes.is_empty();
+        if !Bundle::read(&self.folder, self.index + 1).is_some_and(|bundle| written(&bundle)) {
+            return;
+        }
+        // Read behind it: a host that writes meanwhile fills this one first.
+        let Some(grows) = Bundle::read(&self.folder, self.index) else { return };
+        if there(&grows) < WIDTH {
+            let path = tile::tail_path(self.index + 1);
+            let message = format!("{path} holds something before its time: a start cuts it off");
+            self.faults.add(Fault::new(Kind::Torn, self.index * WIDTH + there(&grows), message));
+        }
+    }
+
     /// What was found.
     pub(crate) fn end(mut self, claims: &[Claim], origin: String) -> Findings {
         self.upper_partials();
+        self.ahead();
         let there = self.index * WIDTH + self.last.0.len() as u64;
         let (sealed, deleted) = self.seals.end();
         deleted.into_iter().for_each(|fault| self.faults.add(fault));

@@ -33,6 +33,9 @@ pub(crate) enum VaultFault {
     /// It is whole, but another host's.
     #[error("vault: it belongs to another host; if it was moved here on purpose, remove vault.id")]
     OtherHost,
+    /// What says whose vault this is says nothing.
+    #[error("vault.id names no host: put it back, or remove it if the vault that is there is this host's")]
+    BadHost,
     /// The vault is opened by a credential that the unit has not.
     #[error(
         "there is no credential `cordon-vault`: the unit needs LoadCredential= or LoadCredentialEncrypted="

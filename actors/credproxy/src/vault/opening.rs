@@ -159,7 +159,9 @@ fn read_index(whole: &Whole<'_>, key: &Key) -> Result<Index, VaultFault> {
 fn host_of(store: &Store, vault: Option<HostId>) -> Result<HostId, VaultFault> {
     let failed = |cause| VaultFault::File(HOST_FILE, cause);
     let file = store.read(HOST_FILE, 128).map_err(failed)?;
-    let own = file.and_then(|file| HostId::try_from(HEX.decode(file.bytes.trim_ascii_end()).ok()?).ok());
+    let named = |bytes: &[u8]| HostId::try_from(HEX.decode(bytes.trim_ascii_end()).ok()?).ok();
+    // Taken for one that is not there, it would let the vault of any host pass for this one's.
+    let own = file.map(|file| named(&file.bytes).ok_or(VaultFault::BadHost)).transpose()?;
     match (own, vault) {
         (Some(own), Some(vault)) if own != vault => Err(VaultFault::OtherHost),
         (Some(own), _) => Ok(own),

@@ -257,6 +257,20 @@ fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_l
 }
 
 #[test]
+fn a_file_that_says_whose_vault_it_is_and_names_no_host_is_refused_and_left_as_it_is() {
+    let folder = a_vault_with_one_secret();
+    let path = folder.path().join(HOST_FILE);
+    let own = fs::read_to_string(&path).unwrap();
+    for bad in ["", &own[..16], &own.replace(|c: char| c.is_ascii_digit(), "x")] {
+        fs::write(&path, bad).unwrap();
+        assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::BadHost), "{bad:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), bad);
+    }
+    fs::write(&path, own).unwrap();
+    assert!(holds_the_secret(folder.path()));
+}
+
+#[test]
 fn a_key_file_that_others_can_read_or_that_holds_no_key_is_refused() {
     let folder = a_vault_with_one_secret();
     let path = folder.path().join(KEY_FILE);

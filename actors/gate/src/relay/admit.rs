@@ -3,6 +3,7 @@
 //! as well.
 
 mod paying;
+mod telling;
 
 use super::answer::Decided;
 use super::around::relayed;
@@ -11,7 +12,7 @@ use super::rates::{Load, Seat, Whose};
 use crate::host::{Shared, down};
 use crate::running::Asker;
 use ipc_proto::api::{Caller, Holder};
-use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::audit::{Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
@@ -30,6 +31,9 @@ const QUESTIONS: u32 = 32;
 
 /// What one request takes of what there is.
 pub(crate) type Room = (Seat, Load);
+
+/// What is left of a request once it is clean, and what was found of its texts either way.
+type Cleaned<T> = (Result<T, RelayError>, Found);
 
 /// Who asked, as far as it was found out.
 pub(crate) struct Client {
@@ -90,16 +94,6 @@ impl Client {
     pub(crate) fn background(work: Background) -> Self {
         let whose = if work.is_behind() { Whose::Background(work.owner) } else { Whose::User(work.owner) };
         Self { who: Who::Background(work), whose, id: CallId::random() }
-    }
-
-    /// For the record: the key's name, or the user's where there is no key.
-    pub(super) fn phrase(&self) -> Name {
-        match &self.who {
-            Who::Holder(Holder { key: Some(_), name, .. }) => Name::clip(&format!("key {name}")),
-            Who::Holder(holder) => Name::clip(&format!("user {}", holder.user_name)),
-            Who::Run(asker) => Name::clip(&format!("run by {}", asker.user_name)),
-            Who::Background(work) => Name::clip(&format!("{} for {}", work.by.name(), work.owner)),
-        }
     }
 
     /// Its key reaches every agent, and with them what they remember, and its minute has room. Gives whose memory it is,
@@ -164,7 +158,7 @@ impl Client {
         shared: &Shared,
         model: &str,
         bytes: usize,
-        cleaned: Result<(Request, Found), RelayError>,
+        cleaned: Cleaned<Request>,
         load: Load,
     ) -> Result<Decided, RelayError> {
         let (mut request, decision) = self.judge(shared, model, bytes, cleaned).await?;
@@ -178,7 +172,7 @@ impl Client {
         shared: &Shared,
         model: &str,
         bytes: usize,
-        cleaned: Result<(T, Found), RelayError>,
+        cleaned: Cleaned<T>,
     ) -> Result<T, RelayError> {
         let (request, decision) = self.judge(shared, model, bytes, cleaned).await?;
         shared.record(decision).await.map_err(relayed)?;
@@ -191,15 +185,15 @@ impl Client {
         shared: &Shared,
         model: &str,
         bytes: usize,
-        cleaned: Result<(T, Found), RelayError>,
+        cleaned: Cleaned<T>,
     ) -> Result<(T, Event), RelayError> {
         let (request, found) = match cleaned {
-            Ok(cleaned) => cleaned,
-            Err(error @ RelayError::Blocked(_)) => {
+            (Ok(request), found) => (request, found),
+            (Err(error @ RelayError::Blocked(_)), _) => {
                 self.refused(shared, model, "blocked by the scanner").await?;
                 return Err(error);
             }
-            Err(error) => return Err(error),
+            (Err(error), _) => return Err(error),
         };
         let label = match &self.who {
             Who::Holder(holder) => found.label(&format!("api:{}", holder.name)),
@@ -244,21 +238,6 @@ impl Client {
         session.label = label.clone();
         session
     }
-
-    async fn refused(&self, shared: &Shared, model: &str, why: &str) -> Result<(), RelayError> {
-        let event = self.event(model, Result3::Blocked);
-        let why = format!("{}: {why}", self.phrase());
-        shared.record(event.because(&why)).await.map(drop).map_err(relayed)
-    }
-
-    fn event(&self, model: &str, result: Result3) -> Event {
-        let mut event = Event::new(Action::ModelDecided, result).about(model);
-        if let Who::Run(asker) = &self.who {
-            event = event.in_turn(asker.session, asker.turn);
-        }
-        event.call = Some(self.id);
-        event
-    }
 }
 
 /// Decides on a request for an answer. Who asks is found out while the scanner reads; if it is nobody, the scanner
@@ -270,11 +249,13 @@ pub(crate) async fn answer(
 ) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), clean::bytes(&request));
     let load = shared.rates.hold(clean::size(&request))?;
-    let reading = async { Ok(clean::request(shared, request).await) };
+    let mut found = Found::SENT;
+    let reading = async { Ok(clean::request(shared, request, &mut found).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
+    client.alarm(shared, found).await?;
     let seat = client.seat(shared, &model).await?;
     let load = load.of(client.whose, Instant::now())?;
-    Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
+    Ok((client.decided(shared, &model, bytes, (cleaned, found), load).await?, seat))
 }
 
 /// The same of what a program asks that a person runs.
@@ -300,8 +281,10 @@ async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Dec
     let (model, bytes) = (request.model.clone(), clean::bytes(&request));
     let seat = client.seat(shared, &model).await?;
     let load = shared.rates.hold(clean::size(&request))?.of(client.whose, Instant::now())?;
-    let cleaned = clean::request(shared, request).await;
-    Ok((client.decided(shared, &model, bytes, cleaned, load).await?, seat))
+    let mut found = Found::SENT;
+    let cleaned = clean::request(shared, request, &mut found).await;
+    client.alarm(shared, found).await?;
+    Ok((client.decided(shared, &model, bytes, (cleaned, found), load).await?, seat))
 }
 
 /// Decides on texts that are to be embedded.
@@ -313,10 +296,12 @@ pub(crate) async fn embedding(
     let model = request.model.clone();
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?;
-    let reading = async { Ok(clean::embedding(shared, request).await) };
+    let mut found = Found::SENT;
+    let reading = async { Ok(clean::embedding(shared, request, &mut found).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
+    client.alarm(shared, found).await?;
     let load = load.of(client.whose, Instant::now())?;
-    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
+    let (request, seat) = to_embed(shared, &client, &model, bytes, (cleaned, found)).await?;
     Ok((request, (seat, load)))
 }
 
@@ -329,9 +314,11 @@ pub(crate) async fn background_embedding(
     let model = request.model.clone();
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?;
-    let cleaned = clean::embedding(shared, request).await;
     let client = Client::background(work);
-    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
+    let mut found = Found::SENT;
+    let cleaned = clean::embedding(shared, request, &mut found).await;
+    client.alarm(shared, found).await?;
+    let (request, seat) = to_embed(shared, &client, &model, bytes, (cleaned, found)).await?;
     Ok((request, (seat, load)))
 }
 
@@ -340,7 +327,7 @@ async fn to_embed(
     client: &Client,
     model: &str,
     bytes: usize,
-    cleaned: Result<(Embedding, Found), RelayError>,
+    cleaned: Cleaned<Embedding>,
 ) -> Result<(Embedding, Seat), RelayError> {
     let seat = client.seat(shared, model).await?;
     let mut request = client.decide(shared, model, bytes, cleaned).await?;
@@ -359,8 +346,10 @@ pub(super) async fn question(
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?.of(client.whose, Instant::now())?;
     let seat = shared.rates.seat(client.whose, Instant::now())?;
-    let cleaned = clean::embedding(shared, request).await;
-    let mut request = client.decide(shared, &model, bytes, cleaned).await?;
+    let mut found = Found::SENT;
+    let cleaned = clean::embedding(shared, request, &mut found).await;
+    client.alarm(shared, found).await?;
+    let mut request = client.decide(shared, &model, bytes, (cleaned, found)).await?;
     request.payer = client.payer(shared)?;
     Ok((request, (seat, load)))
 }

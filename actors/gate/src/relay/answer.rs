@@ -156,7 +156,7 @@ impl Answer {
 
     async fn hear(&mut self, around: &impl Around) -> Result<(), RelayError> {
         match around.next(self.stream).await? {
-            Pulled::Lost => return self.begin_again(around).await,
+            Pulled::Lost => return Box::pin(self.begin_again(around)).await,
             Pulled::Failed(error) => self.fail(around, error),
             Pulled::Pieces(pieces) => {
                 for piece in pieces {
@@ -170,6 +170,7 @@ impl Answer {
         if self.over { Ok(()) } else { self.let_go(around, false).await }
     }
 
+    // What comes once an answer, or seldom, is boxed: what follows an answer is moved whole when it begins.
     async fn take(&mut self, around: &impl Around, piece: Piece) -> Result<(), RelayError> {
         if let Piece::Usage(usage) = &piece {
             self.ready.push_back(Piece::Usage(*usage));
@@ -183,7 +184,7 @@ impl Answer {
             Step::Nothing => {}
             Step::Reasoning(text) if !self.spoken => self.reasoning.push_str(&text),
             Step::Reasoning(_) => {}
-            Step::Thought => self.thought(around).await?,
+            Step::Thought => Box::pin(self.thought(around)).await?,
             Step::Text(text) => {
                 if !std::mem::replace(&mut self.spoken, true) {
                     self.let_go_reasoning(around, true).await?;
@@ -198,10 +199,10 @@ impl Answer {
             Step::Failed(ModelError::Credentials(CredError::NoReply))
                 if !self.given && self.again < AGAIN =>
             {
-                return self.begin_again(around).await;
+                return Box::pin(self.begin_again(around)).await;
             }
             Step::Failed(error) => self.fail(around, error),
-            Step::Done(finish) => return self.finish(around, finish).await,
+            Step::Done(finish) => return Box::pin(self.finish(around, finish)).await,
         }
         Ok(())
     }
@@ -244,7 +245,7 @@ impl Answer {
         for (index, call) in (0_u16..).zip(calls) {
             let here = thoughts.extract_if(.., |thought| thought.calls <= index);
             self.ready.extend(here.flat_map(thought_pieces));
-            let Some(args) = whole(around, self.id, &call).await? else {
+            let Some(args) = Box::pin(whole(around, self.id, &call)).await? else {
                 self.assembly.usage = usage;
                 self.fail(around, ModelError::InvalidJson);
                 return Ok(());

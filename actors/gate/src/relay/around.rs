@@ -5,7 +5,7 @@ use crate::host::Shared;
 use crate::scan;
 use crate::source::{self, Pulled};
 use ipc_proto::Name;
-use ipc_proto::audit::{Action, Event};
+use ipc_proto::audit::Event;
 use ipc_proto::gate::RelayError;
 use ipc_proto::model::{Request, StreamId};
 use ipc_proto::runner_gate::GateError;
@@ -58,11 +58,7 @@ impl Around for Shared {
     }
 
     async fn record(&self, event: Event) -> Result<(), RelayError> {
-        match event.action {
-            Action::Alert => self.alert(event).await,
-            _ => self.record(event).await.map(drop),
-        }
-        .map_err(relayed)
+        self.record(event).await.map(drop).map_err(relayed)
     }
 
     fn note(&self, event: Event) {

@@ -4,7 +4,6 @@
 use super::around::Around;
 use crate::answer::SUSPECT;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{Asked, Embedding, Message, Request, Role, Thought};
@@ -19,14 +18,21 @@ const AT_ONCE: usize = 8;
 pub(crate) struct Found {
     trust: Trust,
     class: Class,
+    /// A secret of the host's own was among them: an alert, whatever else becomes of the request.
+    pub(crate) held_secret: bool,
 }
 
 impl Found {
     /// Texts that the holder of a key sends: nothing is known of them but that.
-    const SENT: Self = Self { trust: Trust::User, class: Class::Internal };
+    pub(crate) const SENT: Self = Self { trust: Trust::User, class: Class::Internal, held_secret: false };
 
     const fn is_a_stranger_s(&mut self) {
         self.trust = Trust::Untrusted;
+    }
+
+    /// What stands whatever comes of the texts.
+    fn note(&mut self, verdicts: &[Option<Verdict>]) {
+        self.held_secret |= verdicts.iter().flatten().any(|verdict| verdict.held_secret);
     }
 
     fn shows(&mut self, class: Class) {
@@ -39,20 +45,22 @@ impl Found {
     }
 }
 
-/// Cleans a request.
+/// Cleans a request. What is found stands also where it is refused.
 pub(crate) async fn request(
     around: &impl Around,
     mut request: Request,
-) -> Result<(Request, Found), RelayError> {
-    let mut found = Found::SENT;
+    found: &mut Found,
+) -> Result<Request, RelayError> {
     let declared = declared(&request);
     let mut messages = request.messages.into_vec();
     let all = declared.iter().map(|text| (Crossing::Record, text.as_str()));
     let all = all.chain(messages.iter().flat_map(texts));
     // None of what is declared is empty, so the first verdicts are theirs.
-    let mut verdicts = judge_all(around, all).await?.into_iter().flatten();
+    let verdicts = judge_all(around, all).await?;
+    found.note(&verdicts);
+    let mut verdicts = verdicts.into_iter().flatten();
     for verdict in verdicts.by_ref().take(declared.len()) {
-        refuse_secrets(around, &mut found, &verdict).await?;
+        refuse_secrets(found, &verdict)?;
     }
     for message in &mut messages {
         if message.role == Role::Tool {
@@ -61,37 +69,38 @@ pub(crate) async fn request(
         if !message.text.is_empty()
             && let Some(verdict) = verdicts.next()
         {
-            take(around, &mut found, message, &verdict).await?;
+            take(found, message, &verdict)?;
         }
-        clean_calls(around, &mut found, message, &mut verdicts).await?;
-        clean_thoughts(around, &mut found, message, &mut verdicts).await?;
+        clean_calls(found, message, &mut verdicts);
+        clean_thoughts(found, message, &mut verdicts);
     }
     if !request.images.is_empty() {
         found.is_a_stranger_s();
     }
     request.messages = List::clip(messages);
-    Ok((request, found))
+    Ok(request)
 }
 
 /// Cleans texts that are to be embedded: nobody obeys them, so it is secrets alone that matter.
 pub(crate) async fn embedding(
     around: &impl Around,
     mut request: Embedding,
-) -> Result<(Embedding, Found), RelayError> {
-    let mut found = Found::SENT;
+    found: &mut Found,
+) -> Result<Embedding, RelayError> {
     let all: Vec<(Crossing, &str)> =
         request.texts.iter().map(|text| (Crossing::ChannelInput, text.as_str())).collect();
     let verdicts = judge_all(around, all.into_iter()).await?;
+    found.note(&verdicts);
     let mut texts = request.texts.into_vec();
     for (text, verdict) in texts.iter_mut().zip(verdicts) {
         if let Some(verdict) = verdict
-            && let Some(clean) = cut(around, &mut found, &verdict).await?
+            && let Some(clean) = cut(found, &verdict)
         {
             *text = Text::clip(&clean);
         }
     }
     request.texts = List::clip(texts);
-    Ok((request, found))
+    Ok(request)
 }
 
 /// Every text of a message, each with where it crosses: what is said, the arguments of its calls, what it thought.
@@ -128,17 +137,12 @@ async fn judge(around: &impl Around, crossing: Crossing, text: &str) -> Result<O
 
 /// One message with its verdict. What a user says and is certainly an attack is refused; what a tool says is marked as
 /// the data it is. The client's own instructions are instructions, and an earlier answer is what it is.
-async fn take(
-    around: &impl Around,
-    found: &mut Found,
-    message: &mut Message,
-    verdict: &Verdict,
-) -> Result<(), RelayError> {
+fn take(found: &mut Found, message: &mut Message, verdict: &Verdict) -> Result<(), RelayError> {
     let hostile = verdict.judgement == Judgement::Block;
     if hostile && message.role == Role::User {
         return Err(blocked(verdict));
     }
-    if let Some(clean) = cut(around, found, verdict).await? {
+    if let Some(clean) = cut(found, verdict) {
         message.text = Text::clip(&clean);
     }
     if hostile && message.role == Role::Tool {
@@ -147,66 +151,43 @@ async fn take(
     Ok(())
 }
 
-/// The text with secrets cut out, if there were any. One of the host's own is an alert as well.
-async fn cut(
-    around: &impl Around,
-    found: &mut Found,
-    verdict: &Verdict,
-) -> Result<Option<String>, RelayError> {
-    if verdict.held_secret {
-        let alert = Event::new(Action::Alert, Result3::Blocked).about("scanner");
-        around.record(alert.because("a secret of the host in a request of the API")).await?;
-    }
-    let Some(clean) = &verdict.redacted else {
-        found.shows(verdict.class);
-        return Ok(None);
-    };
-    found.shows(Class::Sensitive);
-    Ok(Some(clean.to_string()))
+/// The text with secrets cut out, if there were any.
+fn cut(found: &mut Found, verdict: &Verdict) -> Option<String> {
+    found.shows(if verdict.redacted.is_some() { Class::Sensitive } else { verdict.class });
+    verdict.redacted.as_ref().map(ToString::to_string)
 }
 
 /// Arguments of calls that an earlier answer asked for.
-async fn clean_calls(
-    around: &impl Around,
-    found: &mut Found,
-    message: &mut Message,
-    verdicts: &mut impl Iterator<Item = Verdict>,
-) -> Result<(), RelayError> {
+fn clean_calls(found: &mut Found, message: &mut Message, verdicts: &mut impl Iterator<Item = Verdict>) {
     if message.calls.is_empty() {
-        return Ok(());
+        return;
     }
     let mut calls: Vec<Asked> = message.calls.iter().cloned().collect();
     for call in calls.iter_mut().filter(|call| !call.args.is_empty()) {
         if let Some(verdict) = verdicts.next()
-            && let Some(clean) = cut(around, found, &verdict).await?
+            && let Some(clean) = cut(found, &verdict)
         {
             call.args = Text::clip(&clean);
         }
     }
     message.calls = List::clip(calls);
-    Ok(())
 }
 
 /// What an earlier answer thought, as its client hands it back: each block goes on as it is or not at all. Nobody can read
 /// its seal, so there only what is surely a secret of the host counts.
-async fn clean_thoughts(
-    around: &impl Around,
-    found: &mut Found,
-    message: &mut Message,
-    verdicts: &mut impl Iterator<Item = Verdict>,
-) -> Result<(), RelayError> {
+fn clean_thoughts(found: &mut Found, message: &mut Message, verdicts: &mut impl Iterator<Item = Verdict>) {
     if message.thoughts.is_empty() {
-        return Ok(());
+        return;
     }
     let mut kept: Vec<Thought> = Vec::new();
     for thought in &message.thoughts {
         let (mut clean, mut next) = (true, |text: &str| if text.is_empty() { None } else { verdicts.next() });
         let (said, seal) = (next(&thought.text), next(&thought.seal));
         if let Some(verdict) = said {
-            clean = cut(around, found, &verdict).await?.is_none();
+            clean = cut(found, &verdict).is_none();
         }
         if let Some(verdict) = seal.filter(|verdict| verdict.held_secret) {
-            cut(around, found, &verdict).await?;
+            cut(found, &verdict);
             clean = false;
         }
         if clean {
@@ -214,7 +195,6 @@ async fn clean_thoughts(
         }
     }
     message.thoughts = List::clip(kept);
-    Ok(())
 }
 
 /// What is told of tools, and where an answer ends, in as few texts as the scanner takes. A secret has no place there,
@@ -233,12 +213,8 @@ fn declared(request: &Request) -> Vec<String> {
     texts
 }
 
-async fn refuse_secrets(
-    around: &impl Around,
-    found: &mut Found,
-    verdict: &Verdict,
-) -> Result<(), RelayError> {
-    match cut(around, found, verdict).await? {
+fn refuse_secrets(found: &mut Found, verdict: &Verdict) -> Result<(), RelayError> {
+    match cut(found, verdict) {
         None => Ok(()),
         Some(_) => Err(blocked(verdict)),
     }
@@ -280,8 +256,13 @@ mod tests {
         request
     }
 
-    async fn cleaned(request: Request) -> Result<(Vec<String>, Label), RelayError> {
-        let (request, found) = super::request(&Fake::default(), request).await?;
+    async fn request(around: &Fake, request: Request) -> Result<(Request, Found), RelayError> {
+        let mut found = Found::SENT;
+        super::request(around, request, &mut found).await.map(|request| (request, found))
+    }
+
+    async fn cleaned(asked: Request) -> Result<(Vec<String>, Label), RelayError> {
+        let (request, found) = request(&Fake::default(), asked).await?;
         let texts = request.messages.iter().map(|message| message.text.to_string()).collect();
         Ok((texts, found.label("api")))
     }
@@ -325,7 +306,7 @@ mod tests {
         let args = Text::clip(r#"{"key":"SECRET"}"#);
         message.calls = List::clip([Asked { id: CallId::random(), tool: Name::clip("send"), args }]);
         request.messages = List::clip([message]);
-        let (clean, _) = super::request(&Fake::default(), request).await.unwrap();
+        let (clean, _) = self::request(&Fake::default(), request).await.unwrap();
         let args = clean.messages.iter().flat_map(|it| &it.calls).map(|call| call.args.to_string());
         assert_eq!(args.collect::<Vec<_>>(), [r#"{"key":"[cut]"}"#]);
         let mut request = asking(Role::User, "hello");
@@ -349,7 +330,7 @@ mod tests {
         message.thoughts = List::clip([thought("hm"), thought("the SECRET"), thought("ATTACK")]);
         let mut request = ask();
         request.messages = List::clip([message, Message::text(Role::User, "the key is SECRET")]);
-        let (clean, found) = super::request(&Fake::default(), request).await.unwrap();
+        let (clean, found) = self::request(&Fake::default(), request).await.unwrap();
         assert_eq!(clean.messages[0].thoughts[..], [thought("hm"), thought("ATTACK")]);
         assert_eq!(clean.messages[1].text.as_str(), "the key is [cut]", "each text has its own verdict");
         assert_eq!(found.label("api").class, Class::Sensitive);
@@ -360,7 +341,7 @@ mod tests {
         let mut request = asking(Role::User, "hello");
         request.stop = List::clip([Text::clip("END")]);
         let fake = Fake::default();
-        super::request(&fake, request).await.unwrap();
+        self::request(&fake, request).await.unwrap();
         assert_eq!(fake.judged_at_once.get(), 2);
     }
 
@@ -369,14 +350,15 @@ mod tests {
         let long = "x".repeat(SCAN_BOUND + 1);
         assert!(matches!(cleaned(asking(Role::System, &long)).await, Err(RelayError::Blocked(_))));
         let away = Fake { away: true, ..Fake::default() };
-        assert!(matches!(super::request(&away, ask()).await, Err(RelayError::Down(_))));
+        assert!(matches!(request(&away, ask()).await, Err(RelayError::Down(_))));
     }
 
     #[tokio::test]
     async fn texts_to_embed_lose_their_secrets_and_are_not_taken_for_attacks() {
         let mut request = super::super::testing::embed();
         request.texts = List::clip([Text::clip("ATTACK"), Text::clip("SECRET")]);
-        let (clean, found) = embedding(&Fake::default(), request).await.unwrap();
+        let mut found = Found::SENT;
+        let clean = embedding(&Fake::default(), request, &mut found).await.unwrap();
         assert_eq!(clean.texts.iter().map(|text| text.as_str()).collect::<Vec<_>>(), ["ATTACK", "[cut]"]);
         assert_eq!(found.label("api").class, Class::Sensitive);
     }

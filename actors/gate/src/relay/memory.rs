@@ -111,7 +111,7 @@ const fn tool(ask: &Ask) -> Option<&'static str> {
     match ask {
         Ask::Find(_) | Ask::Block(_) => Some("memory_query"),
         Ask::Read(_) | Ask::Raw(_) | Ask::History(_) => Some("memory_read"),
-        Ask::List { .. } | Ask::Sessions { .. } | Ask::Stats => Some("memory_list"),
+        Ask::List { .. } | Ask::Sessions { .. } | Ask::Stats | Ask::Unread { .. } => Some("memory_list"),
         Ask::Timeline { .. } => Some("memory_timeline"),
         Ask::Write(_)
         | Ask::Capture(_)
@@ -124,8 +124,7 @@ const fn tool(ask: &Ask) -> Option<&'static str> {
         | Ask::RestoreSession { .. }
         | Ask::Judge(_)
         | Ask::Mute { .. }
-        | Ask::Reindex
-        | Ask::Unread => None,
+        | Ask::Reindex => None,
     }
 }
 
@@ -253,7 +252,7 @@ fn of_a_client(ask: Ask, by: &str) -> Option<Ask> {
         | Ask::Remove { .. }
         | Ask::Block(_)
         | Ask::Stats
-        | Ask::Unread => ask,
+        | Ask::Unread { .. } => ask,
         // What a person is to say, they say to their own command.
         Ask::Accept(_) | Ask::Unremove(_) => return None,
         Ask::RestoreSession { .. } | Ask::Judge(_) => return None,
@@ -318,6 +317,7 @@ mod tests {
         );
         assert_ne!(given.hash, rows([other, one]).hash);
         assert_eq!(tool(&Ask::Raw(MemoryId::random())), Some("memory_read"));
+        assert_eq!(tool(&Ask::Unread { each: true }), Some("memory_list"));
         assert_eq!(tool(&Ask::Write(entry())), None, "memory itself records what is written");
     }
 

@@ -5,6 +5,7 @@ use crate::body::{self, Mixed};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
+use crate::listing;
 use crate::relay;
 use crate::wish::nobody;
 use axum::Extension;
@@ -106,7 +107,7 @@ async fn batch(desk: &Desk, who: &Who, embedding: Embedding) -> Result<Embedded,
     });
     match asked.await.map_err(|fault| Fault::down("gate", fault))? {
         Ok(embedded) => Ok(embedded),
-        Err(error) => Err(relay::refused(desk, &who.holder, &model, error).await),
+        Err(error) => Err(relay::refused_of(&model, error, listing::embedders(desk, &who.holder)).await),
     }
 }
 

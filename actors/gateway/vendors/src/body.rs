@@ -47,6 +47,10 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
         let message = format!("The request's body has more than {VALUES} values.");
         return Err(Fault::new(Kind::Large, message));
     }
+    // A struct could be read from a list of its fields in order, which no vendor's API takes.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Fault::new(Kind::Bad, "The request's body must be a JSON object.").coded("invalid_type"));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|fault| {
         let path = fault.path().to_string();
@@ -78,6 +82,9 @@ fn wrong(path: &str, fault: &serde_json::Error) -> Fault {
     }
     let said = fault.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+    // What a type is called here helps no client.
+    let named = said.split_once("expected struct ").map(|(before, _)| format!("{before}expected an object"));
+    let said = named.as_deref().unwrap_or(said);
     let path = if path == "." { "" } else { path };
     if let Some(field) = said.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
@@ -166,8 +173,12 @@ mod tests {
             (r#"{"model":"m"} x"#, Value::Null),
             ("", Value::Null),
             ("3", Value::Null),
+            (r#"["m", null]"#, Value::Null),
+            (r#"{"model":"m","content":[3]}"#, json!("content[0]")),
         ] {
             let error = error(body);
+            let message = error["message"].as_str().unwrap();
+            assert!(!message.contains("struct") && !message.contains("Ask"), "{body}: {message}");
             assert_eq!(error["param"], param, "{body}: {error}");
             assert_eq!(error["type"], "invalid_request_error");
         }

@@ -139,6 +139,11 @@ mod tests {
         ] {
             assert_eq!(Question::of(asked, 0, &lexicon).fits(text, &lexicon), fits, "{asked}: {text}");
         }
+        // It is what a text is about that counts, and so how it begins.
+        for (before, fits) in [(LOOKED_AT - 8, true), (LOOKED_AT, false)] {
+            let text = format!("{}harbour", " ".repeat(before));
+            assert_eq!(question("harbour").fits(&text, &lexicon), fits, "after {before} characters");
+        }
     }
 
     #[test]

@@ -48,16 +48,12 @@ impl Intake {
         self,
         scope: Scope,
         session: SessionRow,
-        (over, dry_run): (Over, bool),
+        how: (Over, bool, bool),
     ) -> Result<bool, MemoryError> {
         let names = [session.client.as_str(), session.name.as_str(), session.project.as_str()];
         self.fit(&scope, &names.join("\n"), true).await?;
-        let put = move |store: &mut Store, now_ms| {
-            let mut session = session;
-            session.started_ms = session.started_ms.min(now_ms);
-            session.ended_ms = session.ended_ms.map(|ended| ended.min(now_ms));
-            store.restore_session(&scope, &session, over, dry_run)
-        };
+        let put =
+            move |store: &mut Store, now_ms| store.restore_session(&scope, &told_by(session, now_ms), how);
         change(&self.writer, put).await
     }
 
@@ -108,11 +104,18 @@ fn past(mut row: Row, now_ms: u64) -> Row {
     row
 }
 
+/// The same of a session.
+fn told_by(mut session: SessionRow, now_ms: u64) -> SessionRow {
+    session.started_ms = session.started_ms.min(now_ms);
+    session.ended_ms = session.ended_ms.map(|ended| ended.min(now_ms));
+    session
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{entry, id};
-    use ipc_proto::memory::Area;
+    use crate::tests::{entry, id, session};
+    use ipc_proto::memory::{Area, SessionStatus};
 
     #[test]
     fn nothing_that_comes_back_is_of_a_later_time_than_now() {
@@ -133,5 +136,10 @@ mod tests {
             }
             assert_eq!(past(row.clone(), 9), row, "what is past stays as it is");
         }
+        let session = session(1, SessionStatus::Completed);
+        let later = SessionRow { started_ms: u64::MAX, ended_ms: Some(u64::MAX), ..session.clone() };
+        let now = told_by(later, 7);
+        assert_eq!((now.started_ms, now.ended_ms), (7, Some(7)));
+        assert_eq!(told_by(session.clone(), 9), session);
     }
 }

@@ -1,5 +1,5 @@
-//! `memory --offline read-foreign FILE`: the rows of a database of open-mem or claude-mem as JSON lines, each a row as
-//! this host keeps it with what it was made from. `agentctl memory import` executes this. The database is opened read-only
+//! `memory --offline read-foreign FILE`: the rows and sessions of a database of open-mem or claude-mem as JSON lines, each as
+//! this host keeps it, a row with what it was made from. `agentctl memory import` executes this. The database is opened read-only
 //! and trusted in nothing: no schema of it runs a function, and what its rows say is a stranger's. A row that cannot be
 //! understood is left out and counted on standard error; nothing that it says is printed there.
 
@@ -10,12 +10,12 @@ use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
     Area, Detail, Entry, FilePath, Importance, Kind, LISTED, Observation, ObservationType, Project,
-    RAW_BOUND, Row, Source, SourceType,
+    RAW_BOUND, Row, SessionStatus, Source, SourceType,
 };
 use ipc_proto::{List, Name, Text};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
@@ -31,13 +31,17 @@ pub(super) enum Foreign {
     Output(#[from] std::io::Error),
 }
 
-/// A row of the other program's, with what it was made from.
-struct Found {
-    row: Row,
-    raw: Text<RAW_BOUND>,
+/// What the other program kept, as a line of an export says it.
+struct Found(Value);
+
+impl Found {
+    /// A row with what it was made from.
+    fn row(row: &Row, raw: &Text<RAW_BOUND>) -> Self {
+        Self(json!({ "v": 1, "row": row, "raw": raw }))
+    }
 }
 
-/// Writes the rows of the database, oldest first. Gives how many were left out.
+/// Writes the rows of the database, oldest first, and its sessions. Gives how many were left out.
 pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags)?;
@@ -48,9 +52,10 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
         database.query_row(found, [table, column], |row| Ok(row.get::<_, i64>(0)? > 0))
     };
     let queries = if has("observations", "memory_session_id")? {
-        claude_mem::queries(has("user_prompts", "prompt_text")?)
+        let sessions = has("sdk_sessions", "started_at_epoch")? && has("sdk_sessions", "completed_at_epoch")?;
+        claude_mem::queries(has("user_prompts", "prompt_text")?, sessions)
     } else if has("observations", "session_id")? && has("sessions", "project_path")? {
-        open_mem::queries()
+        open_mem::queries(has("sessions", "started_at")? && has("sessions", "ended_at")?)
     } else {
         return Err(Foreign::Unknown);
     };
@@ -60,7 +65,7 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
         let mut rows = statement.query([])?;
         while let Some(columns) = rows.next()? {
             match understood(&Columns(columns)) {
-                Some(Found { row, raw }) => writeln!(to, "{}", json!({ "v": 1, "row": row, "raw": raw }))?,
+                Some(Found(line)) => writeln!(to, "{line}")?,
                 None => left_out += 1,
             }
         }
@@ -149,7 +154,7 @@ impl Columns<'_, '_> {
         };
         let entry = Entry {
             tags: List::clip(self.list("concepts").iter().map(|concept| Name::clip(concept))),
-            session: Some(SessionId::from_bytes(hashed(&[program, "session", session]))),
+            session: Some(session_id(program, session)),
             detail,
             ..Entry::new(
                 memory_id(program, id),
@@ -159,6 +164,28 @@ impl Columns<'_, '_> {
         };
         (!id.is_empty()).then(|| Row::new(entry, Area::User, created_ms))
     }
+
+    /// A session, by the name that rows of its program have for it and by that of its client. None without a name or a time.
+    fn session(&self, program: &str, id: &str, (client, name): (&str, &str)) -> Option<Found> {
+        let status = match self.text("status").as_str() {
+            "active" => SessionStatus::Active,
+            "idle" => SessionStatus::Idle,
+            // One that failed is over as well.
+            _ => SessionStatus::Completed,
+        };
+        let started_ms = self.number("at_ms").filter(|_| !name.is_empty())?;
+        let (client, name): (Name, Text<128>) = (Name::clip(client), Text::clip(name));
+        Some(Found(json!({ "v": 1, "session": {
+            "id": session_id(program, id).to_string(), "area": Area::User, "client": client, "name": name,
+            "project": self.project().unwrap_or_default(), "started_ms": started_ms,
+            "ended_ms": self.number("ended_ms"), "status": status,
+        } })))
+    }
+}
+
+/// The id of a session of another program, which its rows name.
+fn session_id(program: &str, session: &str) -> SessionId {
+    SessionId::from_bytes(hashed(&[program, "session", session]))
 }
 
 /// The id of a row of another program: the same each time, so that what is taken in twice is there once.
@@ -182,25 +209,29 @@ mod tests {
     use super::*;
     use ipc_proto::memory::State;
 
-    fn rows(schema: &str) -> Vec<serde_json::Value> {
+    /// The lines of rows, and what those of sessions say.
+    fn lines(schema: &str) -> (Vec<Value>, Vec<Value>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.db");
         Connection::open(&path).unwrap().execute_batch(schema).unwrap();
         let mut lines = Vec::new();
-        assert_eq!(read(&path, &mut lines).unwrap(), 1, "rows without a time are left out");
+        assert_eq!(read(&path, &mut lines).unwrap(), 2, "a row and a session without a time are left out");
         let lines = String::from_utf8(lines).unwrap();
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let (sessions, rows): (Vec<Value>, Vec<Value>) = lines.partition(|line| line["row"].is_null());
+        (rows, sessions.into_iter().map(|line| line["session"].clone()).collect())
     }
 
-    fn row(line: &serde_json::Value) -> Row {
+    fn row(line: &Value) -> Row {
         serde_json::from_value(line["row"].clone()).unwrap()
     }
 
     #[test]
-    fn a_database_of_open_mem_gives_its_rows_with_their_history_as_a_stranger_s() {
-        let lines = rows(
-            "CREATE TABLE sessions (id TEXT, project_path TEXT);
-             INSERT INTO sessions VALUES ('s1', '/p');
+    fn a_database_of_open_mem_gives_its_rows_with_their_history_and_its_sessions_as_a_stranger_s() {
+        let (lines, sessions) = lines(
+            "CREATE TABLE sessions (id TEXT, project_path TEXT, started_at TEXT, ended_at TEXT, status TEXT);
+             INSERT INTO sessions VALUES ('s1', '/p', '2026-01-02 03:00:00', '2026-01-06T00:00:00.000Z', 'completed'),
+                ('s2', '/p', '2026-01-07 00:00:00', NULL, 'idle'), ('s3', '/p', 'never', NULL, 'active');
              CREATE TABLE observations (_rowid INTEGER PRIMARY KEY, id TEXT, session_id TEXT, type TEXT, title TEXT,
                 subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
                 raw_tool_output TEXT, tool_name TEXT, created_at TEXT, token_count INTEGER, discovery_tokens INTEGER,
@@ -232,13 +263,20 @@ mod tests {
         for row in [&first, &second, &third, &summary] {
             assert!(row.entry.label.trust == Trust::Untrusted && row.entry.detail.source.external);
         }
+        let id = first.entry.session.unwrap().to_string();
+        let told = json!({ "id": id, "area": "user", "client": "opencode", "name": "s1", "project": "/p",
+            "started_ms": 1_767_322_800_000_u64, "ended_ms": 1_767_657_600_000_u64, "status": "completed" });
+        assert_eq!(sessions.get(1), Some(&told), "the newest first, as an export has them: {sessions:?}");
+        assert_eq!((&sessions[0]["name"], &sessions[0]["status"]), (&json!("s2"), &json!("idle")));
     }
 
     #[test]
-    fn a_database_of_claude_mem_gives_its_observations_summaries_and_prompts() {
-        let lines = rows(
-            "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT);
-             INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry');
+    fn a_database_of_claude_mem_gives_its_observations_summaries_prompts_and_sessions() {
+        let (lines, sessions) = lines(
+            "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT, platform_source TEXT,
+                started_at_epoch INTEGER, completed_at_epoch INTEGER, status TEXT);
+             INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry', 'claude', 4000, 9000, 'failed'),
+                (NULL, 'c2', 'ferry', 'codex', 5000, NULL, 'active'), ('m3', 'c3', 'ferry', 'claude', NULL, NULL, 'active');
              CREATE TABLE observations (id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
                 facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
                 discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER);
@@ -258,6 +296,11 @@ mod tests {
         assert!(matches!(&summary.entry.detail.kind, Kind::Summary(came) if came.learned.as_str() == "L"));
         assert_eq!(prompt.entry.content.as_str(), "when does the ferry leave?");
         assert_eq!(prompt.entry.session, seen.entry.session, "prompts and observations are of one session");
+        let id = seen.entry.session.unwrap().to_string();
+        let told = json!({ "id": id, "area": "user", "client": "claude-code", "name": "c1", "project": "ferry",
+            "started_ms": 4000, "ended_ms": 9000, "status": "completed" });
+        assert_eq!(sessions.get(1), Some(&told), "{sessions:?}");
+        assert_eq!((&sessions[0]["client"], &sessions[0]["status"]), (&json!("codex"), &json!("active")));
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! The lines that an evaluation is told: turns to keep and questions to answer. It reads and keeps nothing else; what is
 //! said of a bad line holds nothing of it. A text that a host would not keep whole is cut, and that is said.
 
-use ipc_proto::memory::{CONTENT_BOUND, Manner, WORDS, words};
+use ipc_proto::memory::{CONTENT_BOUND, EVALUATION_LINE, Manner, WORDS, words};
 use ipc_proto::{Text, json};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
 
-/// Bytes of one line: far more than a text that is kept whole, since what conversations hold is not ours to say.
-const LINE_BOUND: usize = 16 << 20;
 /// A number of seconds would be later than this only in the year 5138; milliseconds are since 1973.
 const SECONDS: f64 = 1e11;
 
@@ -101,7 +99,7 @@ impl<R: BufRead> Lines<R> {
             let mut text = Vec::new();
             self.line += 1;
             // One byte more than may be, and the break, so that a line that is too long is seen to be.
-            let bound = u64::try_from(LINE_BOUND + 2).unwrap_or(u64::MAX);
+            let bound = u64::try_from(EVALUATION_LINE + 2).unwrap_or(u64::MAX);
             if self.from.by_ref().take(bound).read_until(b'\n', &mut text)? == 0 {
                 return Ok(None);
             }
@@ -122,8 +120,8 @@ impl<R: BufRead> Iterator for Lines<R> {
 }
 
 fn line(mut bytes: Vec<u8>, number: u64) -> Result<Line, String> {
-    if bytes.trim_ascii().len() > LINE_BOUND {
-        return Err(format!("longer than {LINE_BOUND} bytes"));
+    if bytes.trim_ascii().len() > EVALUATION_LINE {
+        return Err(format!("longer than {EVALUATION_LINE} bytes"));
     }
     json::mend(&mut bytes);
     match serde_json::from_slice(&bytes).map_err(|error| wrong(&error))? {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::capture;
-use ipc_proto::memory::{BlockAsk, Capture, CaptureEvent, Muted, Over, StateName};
+use ipc_proto::memory::{BlockAsk, Capture, CaptureEvent, Category, Fact, Muted, Over, StateName};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,11 @@ enum Operation {
     History { id: u8 },
     Sessions { words: String },
     Block { words: String },
+    Propose { id: u8, content: String },
+    Hold { id: u8, accepted: bool },
+    Meet { id: u8, words: String, mine: bool },
     Stats,
+    Reindex,
 }
 
 /// Words that both owners use, wildcards, quotes, operators, columns, other scripts, controls, and anything.
@@ -95,6 +99,9 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(what, id, words, purge)| Forget { what, id, words, purge }),
         2 => (any::<bool>(), text(), text()).prop_map(|(ended, call, text)| Capture { ended, call, text }),
         1 => (text(), any::<bool>()).prop_map(|(words, mute)| Mute { words, mute }),
+        1 => (id(), text()).prop_map(|(id, content)| Propose { id, content }),
+        1 => (id(), any::<bool>()).prop_map(|(id, accepted)| Hold { id, accepted }),
+        1 => (id(), text(), any::<bool>()).prop_map(|(id, words, mine)| Meet { id, words, mine }),
         1 => id().prop_map(|id| Read { id }),
         1 => (text(), any::<u16>(), 0..5_u32)
             .prop_map(|(words, limit, offset)| List { words, limit, offset }),
@@ -103,6 +110,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => text().prop_map(|words| Sessions { words }),
         1 => text().prop_map(|words| Block { words }),
         1 => Just(Stats),
+        1 => Just(Reindex),
     ]
 }
 
@@ -129,9 +137,16 @@ fn some_entry(id: MemoryId, kind: u8, content: &str, tags: &[String]) -> Entry {
             entry.detail.kind = Kind::Note { key: Some(Text::clip(content)) };
             entry
         }
-        _ => {
+        3 => {
             let mut entry = entry(0, content);
             entry.detail.kind = Kind::Episodic { role: Name::clip("user") };
+            entry
+        }
+        _ => {
+            let mut entry = entry(0, content);
+            let key = Text::clip("tide");
+            entry.detail.kind = Kind::Semantic(Fact { category: Category::Fact, key, confidence: 500 });
+            entry.label.trust = Trust::Untrusted;
             entry
         }
     };
@@ -218,6 +233,28 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
             store.mute(&scope, &Muted::Project(Text::clip(words)), *mute).unwrap();
             return (format!("{:?}", store.is_muted(&scope, Some("*"), None)), Vec::new());
         }
+        Operation::Propose { id, content } => {
+            let Some(scanned) = admitted(some_entry(own(*id), 4, content, &[]), None) else {
+                return Default::default();
+            };
+            let proposed = store
+                .changed(|change, limits, _| crate::proposing::proposed(change, limits, &scope, &scanned, 9));
+            return (format!("{proposed:?}"), Vec::new());
+        }
+        Operation::Hold { id, accepted } => {
+            let held = match accepted {
+                true => store.accept(&scope, own(*id), 9),
+                false => store.unremove(&scope, own(*id), 9),
+            };
+            return (format!("{held:?}"), Vec::new());
+        }
+        Operation::Meet { id, words, mine } => {
+            let told = SessionRow { project: Text::clip(words), ..session(*id, SessionStatus::Active) };
+            return (
+                format!("{:?}", store.restore_session(&scope, &told, (Over::Replace, *mine, false))),
+                Vec::new(),
+            );
+        }
         Operation::Query { words, tags, limit, state } => {
             let mut question = question(words, &names(tags), *limit);
             question.filter.state = match state {
@@ -245,6 +282,10 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
         Operation::Block { words } => {
             let ask = BlockAsk { words: Text::clip(words), ..BlockAsk::new(Some(Text::clip("/p")), None, 3) };
             return (format!("{:?}", store.block(&scope, &ask, 1).unwrap()), Vec::new());
+        }
+        Operation::Reindex => {
+            store.reindex(&scope).unwrap();
+            return (format!("{:?}", store.unread(&scope, true).unwrap()), Vec::new());
         }
         Operation::Stats => return (format!("{:?}", store.stats(&scope).unwrap()), Vec::new()),
     };

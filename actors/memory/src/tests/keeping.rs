@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::Limits;
-use ipc_proto::memory::{Category, Fact, Importance, KindName, Manner, ObservationType};
+use ipc_proto::memory::{Category, Fact, Importance, KindName, Manner, ObservationType, Unread};
 
 const DAY: u64 = 86_400_000;
 
@@ -216,6 +216,36 @@ fn a_row_that_cannot_be_read_hides_no_other_and_goes_in_its_time_like_any() {
     assert!(!held.store.is_stuck);
     assert_eq!(held.store.read(&user(1), id(1)).unwrap(), None);
     assert_eq!(held.found(&user(1), "tide"), ["the whole tide"]);
+}
+
+#[test]
+fn what_cannot_be_read_ends_no_list_and_is_counted_and_named_where_each_row_is_looked_at() {
+    let mut held = Held::quick();
+    for number in 1..=250 {
+        held.write(&user(1), entry(number, if number == 1 { "the tide of spring" } else { "the tide" }));
+    }
+    let broken = "UPDATE kept SET sources = 'no list' WHERE n BETWEEN 60 AND 175 OR n = 250";
+    held.store.db.execute(broken, []).unwrap();
+    // What is no text at all is one row's fault as well.
+    held.store.db.execute("UPDATE kept SET body = CAST(x'ff' AS TEXT) WHERE n = 1", []).unwrap();
+    let list = |offset| {
+        let rows = held.listed(&user(1), 100, offset);
+        rows.into_iter().map(|row| row.entry.id.bytes()[0]).collect::<Vec<_>>()
+    };
+    let expected: Vec<u8> = (2..60).chain(176..250).rev().collect();
+    assert_eq!(
+        (list(0), list(100)),
+        (expected[..100].to_vec(), (2..60).rev().collect()),
+        "a whole page, and the rest"
+    );
+    assert_eq!(held.store.timeline(&user(1), None, &Filter::default(), (1, 1)).unwrap().len(), 2);
+    assert_eq!(held.store.unread(&user(1), false).unwrap(), Unread::default(), "nothing is looked at for it");
+    let unread = held.store.unread(&user(1), true).unwrap();
+    assert_eq!((unread.damaged, unread.rows, unread.first.len()), (false, 118, 50));
+    assert_eq!(unread.first[..2], [id(1), id(60)]);
+    assert!(!held.found(&user(1), "tide").is_empty());
+    assert!(held.found(&user(1), "spring").is_empty(), "the row that is no text, and nothing else");
+    assert_eq!(held.store.unread(&user(2), true).unwrap(), Unread::default());
 }
 
 #[test]

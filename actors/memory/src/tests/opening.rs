@@ -4,7 +4,7 @@ use super::*;
 use crate::opening::{FILE, OpenError};
 use crate::scope;
 use crate::store::StoreError;
-use ipc_proto::memory::Manner;
+use ipc_proto::memory::{BlockAsk, Manner, Muted};
 use rusqlite::Connection;
 
 #[test]
@@ -135,8 +135,8 @@ fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the
         if store.damage.is_none() {
             continue;
         }
-        match store.unread(&user(1)) {
-            Ok(Some(unread)) if scope::find(&store.db, &user(1)).is_ok_and(|number| number.is_some()) => {
+        match store.unread(&user(1), false).map(|unread| unread.rows) {
+            Ok(unread) if scope::find(&store.db, &user(1)).is_ok_and(|number| number.is_some()) => {
                 let (listed, found) = still_read(&store);
                 assert_eq!(listed + usize::try_from(unread).unwrap(), 151, "page {page}");
                 if listed == 0 {
@@ -154,4 +154,28 @@ fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the
     }
     assert!(silent.len() <= 4, "of these pages nothing can be read at all: {silent:?}");
     assert!(lost.contains(&0) && lost.iter().any(|rows| (1..=20).contains(rows)), "{lost:?}");
+}
+
+#[test]
+fn where_it_cannot_be_read_what_is_muted_nothing_is_given_to_anybody() {
+    let mut held = Held::quick();
+    held.write(&user(1), entry(1, "the harbour light is red"));
+    held.store.mute(&user(1), &Muted::Project(Text::clip("/quiet")), true).unwrap();
+    let told = |store: &Store| store.block(&user(1), &BlockAsk::new(None, None, 1), 9).unwrap();
+    assert!(!told(&held.store).muted);
+    let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'muted'";
+    let page: u32 = held.store.db.query_row(page, [], |row| row.get(0)).unwrap();
+    let page = usize::try_from(page).unwrap();
+    let Held { store, folder } = held;
+    store.emptied_log();
+    drop(store);
+    let path = folder.path().join(FILE);
+    let mut damaged = std::fs::read(&path).unwrap();
+    damaged[(page - 1) * 4096..page * 4096].fill(0x5a);
+    drop(std::fs::remove_file(folder.path().join("memory.db-wal")));
+    std::fs::write(&path, &damaged).unwrap();
+    let store = opened(folder.path());
+    let block = told(&store);
+    assert!(block.muted && block.text.is_empty(), "{block:?}");
+    assert_eq!(store.list(&user(1), &Filter::default(), 9, 0).unwrap().len(), 1, "the person reads it");
 }

@@ -1,6 +1,7 @@
 //! Facts that wait for a person's word, entities, and what is taken back after it was removed.
 
 use super::*;
+use crate::limits::Limits;
 use crate::proposing::proposed;
 use crate::store::StoreError;
 use ipc_proto::memory::{Category, Entity, EntityType, Fact, KindName, Manner, Over, State, StateName};
@@ -80,8 +81,7 @@ fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_
     assert!(in_state(&held, StateName::Proposed).is_empty());
     let back = held.store.unremove(&user(1), id(3), 7);
     assert!(matches!(back, Err(StoreError::NotAdmitted(Admission::NeedsPerson))), "{back:?}");
-    held.store.limits =
-        crate::limits::Limits { semantic: 2, retention_days: 10, ..crate::limits::Limits::none() };
+    held.store.limits = Limits { semantic: 2, retention_days: 10, ..Limits::none() };
     for (number, kept) in [(4, Admission::New), (5, Admission::New), (6, Admission::Full)] {
         assert_eq!(propose(&mut held, fact(number, &number.to_string(), "x", Trust::Untrusted)), kept);
     }
@@ -222,5 +222,36 @@ fn what_is_restored_finds_the_room_that_a_write_of_its_kind_would() {
     held.store.limits.owner_bytes = 1;
     let full = held.store.unremove(&user(1), id(5), 7);
     assert!(matches!(full, Err(StoreError::NotAdmitted(Admission::ShareFull))), "{full:?}");
+    holds_together(&held.store);
+}
+
+#[test]
+fn what_a_person_did_not_want_is_not_proposed_again_however_long_ago_that_was() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { retention_days: 10, ..Limits::none() };
+    let taken = |number: u8, value: &str| {
+        let mut fact = fact(number, &number.to_string(), value, Trust::Untrusted);
+        fact.detail.source.row = Some(id(200));
+        fact
+    };
+    let (rejected, undone, unanswered) = (taken(1, "at six"), taken(2, "at nine"), taken(3, "at ten"));
+    for fact in [&rejected, &undone, &unanswered] {
+        assert_eq!(propose(&mut held, fact.clone()), Admission::New);
+    }
+    held.store.remove(&user(1), id(1), "rejected", 6).unwrap();
+    held.store.accept(&user(1), id(2), 6).unwrap();
+    held.store.remove(&user(1), id(2), "no longer so", 7).unwrap();
+    held.write(&user(1), entry(4, "a note of their own"));
+    held.store.remove(&user(1), id(4), "written by mistake", 7).unwrap();
+    held.store.tidy(11 * 86_400_000).unwrap();
+    for number in 1..=4 {
+        assert_eq!(held.store.read(&user(1), id(number)).unwrap(), None, "no tombstone stands for ever");
+    }
+    for (fact, admission) in
+        [(rejected, Admission::Already), (undone, Admission::Already), (unanswered, Admission::New)]
+    {
+        assert_eq!(propose(&mut held, fact.clone()), admission, "{fact:?}");
+    }
+    assert_eq!(held.write(&user(1), entry(4, "a note of their own")), Admission::New);
     holds_together(&held.store);
 }

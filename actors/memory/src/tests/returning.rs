@@ -120,21 +120,9 @@ fn what_stood_in_an_older_form_is_kept_from_when_it_can_have_come() {
 #[test]
 fn a_session_comes_back_once_and_a_merge_has_it_be_over() {
     let mut held = Held::quick();
-    let session = |number: u8, status| SessionRow {
-        id: SessionId::from_bytes([number; 16]),
-        client: Name::clip("opencode"),
-        name: Text::clip("ses_1"),
-        project: Text::clip("/p"),
-        started_ms: 5,
-        ended_ms: (status == SessionStatus::Completed).then_some(9),
-        status,
-        observations: 7,
-        summary: Some(id(9)),
-        muted: true,
-    };
     let (going, over) = (session(1, SessionStatus::Active), session(1, SessionStatus::Completed));
     let mut put = |session: &SessionRow, how, dry_run| {
-        held.store.restore_session(&user(1), session, how, dry_run).unwrap()
+        held.store.restore_session(&user(1), session, (how, true, dry_run)).unwrap()
     };
     assert!(put(&going, Over::Skip, true) && put(&going, Over::Skip, false));
     assert!(!put(&going, Over::Skip, false) && !put(&over, Over::Skip, false));
@@ -150,19 +138,9 @@ fn a_session_comes_back_once_and_a_merge_has_it_be_over() {
 #[test]
 fn a_session_of_elsewhere_is_told_of_with_its_summary_alone() {
     let mut held = Held::quick();
-    let session = SessionRow {
-        id: SessionId::from_bytes([1; 16]),
-        client: Name::clip("planted"),
-        name: Text::clip("ses_1"),
-        project: Text::clip("/p"),
-        started_ms: 5,
-        ended_ms: None,
-        status: SessionStatus::Active,
-        observations: 0,
-        summary: None,
-        muted: false,
-    };
-    assert!(held.store.restore_session(&user(1), &session, Over::Skip, false).unwrap());
+    let planted = session(1, SessionStatus::Active);
+    let session = SessionRow { client: Name::clip("planted"), ..planted };
+    assert!(held.store.restore_session(&user(1), &session, (Over::Skip, false, false)).unwrap());
     held.write(&user(1), observed(1, "seen", "t"));
     let told = |held: &Held| held.store.block(&user(1), &BlockAsk::new(None, None, 3), NOW).unwrap();
     let block = told(&held);
@@ -175,4 +153,67 @@ fn a_session_of_elsewhere_is_told_of_with_its_summary_alone() {
     let block = told(&held);
     assert!(block.text.contains("planted"), "{block:?}");
     assert_eq!(block.label.map(|label| label.trust), Some(Trust::Untrusted));
+}
+
+#[test]
+fn what_is_not_said_to_be_theirs_changes_no_session_that_is_here_and_there_are_only_so_many() {
+    let mut held = Held::quick();
+    let (going, over) = (session(1, SessionStatus::Active), session(1, SessionStatus::Completed));
+    let elsewhere = SessionRow { project: Text::clip("/planted"), ..over.clone() };
+    held.store.restore_session(&user(1), &going, (Over::Skip, true, false)).unwrap();
+    for (told, over, mine, expected) in [
+        (&elsewhere, Over::Skip, false, Ok(false)),
+        (&going, Over::Merge, false, Ok(false)),
+        (&over, Over::Merge, false, Err(Admission::LessTrusted)),
+        (&elsewhere, Over::Replace, false, Err(Admission::LessTrusted)),
+        (&elsewhere, Over::Replace, true, Ok(true)),
+    ] {
+        let came =
+            held.store.restore_session(&user(1), told, (over, mine, true)).map_err(|error| match error {
+                StoreError::NotAdmitted(admission) => admission,
+                other => panic!("{other}"),
+            });
+        assert_eq!(came, expected, "{over:?}, mine: {mine}");
+    }
+    let many = "WITH RECURSIVE many (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM many WHERE i < 5000)
+        INSERT INTO session (scope, id, client, name, project, started_ms)
+        SELECT 1, randomblob(16), 'c', 's', '/p', 1 FROM many";
+    held.store.db.execute(many, []).unwrap();
+    let next =
+        held.store.restore_session(&user(1), &session(2, SessionStatus::Active), (Over::Skip, true, false));
+    assert!(matches!(next, Err(StoreError::NotAdmitted(Admission::Full))), "{next:?}");
+    assert!(
+        held.store.restore_session(&user(1), &over, (Over::Merge, true, false)).unwrap(),
+        "it is no further one"
+    );
+}
+
+#[test]
+fn what_comes_back_finds_the_room_of_its_kind_and_counts_once_among_all_rows() {
+    let fact = |number: u8, key: &str| {
+        let kind = Kind::Semantic(Fact { category: Category::Fact, key: Text::clip(key), confidence: 1000 });
+        Entry { detail: Detail { kind, ..Detail::default() }, ..entry(number, "a fact") }
+    };
+    let none = Limits::none();
+    let removed = State::Removed { at_ms: NOW };
+    for (limits, entry, state, comes) in [
+        (Limits { rows: 3, ..none }, entry(9, "one more"), State::Current, true),
+        (Limits { rows: 2, ..none }, entry(9, "one too many"), State::Current, false),
+        (Limits { rows: 2, ..none }, said(9), State::Current, false),
+        (Limits { rows: 2, ..none }, entry(9, "a tombstone is a row"), removed, false),
+        (Limits { semantic: 2, ..none }, fact(9, "another"), State::Current, true),
+        (Limits { semantic: 1, ..none }, fact(9, "another"), State::Current, false),
+        (Limits { semantic: 1, ..none }, fact(9, "k"), State::Current, true),
+        (Limits { semantic: 1, ..none }, fact(9, "another"), removed, true),
+        (Limits { episodic: 1, ..none }, said(9), removed, true),
+    ] {
+        let mut held = Held::quick();
+        held.write(&user(1), fact(1, "k"));
+        held.write(&user(1), said(2));
+        held.store.limits = limits;
+        let row = Row { state, ..old(entry.clone(), 1) };
+        let came = put(&mut held, &row, Over::Skip);
+        assert_eq!(came.is_ok(), comes, "{limits:?}, {entry:?}: {came:?}");
+        holds_together(&held.store);
+    }
 }

@@ -1,6 +1,7 @@
 //! Workspaces as rows: whose, of which kind, and the one durable label of each, which never falls.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, to_json, to_sql_ms};
+use crate::removals::FEW;
 use ipc_proto::Name;
 use ipc_proto::ids::{UserId, WorkspaceId};
 use ipc_proto::label::Label;
@@ -49,10 +50,15 @@ impl Store {
         })
     }
 
-    /// Workspaces of the host's own that were forgotten last.
-    pub(crate) fn removed_workspaces(&self) -> Result<Vec<WorkspaceId>, StoreFault> {
-        let sql = "SELECT id FROM workspaces WHERE gone_ms IS NOT NULL AND NOT attached ORDER BY gone_ms DESC LIMIT 16";
-        self.all(sql, [], |row| Ok(WorkspaceId::from_bytes(row.get(0)?)))
+    /// The next few workspaces of the host's own that were forgotten, in the order of their ids.
+    pub(crate) fn removed_workspaces(
+        &self,
+        after: Option<WorkspaceId>,
+    ) -> Result<Vec<WorkspaceId>, StoreFault> {
+        let sql = "SELECT id FROM workspaces WHERE id > ? AND gone_ms IS NOT NULL AND NOT attached ORDER BY id LIMIT ?";
+        let after = after.map(WorkspaceId::bytes);
+        let after = after.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
+        self.all(sql, params![after, FEW], |row| Ok(WorkspaceId::from_bytes(row.get(0)?)))
     }
 }
 

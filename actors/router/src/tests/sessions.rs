@@ -208,3 +208,30 @@ fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_aft
     world.restart();
     assert_eq!(world.removed, [id, id], "who died after it was forgotten may not have said so");
 }
+
+#[test]
+fn agentd_is_told_of_every_removed_workspace_again_a_few_at_a_time_for_as_long_as_router_runs() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let mut ids = Vec::new();
+    for number in 0..20 {
+        let first = world.say(&format!("s{number}"), "hello");
+        world.finish(first.turn, answer("hi"));
+        let session = Text::clip(&format!("s{number}"));
+        world.ask(|desk, port| desk.end_session(Some(ann), &session, port));
+        let id = world.act(|desk| desk.workspaces(Some(ann))).unwrap()[0].id;
+        assert_eq!(world.ask(|desk, port| desk.remove_workspace(Some(ann), id, port)), Some(Ok(())));
+        ids.push(id);
+    }
+    assert_eq!(world.removed, ids);
+    ids.sort_by_key(|id| id.bytes());
+    world.restart();
+    assert_eq!(world.removed[20..], ids[..16]);
+    for (said, after) in [(36, &ids[..16]), (40, &ids[16..]), (56, &ids[..16])] {
+        assert_eq!(world.removed.len(), said);
+        assert_eq!(&world.removed[said - after.len()..], after);
+        world.pass(9 * 60_000);
+        assert_eq!(world.removed.len(), said, "not so soon");
+        world.pass(70_000);
+    }
+}

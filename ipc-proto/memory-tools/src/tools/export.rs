@@ -10,7 +10,7 @@ use crate::store::{Store, Trouble};
 use crate::time;
 use crate::tools::ask;
 use ipc_proto::List;
-use ipc_proto::memory::{Ask, Filter, HITS, KindName, MemoryError, Row, Said, StateName};
+use ipc_proto::memory::{Ask, Filter, HITS, KindName, MemoryError, Row, Said, StateName, Unread};
 use serde_json::json;
 
 /// Rows without a wish.
@@ -68,15 +68,15 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
         "project": store.place().project, "observations": gathered.observations,
         "summaries": gathered.summaries, "memories": gathered.memories,
     });
-    let done = Done::new(json!({ "format": "json", "payload": payload }));
+    let mut done = Done::new(json!({ "format": "json", "payload": payload }));
+    if gathered.without_raw > 0 {
+        done = done.meta("withoutRaw", gathered.without_raw);
+    }
     if let Some(next) = next {
         return Ok(done.meta("nextCursor", args.bound.at(next)));
     }
-    let unread = ask(store, Ask::Unread, Said::unread).await?;
-    Ok(match unread {
-        Some(unread) => done.meta("unreadable", unread).meta("withoutRaw", gathered.without_raw),
-        None => done,
-    })
+    let Unread { damaged, rows, .. } = ask(store, Ask::Unread { each: true }, Said::unread).await?;
+    Ok(if damaged || rows > 0 { done.meta("unreadable", rows) } else { done })
 }
 
 /// Reads on from a place; gives the place where it ended, or none at the end.
@@ -121,7 +121,7 @@ impl Gathered {
         let mut item = shape::item(row);
         if kind == KindName::Observation {
             match store.ask(Ask::Raw(row.entry.id)).await {
-                Err(Trouble::Memory(MemoryError::Damaged)) => self.without_raw += 1,
+                Err(Trouble::Memory(MemoryError::Damaged | MemoryError::Storage)) => self.without_raw += 1,
                 answer => {
                     let raw = answer?.raw()?.text;
                     self.bytes += raw.len();

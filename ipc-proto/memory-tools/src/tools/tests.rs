@@ -8,7 +8,7 @@ use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
     Answered, Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over,
-    Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, State, Why,
+    Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, State, Unread, Why,
 };
 use ipc_proto::{List, Text};
 use proptest::prelude::*;
@@ -363,7 +363,13 @@ fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from()
     let row = Row { revises: Some(MemoryId::random()), ..row("a") };
     let raw = Said::Raw(Raw { text: Text::clip("output"), label: row.entry.label.clone() });
     let none = || Said::Rows(List::default());
-    let out = Told::of([Said::Rows(List::clip([row.clone()])), raw, none(), none(), Said::Unread(None)]);
+    let out = Told::of([
+        Said::Rows(List::clip([row.clone()])),
+        raw,
+        none(),
+        none(),
+        Said::Unread(Unread::default()),
+    ]);
     let payload = out.call("mem-export", &json!({ "type": "discovery" }))["data"]["payload"].clone();
     assert_eq!(payload["observations"][0]["rawToolOutput"], "output", "{payload}");
     for (mode, over, field) in [
@@ -381,6 +387,31 @@ fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from()
         };
         assert_eq!((put.entry.id, put.revises, raw.as_str()), (row.entry.id, row.revises, "output"));
         assert_eq!((*with, *mine, put.created_ms), (over, false, row.created_ms));
+    }
+}
+
+#[test]
+fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_it_was_made_from() {
+    let none = || Ok(Said::Rows(List::default()));
+    let away = |error| Err(Trouble::Memory(error));
+    let unread = |damaged, rows| Ok(Said::Unread(Unread { damaged, rows, ..Unread::default() }));
+    for (raw, unread, unreadable, without_raw) in [
+        (MemoryError::Damaged, unread(true, 3), json!(3), json!(1)),
+        (MemoryError::Storage, unread(false, 1), json!(1), json!(1)),
+        (MemoryError::Storage, unread(false, 0), Value::Null, json!(1)),
+        (MemoryError::Damaged, unread(true, 0), json!(0), json!(1)),
+    ] {
+        let rows = Ok(Said::Rows(List::clip([row("a")])));
+        let store =
+            Told { answers: Mutex::new([rows, away(raw), none(), none(), unread].into()), ..Told::default() };
+        let answer = store.call("mem-export", &json!({}));
+        assert_eq!(answer["data"]["payload"]["observations"].as_array().map(Vec::len), Some(1), "{answer}");
+        assert_eq!(
+            (&answer["meta"]["unreadable"], &answer["meta"]["withoutRaw"]),
+            (&unreadable, &without_raw),
+            "{answer}"
+        );
+        assert_eq!(store.asked().last(), Some(&Ask::Unread { each: true }));
     }
 }
 

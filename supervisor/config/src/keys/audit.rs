@@ -73,13 +73,26 @@ pub(super) const KEYS: &[Key] = &[
         "audit.alerts.network_refusals.number",
         EVENTS,
         ALERTS.network_refusals.number,
-        "Refusals of the same web tool that raise an alert, or of the same secret for hosts that it is not bound to.",
+        "Refusals of the same web tool that raise an alert.",
     ),
     key("audit.alerts.network_refusals.minutes", SPAN, ALERTS.network_refusals.minutes, SPAN_MEANS),
     key(
         "audit.alerts.network_refusals.quiet_minutes",
         QUIET,
         ALERTS.network_refusals.quiet_minutes,
+        QUIET_MEANS,
+    ),
+    key(
+        "audit.alerts.secret_misdirected.number",
+        EVENTS,
+        ALERTS.secret_misdirected.number,
+        "Times that the same secret is asked for a use that it is not bound to, that raise an alert.",
+    ),
+    key("audit.alerts.secret_misdirected.minutes", SPAN, ALERTS.secret_misdirected.minutes, SPAN_MEANS),
+    key(
+        "audit.alerts.secret_misdirected.quiet_minutes",
+        QUIET,
+        ALERTS.secret_misdirected.quiet_minutes,
         QUIET_MEANS,
     ),
     key(

@@ -499,6 +499,12 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("audit.alerts.network_refusals.number", "audit.alerts.network_refusals.number = 7"),
         ("audit.alerts.network_refusals.minutes", "audit.alerts.network_refusals.minutes = 7"),
         ("audit.alerts.network_refusals.quiet_minutes", "audit.alerts.network_refusals.quiet_minutes = 7"),
+        ("audit.alerts.secret_misdirected.number", "audit.alerts.secret_misdirected.number = 7"),
+        ("audit.alerts.secret_misdirected.minutes", "audit.alerts.secret_misdirected.minutes = 7"),
+        (
+            "audit.alerts.secret_misdirected.quiet_minutes",
+            "audit.alerts.secret_misdirected.quiet_minutes = 7",
+        ),
         ("audit.alerts.attest_drift.number", "audit.alerts.attest_drift.number = 7"),
         ("audit.alerts.attest_drift.minutes", "audit.alerts.attest_drift.minutes = 7"),
         ("audit.alerts.attest_drift.quiet_minutes", "audit.alerts.attest_drift.quiet_minutes = 7"),

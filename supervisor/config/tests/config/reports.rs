@@ -571,7 +571,7 @@ fn a_record_that_would_keep_graver_entries_for_less_long_or_never_alert_is_refus
         ),
         (
             "[audit.alerts.auth_failure]\nnumber = 1",
-            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, attest_drift, quarantined, disk_low",
+            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, secret_misdirected, attest_drift, quarantined, disk_low",
         ),
         (
             "[audit.checkpoint]\nentries = 0\nms = 1",

@@ -7,10 +7,16 @@ use ipc_proto::{List, Text};
 const PROGRAM: &str = "claude-mem";
 /// Characters of a question that are its title.
 const TITLE: usize = 60;
+/// What it calls the client that it was made for first, and what that is called here.
+const CLIENT: (&str, &str) = ("claude", "claude-code");
+/// Sessions.
+const SESSIONS: &str = "SELECT *, started_at_epoch AS at_ms, completed_at_epoch AS ended_ms,
+        coalesce(memory_session_id, content_session_id) AS session
+     FROM sdk_sessions ORDER BY started_at_epoch DESC";
 
-/// Observations, summaries, and what the person asked, where that is kept. Questions name the client's session and all
-/// else the program's own: both are one here.
-pub(super) fn queries(prompts: bool) -> Vec<Query> {
+/// Observations, summaries, what the person asked, where that is kept, and sessions where it is said when they were, the newest
+/// first as an export has them. Questions name the client's session and all else the program's own: both are one here.
+pub(super) fn queries(prompts: bool, sessions: bool) -> Vec<Query> {
     let mut queries: Vec<Query> = vec![
         (
             "SELECT *, created_at_epoch AS at_ms, memory_session_id AS session FROM observations
@@ -33,6 +39,9 @@ pub(super) fn queries(prompts: bool) -> Vec<Query> {
             prompt,
         ));
     }
+    if sessions {
+        queries.push((SESSIONS, session));
+    }
     queries
 }
 
@@ -42,12 +51,18 @@ fn known_by(columns: &Columns<'_, '_>, what: &str) -> (String, String) {
     (format!("{what} {} {session}", columns.text("id")), session)
 }
 
+fn session(columns: &Columns<'_, '_>) -> Option<Found> {
+    let named = columns.text("platform_source");
+    let client = if named.is_empty() || named == CLIENT.0 { CLIENT.1 } else { &named };
+    columns.session(PROGRAM, &columns.text("session"), (client, &columns.text("content_session_id")))
+}
+
 fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
     let (id, session) = known_by(columns, "observation");
     let narrative = columns.text("narrative");
     let said = if narrative.is_empty() { columns.text("text") } else { narrative };
     let row = columns.row(PROGRAM, &id, &session, columns.observation(), &said)?;
-    Some(Found { row, raw: Text::default() })
+    Some(Found::row(&row, &Text::default()))
 }
 
 fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
@@ -62,7 +77,7 @@ fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
     };
     let (id, session) = known_by(columns, "summary");
     let row = columns.row(PROGRAM, &id, &session, Kind::Summary(Box::new(came)), &columns.text("notes"))?;
-    Some(Found { row, raw: Text::default() })
+    Some(Found::row(&row, &Text::default()))
 }
 
 fn prompt(columns: &Columns<'_, '_>) -> Option<Found> {
@@ -75,5 +90,5 @@ fn prompt(columns: &Columns<'_, '_>) -> Option<Found> {
     };
     let (id, session) = known_by(columns, "prompt");
     let row = columns.row(PROGRAM, &id, &session, Kind::Observation(Box::new(seen)), &said)?;
-    Some(Found { row, raw: Text::default() })
+    Some(Found::row(&row, &Text::default()))
 }

@@ -5,10 +5,18 @@ use ipc_proto::memory::{Kind, State, Summary};
 use ipc_proto::{List, Text};
 
 const PROGRAM: &str = "open-mem";
+/// The client that it is a plugin of.
+const CLIENT: &str = "opencode";
+/// Sessions.
+const SESSIONS: &str = "SELECT *, project_path AS project,
+        CAST(round((julianday(started_at) - 2440587.5) * 86400000) AS INTEGER) AS at_ms,
+        CAST(round((julianday(ended_at) - 2440587.5) * 86400000) AS INTEGER) AS ended_ms
+     FROM sessions ORDER BY started_at DESC";
 
-/// Observations with their history, then summaries. Times are texts in two notations; what SQLite cannot read is none.
-pub(super) fn queries() -> Vec<Query> {
-    vec![
+/// Observations with their history, then summaries, then sessions where it is said when they were, the newest first as an
+/// export has them. Times are texts in two notations; what SQLite cannot read is none.
+pub(super) fn queries(sessions: bool) -> Vec<Query> {
+    let mut queries: Vec<Query> = vec![
         (
             "SELECT *, CAST(round((julianday(created_at) - 2440587.5) * 86400000) AS INTEGER) AS at_ms,
                 (SELECT project_path FROM sessions WHERE sessions.id = session_id) AS project
@@ -21,7 +29,16 @@ pub(super) fn queries() -> Vec<Query> {
              FROM session_summaries ORDER BY created_at",
             summary,
         ),
-    ]
+    ];
+    if sessions {
+        queries.push((SESSIONS, session));
+    }
+    queries
+}
+
+fn session(columns: &Columns<'_, '_>) -> Option<Found> {
+    let id = columns.text("id");
+    columns.session(PROGRAM, &id, (CLIENT, &id))
 }
 
 fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
@@ -40,7 +57,7 @@ fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
     } else if let Some(by) = named("superseded_by") {
         row.state = State::Superseded { by, at_ms: at("superseded_at") };
     }
-    Some(Found { row, raw: Text::clip(&columns.text("raw_tool_output")) })
+    Some(Found::row(&row, &Text::clip(&columns.text("raw_tool_output"))))
 }
 
 /// The day of a time as open-mem writes it, unix ms.
@@ -61,5 +78,5 @@ fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
     let kind = Kind::Summary(Box::new(came));
     let (id, session) = (columns.text("id"), columns.text("session_id"));
     let row = columns.row(PROGRAM, &id, &session, kind, &columns.text("summary"))?;
-    Some(Found { row, raw: Text::default() })
+    Some(Found::row(&row, &Text::default()))
 }

@@ -1,0 +1,266 @@
+//! Runners, those that wait and those that have a turn: each is compared with what its row's jail is made of. Pure but for
+//! [`seen`], which looks who agentd's children are, since a process may call itself what it likes.
+//!
+//! What runs below a runner is not looked at: it has what the runner has, and nothing that it could have got more from.
+
+use super::Seen;
+use super::descriptors;
+use super::holding::{HOST, RUNNERS};
+use super::judge::{self, Finding, Mode, Scene, Verdict, finding, of};
+use crate::kernel::{self, Mount, NAMESPACES, Said, Word};
+use manifest::settings::{FIRST_SLOT, MAX_SLOTS};
+use manifest::{Network, Process, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Uid and gid of a runner as it sees them itself.
+const INSIDE: u32 = 1000;
+/// The most CPU seconds that a runner can be given.
+const CPU_SECONDS: u64 = 3600;
+/// The program of every runner's row.
+const PROGRAM: &str = "runner";
+/// Where a workspace is put, once there is a turn.
+const WORKSPACE: &str = "/ws/s";
+/// Device nodes, each by itself.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// Below which the system is shown, read-only.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc"];
+
+/// Every child of agentd's that control does not name.
+pub(super) fn seen(agentd: u32, named: &[u32]) -> Vec<Seen> {
+    let mut unnamed = kernel::children(agentd);
+    unnamed.retain(|pid| !named.contains(pid));
+    let read = |pid| {
+        let word = kernel::word(pid)?;
+        let agents = word.name.as_deref() == Ok(Process::AgentRunner.name());
+        let row = manifest::row(if agents { Process::AgentRunner } else { Process::Runner })?;
+        Some(Seen { row, word, pid })
+    };
+    let mut seen: Vec<Seen> = unnamed.into_iter().filter_map(read).collect();
+    seen.sort_by_key(|seen| (seen.row.process, seen.pid));
+    seen
+}
+
+/// How many of these are in each namespace.
+pub(super) fn inhabited<'a>(words: impl Iterator<Item = &'a Word>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for namespace in words.flat_map(|word| word.namespaces.values().flatten()) {
+        *counts.entry(namespace.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// Without what differs of a runner for the first time: one that agentd is just making, or is just binding, is not yet or no
+/// more what it was while it was read.
+pub(super) fn standing(mut findings: Vec<Finding>, before: &[Finding]) -> Vec<Finding> {
+    let differs = |finding: &Finding| finding.verdict == Verdict::Different && finding.is_of_a_runner();
+    let known: BTreeSet<(Option<u32>, &str)> =
+        before.iter().filter(|it| differs(it)).map(|it| (it.pid, it.property)).collect();
+    findings.retain(|it| !differs(it) || known.contains(&(it.pid, it.property)));
+    findings
+}
+
+/// Every property of one.
+pub(super) fn judge(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let apart = scene.mode != Mode::Flat;
+    let mut findings = identity(row, word, scene);
+    findings.extend(judge::powers(row, word, scene));
+    findings.push(threads(row, word, apart));
+    findings.extend(judge::limits(row, word));
+    findings.extend(own_limits(row, word, apart));
+    findings.extend(namespaces(row, pid, word, scene));
+    findings.extend(maps(row, word, scene));
+    findings.push(judge::routes(row, word, scene));
+    findings.push(mounts(row, word, apart));
+    findings.push(judge::program(row, word, PROGRAM));
+    findings.extend(descriptors::of_runner(row, word, scene));
+    findings.push(judge::dumpable(row, word, scene));
+    findings.push(judge::landlock(row));
+    findings.push(place(row, word, scene));
+    of(pid, findings)
+}
+
+/// Whose it is: agentd's child, with the ids of a slot where there are such.
+fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let me = row.process;
+    let field = |name| judge::status_field(&word.status, name);
+    let slot = scene.mode == Mode::System;
+    // Where nothing is mapped and agentd is root, it has the ids of whom its workspace belongs to.
+    let owners = scene.mode == Mode::Flat && scene.has_own_uids();
+    let (uid, gid) = judge::expected_ids(row, scene);
+    let (expected, gids) = if slot {
+        ("a slot's own".to_owned(), "its uid".to_owned())
+    } else if owners {
+        ("its workspace's owner".to_owned(), "its workspace's group".to_owned())
+    } else {
+        (judge::four(uid), judge::four(gid))
+    };
+    let own = judge::uid(word);
+    let own_gid: Option<u32> = field("Gid").ok().and_then(|found| found.split(' ').next()?.parse().ok());
+    let fits = own.is_some_and(|uid| match scene.mode {
+        Mode::System => is_of_a_slot(uid, scene),
+        Mode::Flat => !owners || (uid != 0 && scene.uids.values().all(|other| *other != uid)),
+        Mode::User => true,
+    });
+    let (uids, gids_are) = match own {
+        Some(own) if slot => (own, own),
+        Some(own) if owners => (own, own_gid.unwrap_or(gid)),
+        _ => (uid, gid),
+    };
+    let groups = judge::permitted_groups(scene, gids_are);
+    let none = if scene.has_own_uids() { "none" } else { "none beyond agentd's" };
+    vec![
+        finding(me, "PPid", scene.agentd_pid.to_string(), field("PPid"), |found| {
+            found == scene.agentd_pid.to_string()
+        }),
+        finding(me, "Uid", expected, field("Uid"), |found| found == judge::four(uids) && fits),
+        finding(me, "Gid", gids, field("Gid"), |found| found == judge::four(gids_are)),
+        finding(me, "Groups", none, field("Groups").map(judge::none_if_empty), |found| {
+            found == "none" || found.split_whitespace().all(|group| groups.iter().any(|it| it == group))
+        }),
+    ]
+}
+
+/// Nobody else's, and where the host numbers its ids, within what it keeps for slots.
+fn is_of_a_slot(uid: u32, scene: &Scene) -> bool {
+    let first = judge::base(scene).saturating_add(FIRST_SLOT);
+    let numbered = scene.installed.is_empty();
+    let others = scene.uids.values().chain(scene.installed.values().map(|(uid, _)| uid));
+    uid != 0
+        && uid != scene.agentd_uid
+        && !others.into_iter().any(|other| *other == uid)
+        && scene.slots.iter().filter(|slot| **slot == uid).count() < 2
+        && (!numbered || (first..first.saturating_add(MAX_SLOTS.into())).contains(&uid))
+}
+
+/// One that waits has begun nothing yet.
+fn threads(row: &Row, word: &Word, apart: bool) -> Finding {
+    let waits =
+        apart && word.mounts.as_ref().is_ok_and(|mounts| mounts.iter().all(|mount| mount.at != WORKSPACE));
+    let said = judge::status_field(&word.status, "Threads");
+    let expected = if waits { "1" } else { "any" };
+    finding(row.process, "Threads", expected, said, |found| !waits || found == "1")
+}
+
+/// Processes of the jail, which only a user namespace of its own counts apart, and CPU time of each.
+fn own_limits(row: &Row, word: &Word, apart: bool) -> [Finding; 2] {
+    let limit = |name: &str| {
+        let limits = word.limits.as_ref().map_err(Clone::clone)?;
+        limits.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
+    };
+    let both = |name: &str| limit(name).map(|(soft, hard)| format!("{soft} (hard {hard})"));
+    let within = |soft: &str, hard: &str| {
+        let (soft, hard) = (soft.parse::<u64>().ok()?, hard.parse::<u64>().ok()?);
+        Some(soft <= CPU_SECONDS && hard == soft.saturating_add(1))
+    };
+    let cpu = limit("Max cpu time").is_ok_and(|(soft, hard)| within(&soft, &hard) == Some(true));
+    let most = row.limits.processes.to_string();
+    let counted = format!("{most} (hard {most})");
+    let expected = if apart { counted.as_str() } else { "any" };
+    [
+        finding(row.process, "Max processes", expected, both("Max processes"), |found| {
+            !apart || found == counted
+        }),
+        finding(row.process, "Max cpu time", "at most 3600, and one more", both("Max cpu time"), |_| cpu),
+    ]
+}
+
+/// Each its own: not the reader's, not agentd's, and nobody else's. The kernel says without being asked to trace that the
+/// process is the first of its own pid namespace.
+fn namespaces(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
+    let apart = scene.mode != Mode::Flat;
+    let agentds = scene.agentd.as_ref().map(|word| &word.namespaces);
+    let is = |of: Option<&BTreeMap<&'static str, Said<String>>>, name: &str, found: &str| {
+        of.and_then(|of| of.get(name)).is_some_and(|said| said.as_deref() == Ok(found))
+    };
+    let compare = |name: &'static str| {
+        let said = word.namespaces.get(name).cloned().unwrap_or_else(|| Err("not looked at".to_owned()));
+        finding(row.process, name, if apart { "its own" } else { "any" }, said, |found| {
+            let alone = scene.inhabited.get(found).copied().unwrap_or_default() < 2;
+            !apart || (alone && !is(Some(&scene.own), name, found) && !is(agentds, name, found))
+        })
+    };
+    let numbers = judge::status_field(&word.status, "NSpid");
+    let first = if apart { format!("{pid} 1") } else { "any".to_owned() };
+    let compared = first.clone();
+    let numbers = finding(row.process, "NSpid", first, numbers, |found| !apart || found == compared);
+    NAMESPACES.map(compare).into_iter().chain([numbers]).collect()
+}
+
+/// In its user namespace its own uid is all there is. Shown to whoever asks, even where the namespace is not.
+fn maps(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
+    if scene.mode == Mode::Flat {
+        return judge::maps(row, word, scene);
+    }
+    let own = judge::uid(word).map_or_else(|| "its own uid".to_owned(), |uid| format!("{INSIDE} {uid} 1"));
+    let own_group = if scene.mode == Mode::System {
+        own.clone()
+    } else {
+        format!("{INSIDE} {} 1", judge::expected_ids(row, scene).1)
+    };
+    let expected = [("uid_map", own), ("gid_map", own_group)];
+    let compare = |((name, expected), said): ((&'static str, String), &Said<String>)| {
+        let compared = expected.clone();
+        finding(row.process, name, expected, said.clone(), |found| found == compared)
+    };
+    expected.into_iter().zip(&word.maps).map(compare).collect()
+}
+
+/// A read-only system, devices, its own `/proc` and `/tmp`, perhaps the workspace: nothing else is there.
+fn mounts(row: &Row, word: &Word, apart: bool) -> Finding {
+    let strange = |mounts: &[Mount]| -> Vec<String> {
+        mounts.iter().filter(|mount| !explained(mount, row)).map(said_of).collect()
+    };
+    let said = word.mounts.as_ref().map_err(Clone::clone).map(|mounts| {
+        let strange = if apart { strange(mounts) } else { Vec::new() };
+        if strange.is_empty() {
+            format!("{} mounts, each of these", mounts.len())
+        } else {
+            strange.join(", ")
+        }
+    });
+    let whole = word.mounts.as_ref().is_ok_and(|mounts| {
+        let has = |at: &str| mounts.iter().any(|mount| mount.at == at);
+        !apart || (strange(mounts).is_empty() && ["/", "/proc", "/tmp"].into_iter().all(has))
+    });
+    let expected = if apart { "a read-only system, devices, own /proc and /tmp, a workspace" } else { "any" };
+    finding(row.process, "mounts", expected, said, |_| whole)
+}
+
+/// Whether a jail of this row has such a mount.
+fn explained(mount: &Mount, row: &Row) -> bool {
+    let is = |names: &[&str]| names.iter().all(|name| mount.attributes.contains(*name));
+    let beneath = |folder: &str| {
+        mount.at.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match mount.at.as_str() {
+        "/" => is(&["ro", "nosuid", "nodev"]) && mount.kind == "tmpfs",
+        "/tmp" => is(&["nosuid", "nodev"]) && mount.kind == "tmpfs",
+        "/dev/pts" => row.network == Network::Loopback && is(&["nosuid", "noexec"]) && mount.kind == "devpts",
+        WORKSPACE => is(&["nosuid", "nodev"]),
+        at if DEVICES.contains(&at) => true,
+        // In mode user the host's lies below the runner's own, with all that is mounted on it, and nobody comes to it.
+        _ if beneath("/proc") => is(&["nosuid", "nodev"]),
+        _ => SYSTEM.iter().any(|folder| beneath(folder)) && is(&["ro", "nosuid", "nodev"]),
+    }
+}
+
+fn said_of(mount: &Mount) -> String {
+    let attributes: Vec<&str> = mount.attributes.iter().map(String::as_str).collect();
+    format!("{} {} {}", mount.at, mount.kind, attributes.join(","))
+}
+
+/// What holds its jail as a whole: the group of a slot, or one CPU and agentd's watch.
+fn place(row: &Row, word: &Word, scene: &Scene) -> Finding {
+    if !scene.by_cgroup {
+        let said = judge::status_field(&word.status, "Cpus_allowed_list");
+        return finding(row.process, "Cpus_allowed_list", "one", said, |found| found.parse::<u32>().is_ok());
+    }
+    let base = scene.agentd.as_ref().and_then(|word| word.cgroup.as_ref().ok());
+    let base = base.and_then(|path| path.strip_suffix(HOST));
+    let expected = format!("{}{RUNNERS}/slot-N", base.unwrap_or_default());
+    finding(row.process, "cgroup", expected, word.cgroup.clone(), |found| {
+        let slot =
+            base.and_then(|base| found.strip_prefix(base)?.strip_prefix(RUNNERS)?.strip_prefix("/slot-"));
+        slot.is_some_and(|slot| slot.parse::<u16>().is_ok())
+    })
+}
