@@ -178,11 +178,11 @@ fn scene(host: &HostStatus, peer: Peer, seen: &[Seen]) -> Scene {
         own: kernel::own_namespaces(),
         uids: actors
             .iter()
-            .filter_map(|process| Some((process.row.process, judge::uid(&process.word)?)))
+            .filter_map(|process| Some((process.row.process, judge::id(&process.word, "Uid")?)))
             .collect(),
         installed: all_installed(),
         by_cgroup: host.limits.as_str() == holding::CGROUP,
-        slots: jailed.iter().filter_map(|process| judge::uid(&process.word)).collect(),
+        slots: jailed.iter().filter_map(|process| judge::id(&process.word, "Uid")).collect(),
         inhabited: runners::inhabited(seen.iter().map(|process| &process.word)),
     }
 }
@@ -196,7 +196,7 @@ fn state_dirs(host: &HostStatus, mode: judge::Mode) -> Vec<PathBuf> {
 }
 
 /// Uid and gid of every row's installed user; none where one is missing, since then the host has numbered them all.
-fn all_installed() -> BTreeMap<Process, (u32, u32)> {
+pub(crate) fn all_installed() -> BTreeMap<Process, (u32, u32)> {
     let all: Option<_> = manifest::TABLE.iter().map(installed).collect();
     all.unwrap_or_default()
 }

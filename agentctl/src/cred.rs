@@ -33,7 +33,7 @@ pub(crate) enum Cred {
         #[arg(value_parser = crate::cli::text::<64>)]
         name: Name,
         /// A host that it may be sent to; may be given again
-        #[arg(long = "host", value_name = "HOST", required = true, value_parser = crate::cli::text::<253>)]
+        #[arg(long = "host", value_name = "HOST", required = true, value_parser = flags::host)]
         hosts: Vec<Text<253>>,
         #[command(flatten)]
         bound: Bound,
@@ -66,7 +66,7 @@ pub(crate) enum Cred {
         #[arg(value_parser = crate::cli::text::<64>)]
         name: Name,
         /// A host that it may still be sent to; may be given again
-        #[arg(long = "host", value_name = "HOST", value_parser = crate::cli::text::<253>)]
+        #[arg(long = "host", value_name = "HOST", value_parser = flags::host)]
         hosts: Vec<Text<253>>,
         #[command(flatten)]
         bound: Bound,
@@ -174,7 +174,7 @@ async fn secret(app: &App, name: &str) -> Result<SecretInfo, Failure> {
 
 async fn list(app: &App) -> Outcome {
     let found = secrets(app).await?;
-    let head = ["SECRET", "HOSTS", "STATE", "SET", "USES", "LAST USED"];
+    let head = ["SECRET", "HOSTS", "STATE", "SET", "USES", "LAST USED", "LOGIN"];
     let now_ms = text::now_ms();
     Ok(app.out.list("secrets", &found, view::secret, &head, |secret| {
         vec![
@@ -184,24 +184,26 @@ async fn list(app: &App) -> Outcome {
             text::utc(secret.set_ms),
             secret.uses.to_string(),
             text::utc(secret.used_ms),
+            flags::login(secret, now_ms),
         ]
     })?)
 }
 
 async fn show(app: &App, name: &str) -> Outcome {
-    let secret = secret(app, name).await?;
+    let (secret, now_ms) = (secret(app, name).await?, text::now_ms());
     let facts = [
         ("secret", secret.name.to_string()),
         ("hosts", flags::hosts(&secret)),
         ("verbs", flags::verbs(&secret)),
         ("paths", flags::paths(&secret)),
         ("goes into", flags::places(&secret)),
-        ("state", flags::state(&secret, text::now_ms()).to_owned()),
+        ("state", flags::state(&secret, now_ms).to_owned()),
         ("until", secret.lease.until_ms.map_or_else(|| "-".to_owned(), text::utc)),
         ("uses left", secret.lease.uses.map_or_else(|| "-".to_owned(), |uses| uses.to_string())),
         ("set", text::utc(secret.set_ms)),
         ("uses", secret.uses.to_string()),
         ("last used", text::utc(secret.used_ms)),
+        ("login", flags::login(&secret, now_ms)),
     ];
     Ok(app.out.facts(json!({ "secret": view::secret(&secret) }), &facts)?)
 }
@@ -217,6 +219,11 @@ async fn test(app: &App, name: Name, url: Text<2048>, head: bool) -> Outcome {
 }
 
 async fn bind(app: &App, name: Name, hosts: Vec<Text<253>>, bound: Bound) -> Outcome {
+    if hosts.is_empty() && bound.is_empty() {
+        let what = "say what it is bound to from now on: --host, --verb, --path, --header, --query, --segment, --field, \
+                    --expires or --uses";
+        return Err(Failure::Usage(what.to_owned()));
+    }
     let held = secret(app, &name).await?;
     let (binding, lease) = bound.instead(hosts, &held)?;
     let call = app

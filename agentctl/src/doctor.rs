@@ -17,10 +17,14 @@ mod service;
 mod tests;
 
 use crate::app::{App, Outcome};
+use crate::attest;
 use crate::failure::Failure;
+use crate::setup::is_same;
 use crate::status;
 use ipc_proto::control::HostStatus;
+use manifest::Process;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,7 +44,7 @@ pub(crate) struct Doctor {
     /// The state directory; without it that of the running host, else the usual one
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// The configuration file; without it the usual one
+    /// The configuration file; without it that of the running host whose state is looked at, else the usual one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -106,6 +110,8 @@ pub(crate) struct Scene {
     socket: PathBuf,
     /// What a running host says.
     host: Option<HostStatus>,
+    /// Uid and gid of the users that are installed for the processes.
+    installed: BTreeMap<Process, (u32, u32)>,
     /// Whether a host answered that this user is none of its own.
     refused: bool,
     /// Whether what is safe to mend is mended.
@@ -122,8 +128,12 @@ impl Scene {
         let state = doctor.state_dir.clone().or(running).unwrap_or_else(|| usual_state(own));
         let owner = std::fs::metadata(&state).map_or(own, |about| about.uid());
         let uid = app.link.peer().map_or(owner, |peer| peer.uid);
-        let config = doctor.config.clone().or_else(|| usual_config(&state, own));
-        Self { uid, state, config, socket: app.link.path().to_owned(), host, refused, fix: doctor.fix }
+        // What the host read that answers here says nothing of another host's state.
+        let its_own = host.as_ref().filter(|host| is_same(Path::new(host.state_dir.as_str()), &state));
+        let read = its_own.and_then(status::config);
+        let config = doctor.config.clone().or(read).or_else(|| usual_config(&state, own));
+        let (socket, installed) = (app.link.path().to_owned(), attest::all_installed());
+        Self { uid, state, config, socket, host, installed, refused, fix: doctor.fix }
     }
 
     /// Whether every process has a uid of its own: root's hosts, unless they say otherwise.
@@ -195,8 +205,22 @@ async fn examine(app: &App, doctor: &Doctor) -> Vec<Row> {
     rows.extend(service::rows(&scene));
     rows.extend(reach::rows(&scene));
     rows.extend(programs::rows(&scene));
+    rows.extend(scene.host.as_ref().map(|host| configured(host, scene.config.as_deref())));
     rows.extend(scene.host.as_ref().map(degraded));
     rows
+}
+
+/// Which configuration a running host read, since that is not the one that was looked at wherever another is named.
+fn configured(host: &HostStatus, looked_at: Option<&Path>) -> Row {
+    let of =
+        |status, message: String| Row::new("host.config", "running host's configuration", status, message);
+    let read = status::config(host);
+    let told =
+        read.as_ref().map_or_else(|| "it read no file".to_owned(), |it| format!("it read {}", it.display()));
+    match looked_at.filter(|file| read.as_deref().is_none_or(|read| !is_same(read, file))) {
+        Some(file) => of(Status::Warn, format!("{told}, and {} is what was looked at here", file.display())),
+        None => of(Status::Pass, told),
+    }
 }
 
 /// What a running host says is amiss with it: a jail that did not hold, a full disk, a locked vault, a damaged memory, a

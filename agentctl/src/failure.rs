@@ -103,6 +103,9 @@ pub(crate) enum Failure {
         /// What is wrong with it.
         why: String,
     },
+    /// A login that came to nothing: nobody said yes, or the service said no.
+    #[error("{0}")]
+    Login(String),
     /// The value could not be sealed.
     #[error("the value could not be sealed")]
     Seal,
@@ -135,13 +138,18 @@ pub(crate) enum Failure {
         why: String,
     },
     /// No agent of that name; the valid names are listed.
-    #[error("no such agent; there are: {0}")]
-    NoAgent(String),
+    #[error("no agent {name}; there are: {there}")]
+    NoAgent {
+        /// The one that was named.
+        name: String,
+        /// Those that there are.
+        there: String,
+    },
     /// No process of that name; the valid names are listed.
     #[error("no such process; there are: {0}")]
     NoProcess(&'static str),
-    /// A line of a file of probes is wrong.
-    #[error("{}, line {line}: {why}; nothing was run", path.display())]
+    /// A line of a file of probes or memories is wrong.
+    #[error("{}, line {line}: {why}; nothing was done", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -200,12 +208,13 @@ impl Failure {
             Self::TooManyAttached => "too_many_attached",
             Self::File { .. } => "file",
             Self::PublicKey { .. } => "public_key",
+            Self::Login(_) => "login",
             Self::Seal => "seal",
             Self::Random(_) => "random",
             Self::Configuration(_) => "configuration",
             Self::NoProgram { .. } | Self::Program { .. } => "program",
             Self::Editor { .. } => "editor",
-            Self::NoAgent(_) => "no_agent",
+            Self::NoAgent { .. } => "no_agent",
             Self::NoProcess(_) => "no_process",
             Self::Malformed { .. } => "malformed",
             Self::Turn { kind, .. } => kind,

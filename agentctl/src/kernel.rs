@@ -1,6 +1,7 @@
 //! The kernel's word on a process, read from `/proc/PID` by this program itself. Nobody is asked and nothing is
 //! judged here; what the kernel withholds is kept as withheld, with its reason.
 
+mod descriptors;
 mod jailed;
 
 pub(crate) use jailed::{Mount, children, parse_map, parse_mounts};
@@ -56,25 +57,38 @@ pub(crate) struct Word {
 
 /// The kernel's word on `pid`; none if it is gone, or became another process meanwhile.
 pub(crate) fn word(pid: u32) -> Option<Word> {
+    of_one(pid, |folder| {
+        let mounts = text(&folder.join("mountinfo")).map(|text| parse_mounts(&text));
+        let opened = descriptors::opened(folder);
+        Word {
+            status: text(&folder.join("status")).map(|text| parse_status(&text)),
+            limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
+            namespaces: namespaces(folder),
+            routes: routes(folder),
+            made: text(&folder.join("net/unix")).map(|text| parse_sockets(&text)),
+            foreign: descriptors::foreign(&opened, &mounts),
+            descriptors: opened.map(|opened| opened.into_iter().map(|(target, _)| target).collect()),
+            program: link(&folder.join("exe")),
+            files_of: folder.join("status").metadata().map(|stat| stat.uid()).map_err(reason),
+            name: jailed::name(folder),
+            maps: ["uid_map", "gid_map"].map(|name| text(&folder.join(name)).map(|text| parse_map(&text))),
+            mounts,
+            cgroup: jailed::cgroup(folder),
+        }
+    })
+}
+
+/// What each descriptor of `pid` points to; none if it is gone, or became another process meanwhile.
+pub(crate) fn descriptors(pid: u32) -> Option<Said<Vec<String>>> {
+    of_one(pid, descriptors::targets)
+}
+
+/// What is read of `pid`; none if it is gone, or became another process meanwhile.
+fn of_one<T>(pid: u32, read: impl FnOnce(&Path) -> T) -> Option<T> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let before = started(&folder)?;
-    let mounts = text(&folder.join("mountinfo")).map(|text| parse_mounts(&text));
-    let word = Word {
-        status: text(&folder.join("status")).map(|text| parse_status(&text)),
-        limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
-        namespaces: namespaces(&folder),
-        routes: routes(&folder),
-        made: text(&folder.join("net/unix")).map(|text| parse_sockets(&text)),
-        descriptors: descriptors(&folder.join("fd")),
-        program: link(&folder.join("exe")),
-        files_of: folder.join("status").metadata().map(|stat| stat.uid()).map_err(reason),
-        name: jailed::name(&folder),
-        maps: ["uid_map", "gid_map"].map(|name| text(&folder.join(name)).map(|text| parse_map(&text))),
-        foreign: jailed::foreign(&folder, &mounts),
-        mounts,
-        cgroup: jailed::cgroup(&folder),
-    };
-    (started(&folder)? == before).then_some(word)
+    let found = read(&folder);
+    (started(&folder)? == before).then_some(found)
 }
 
 /// What this process's own namespaces are.
@@ -127,19 +141,6 @@ fn routes(folder: &Path) -> Said<Vec<String>> {
     Ok(parse_routes(&four, &six))
 }
 
-fn descriptors(folder: &Path) -> Said<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(reason)? {
-        match std::fs::read_link(entry.map_err(reason)?.path()) {
-            Ok(target) => found.push(target.to_string_lossy().into_owned()),
-            // It was closed since it was listed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(reason(error)),
-        }
-    }
-    Ok(found)
-}
-
 /// `Name:<tab>value` lines; white space inside a value becomes one space.
 pub(crate) fn parse_status(text: &str) -> Status {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -181,18 +182,21 @@ mod tests {
 
     #[test]
     fn this_process_is_seen_as_it_is() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let opened = file.path().to_string_lossy().into_owned();
         let word = word(std::process::id()).unwrap();
         let status = word.status.unwrap();
         assert_eq!(status.get("Pid"), Some(&std::process::id().to_string()));
         assert!(word.limits.unwrap().contains_key("Max open files"));
         assert_eq!(word.namespaces.get("net"), own_namespaces().get("net"));
-        assert!(!word.descriptors.unwrap().is_empty());
+        assert!(word.descriptors.unwrap().contains(&opened));
+        assert!(descriptors(std::process::id()).unwrap().unwrap().contains(&opened));
         assert_eq!(word.program.unwrap(), std::env::current_exe().unwrap());
     }
 
     #[test]
     fn a_pid_that_nobody_has_is_gone() {
-        assert!(word(u32::MAX).is_none());
+        assert!(word(u32::MAX).is_none() && descriptors(u32::MAX).is_none());
     }
 
     #[test]

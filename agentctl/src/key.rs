@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::text;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ipc_proto::api::{KEY_PREFIX, KeyInfo, KeyScope, Presented};
+use ipc_proto::api::{KEY_PREFIX, KeyInfo, KeyScope, NO_MODEL, Presented, stands_for};
 use ipc_proto::control::method;
 use ipc_proto::model::ModelName;
 use ipc_proto::{List, Name, Text};
@@ -48,7 +48,7 @@ pub(crate) struct Create {
     #[arg(long = "model", value_name = "MODEL", value_parser = crate::cli::text::<128>)]
     models: Vec<ModelName>,
     /// An origin that a page may have which presents it; may be given again
-    #[arg(long = "origin", value_name = "ORIGIN", value_parser = crate::cli::text::<256>)]
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
     origins: Vec<Text<256>>,
     /// The most that it may spend in a day, US dollars
     #[arg(long, value_name = "USD", value_parser = dollars)]
@@ -92,8 +92,30 @@ async fn create(app: &App, arguments: Create) -> Outcome {
     } else {
         app.out.line(&key)?;
         app.out.remark(&format!("key {name} is made; it is shown this once"));
+        if let Some(strange) = unknown(app, &scope.models).await {
+            app.out.remark(&strange);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A remark on models of a scope that there are not now: such a key is made, since a name that is none stands for no model
+/// and the configuration may still get it. Scripts are in no list.
+async fn unknown(app: &App, wanted: &[ModelName]) -> Option<String> {
+    let strange: Vec<&ModelName> =
+        wanted.iter().filter(|name| name.as_str() != NO_MODEL && !name.starts_with("scripted/")).collect();
+    if strange.is_empty() {
+        return None;
+    }
+    let there = app.link.ask(&method::models, async |c, cx| c.models(cx).await).await.ok()?;
+    let fits = |wanted: &str| there.iter().any(|model| stands_for(wanted, &model.name));
+    let joined = |names: Vec<&str>| names.join(", ");
+    let strange =
+        strange.into_iter().map(|name| name.as_str()).filter(|name| !fits(name)).collect::<Vec<_>>();
+    let there = there.iter().map(|model| model.name.as_str()).collect();
+    (!strange.is_empty()).then(|| {
+        format!("no model now is what the key is for: {}; there are: {}", joined(strange), joined(there))
+    })
 }
 
 /// A key, and what its client will present.
@@ -147,6 +169,19 @@ fn state(key: &KeyInfo, now_ms: u64) -> &'static str {
     }
 }
 
+/// A scheme and a host, with or without a port, as a browser sends it: anything else would never be met.
+fn origin(text: &str) -> Result<Text<256>, String> {
+    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let parts = text.split_once("://").filter(|(scheme, at)| {
+        let scheme = scheme.bytes().all(|b| legal(b) || b"+-.".contains(&b)) && !scheme.is_empty();
+        scheme && !at.is_empty() && at.bytes().all(|b| legal(b) || b"-.:[]_".contains(&b))
+    });
+    parts.ok_or_else(|| {
+        "an origin is as a browser sends it, such as https://chat.example or http://localhost:3000".to_owned()
+    })?;
+    Text::new(text).map_err(|why| why.to_string())
+}
+
 /// Dollars as millionths of a dollar, exactly.
 fn dollars(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no sum of 0.000001 to {MOST_USD} dollars");
@@ -172,6 +207,20 @@ mod tests {
         assert_eq!(URL_SAFE_NO_PAD.decode(text).unwrap().len(), BYTES);
         assert_eq!(presented.0, <[u8; 32]>::from(Sha256::digest(one.as_bytes())));
         assert_eq!(format!("{presented:?}"), "Presented");
+    }
+
+    #[test]
+    fn an_origin_is_what_a_browser_sends_and_nothing_that_it_never_would() {
+        for good in
+            ["https://chat.example", "http://localhost:3000", "chrome-extension://abcdef", "http://[::1]:80"]
+        {
+            assert!(origin(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["chat.example", "https://chat.example/", "https://", "*", "null", "HTTPS://chat.example", ""]
+        {
+            assert!(origin(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

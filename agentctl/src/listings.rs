@@ -44,7 +44,7 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
     let found = all(app).await?;
     let Some(agent) = found.iter().find(|agent| agent.name == name) else {
         let names: Vec<_> = found.iter().map(|agent| agent.name.as_str()).collect();
-        return Err(Failure::NoAgent(names.join(", ")));
+        return Err(Failure::NoAgent { name: name.to_string(), there: names.join(", ") });
     };
     let (tool_calls, tool_failures, seconds, cpu_seconds, output_tokens, model_calls, same_call) =
         agent.limits;

@@ -56,6 +56,7 @@ mod turn;
 mod user;
 mod view;
 mod web;
+mod whole;
 mod workspace;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ mod import;
 mod lines;
 mod markdown;
 mod observed;
+mod pages;
 mod proposed;
 mod revise;
 mod search;
@@ -152,6 +153,12 @@ pub(crate) struct Where {
     area: Area,
 }
 
+/// An id of a memory, as it is written.
+fn id(text: &str) -> Result<MemoryId, String> {
+    let such = "an id such as 0f8fad5b-d9cb-469f-a165-70867728950e, as `agentctl memory list` shows them";
+    text.parse().map_err(|_| such.to_owned())
+}
+
 fn area(text: &str) -> Result<Area, String> {
     match text {
         "user" => Ok(Area::User),
@@ -183,11 +190,16 @@ async fn fetch(app: &App, area: Area, id: MemoryId) -> Result<Row, Failure> {
 
 /// Says on standard error that an area's database is damaged, and how many memories of it cannot be read.
 async fn say_unread(app: &App, area: Area) -> Result<(), Failure> {
-    let Unread { damaged, rows, .. } = ask(app, area, Ask::Unread { each: false }, Said::unread).await?;
-    if damaged {
+    say_damage(app, &ask(app, area, Ask::Unread { each: false }, Said::unread).await?);
+    Ok(())
+}
+
+/// The same of what was asked for already.
+fn say_damage(app: &App, unread: &Unread) {
+    if unread.damaged {
+        let rows = unread.rows;
         app.out.hint(&format!("{rows} memories of this area cannot be read: {}", MemoryError::ReadOnly));
     }
-    Ok(())
 }
 
 /// What says nothing but that it is done.

@@ -4,7 +4,7 @@ use crate::app::{App, Outcome};
 use crate::text::{self, seconds, usd};
 use crate::view;
 use ipc_proto::control::method;
-use ipc_proto::model::{GroupBy, ModelInfo, ModelName, UsageRow};
+use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use serde_json::{Value, json};
 
 /// The commands of `model`.
@@ -140,7 +140,13 @@ async fn budget(app: &App) -> Outcome {
     Ok(app.out.list(
         "budgets",
         &rows,
-        |row| json!(row),
+        |row| {
+            let mut shown = json!(row);
+            if let Some(fields) = shown.as_object_mut() {
+                fields.insert("used_up".to_owned(), json!(is_used_up(row)));
+            }
+            shown
+        },
         &head,
         |row| {
             vec![
@@ -149,10 +155,20 @@ async fn budget(app: &App) -> Outcome {
                 usd(row.limit_micros),
                 usd(row.spent_micros),
                 usd(row.reserved_micros),
-                row.at_limit.to_string(),
+                at_limit(row),
             ]
         },
     )?)
+}
+
+/// Whether what was spent of it and what is set aside have reached its bound.
+const fn is_used_up(row: &BudgetInfo) -> bool {
+    row.spent_micros.saturating_add(row.reserved_micros) >= row.limit_micros
+}
+
+/// What happens at the bound, and that it is reached.
+fn at_limit(row: &BudgetInfo) -> String {
+    if is_used_up(row) { format!("{}, and it is used up", row.at_limit) } else { row.at_limit.to_string() }
 }
 
 #[cfg(test)]

@@ -10,14 +10,13 @@ mod redact;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{attest, doctor, queue, rows, status, text};
+use crate::{attest, doctor, queue, rows, status, text, whole};
 use ipc_proto::PROTOCOL_VERSION;
 use nix::sys::utsname::uname;
 use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
-use tempfile::NamedTempFile;
 
 /// What the bundle says of itself, before the list of its members.
 const ABOUT: &str = "A report about a Cordon host, made by `agentctl report` for whoever looks into a fault.\n\
@@ -155,8 +154,7 @@ fn keys(config: Option<&Path>) -> String {
 
 /// There whole or not at all, and nobody else's to read.
 fn write(file: &Path, members: &[Member]) -> io::Result<()> {
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut archive = Builder::new(NamedTempFile::new_in(parent)?);
+    let mut archive = Builder::new(whole::beside(file)?);
     for member in members {
         let mut head = Header::new_gnu();
         head.set_entry_type(EntryType::Regular);

@@ -85,7 +85,7 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let attended = terminal.is_some();
     let task = Task::Run(router::Run { argv, profile, terminal });
     let ask = turn::within(turn::ask(session.clone(), run.agent, words, task), workspace);
-    let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
+    let accepted = turn::submit(app, &ask).await?;
     let throw_away =
         nameless.then(|| ThrowAway { session: session.clone(), own_folder: workspace.is_none() });
     let token = Token { turn: accepted.turn, throw_away };

@@ -12,9 +12,11 @@ use crate::app::{App, Outcome};
 use crate::cred;
 use crate::failure::Failure;
 use crate::out::Out;
+use crate::status;
 use ipc_proto::control::method;
 use ipc_proto::gate::Tried;
 use ipc_proto::model::{ModelInfo, ModelName};
+pub(crate) use place::is_same;
 use provider::Provider;
 use serde_json::{Value, json};
 use std::io::{self, BufRead};
@@ -40,7 +42,7 @@ pub(crate) struct Setup {
     model: Option<String>,
     #[command(flatten)]
     key: key::Source,
-    /// The configuration to change; the one that agentd reads without this
+    /// The configuration to change; without this the one that the running host reads, else the usual one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Ask nothing
@@ -53,6 +55,8 @@ struct Done {
     provider: Provider,
     model: ModelName,
     config: PathBuf,
+    /// What the host that runs reads instead.
+    other: Option<PathBuf>,
     backup: Option<PathBuf>,
     /// The key is in the vault; `None` where the provider needs none.
     stored: Option<bool>,
@@ -65,11 +69,13 @@ pub(crate) async fn setup(app: &App, setup: Setup) -> Outcome {
     let model = model(app, &setup, &provider, person)?;
     let model = ModelName::new(format!("{}/{model}", provider.name))
         .map_err(|why| Failure::TooLong { what: "--model", why })?;
-    let config = setup.config.clone().unwrap_or_else(place::usual);
+    let read = status::read(app).await.ok().and_then(|host| status::config(&host));
+    let config = setup.config.clone().or_else(|| read.clone()).unwrap_or_else(place::usual);
     let draft = place::draft(&config, &provider, &model)?;
     let stored = store(app, &setup, &provider, person).await?;
     let backup = draft.put()?;
-    let done = Done { provider, model, config, backup, stored };
+    let other = read.filter(|read| !is_same(read, &config));
+    let done = Done { provider, model, config, other, backup, stored };
     if !app.out.json {
         done.tell(app)?;
     }
@@ -202,9 +208,22 @@ impl Done {
             ))?,
             Some(false) => app.out.line(&format!("No key is stored yet: {}", self.provider.store_command()))?,
         }
-        Ok(app
-            .out
-            .line(&format!("A host that runs already reads it when it starts again: {}", place::restart()))?)
+        let restart = self.restart();
+        Ok(app.out.line(&match &self.other {
+            None => format!("A host that runs already reads it when it starts again: {restart}"),
+            Some(other) => format!(
+                "The host that runs reads {} and not this file: start it with `{restart}`.",
+                other.display()
+            ),
+        })?)
+    }
+
+    /// How a host comes to read what was written.
+    fn restart(&self) -> String {
+        match &self.other {
+            None => place::restart().to_owned(),
+            Some(_) => format!("agentd run --config {}", self.config.display()),
+        }
     }
 
     fn end(&self, app: &App, test: Test) -> Outcome {
@@ -247,10 +266,11 @@ impl Done {
             _ => Value::Null,
         };
         json!({
-            "config": self.config, "backup": self.backup, "provider": self.provider.name, "model": self.model,
+            "config": self.config, "host_reads": self.other, "backup": self.backup, "provider": self.provider.name,
+            "model": self.model,
             "secret": self.provider.secret().map(|(name, _)| name), "stored": self.stored,
             "reaches": [self.provider.at], "price": price, "test": tested,
-            "restart": place::restart(),
+            "restart": self.restart(),
         })
     }
 }

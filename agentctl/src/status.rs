@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::{text, view};
 use ipc_proto::control::{HostStatus, ProcessStatus, method};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Shows the host.
@@ -23,6 +24,11 @@ pub(crate) async fn read(app: &App) -> Result<HostStatus, Failure> {
     app.link.ask(&method::status, async |c, cx| c.status(cx).await).await
 }
 
+/// The configuration file that the host read, if it read one.
+pub(crate) fn config(host: &HostStatus) -> Option<PathBuf> {
+    (!host.config.is_empty()).then(|| PathBuf::from(host.config.as_str()))
+}
+
 /// The host as a document.
 pub(crate) fn document(host: &HostStatus) -> Value {
     json!({
@@ -36,6 +42,7 @@ pub(crate) fn document(host: &HostStatus) -> Value {
             "uptime_ms": host.uptime_ms,
             "reason": Some(host.reason.as_str()).filter(|reason| !reason.is_empty()),
             "state_dir": host.state_dir,
+            "config": config(host),
         },
         "processes": host.processes.iter().map(view::process).collect::<Vec<_>>(),
         "degraded": degraded(host).map(|p| json!({ "name": p.name, "state": p.state })).collect::<Vec<_>>(),
@@ -57,6 +64,7 @@ fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
         ("pid", host.pid.to_string()),
         ("up", text::span(host.uptime_ms)),
         ("state in", host.state_dir.to_string()),
+        ("configured by", config(host).map_or_else(|| "no file".into(), |file| file.display().to_string())),
     ])?;
     app.out.line("")?;
     let head = [
@@ -123,6 +131,7 @@ pub(crate) mod tests {
             uptime_ms: 1,
             reason: Text::default(),
             state_dir: Text::clip("/s"),
+            config: Text::clip("/c.toml"),
             processes: List::clip([process]),
         }
     }

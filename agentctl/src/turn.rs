@@ -12,9 +12,11 @@ use crate::interrupt::Interrupt;
 use crate::{queue, status};
 use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
-use ipc_proto::control::{Ask, method};
+use ipc_proto::control::{Ask, ControlError, method};
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{Accepted, End, Finished, Followed, Limit, SessionName, Task, TurnEvent};
+use ipc_proto::router::{
+    Accepted, End, Finished, Followed, Limit, RouterError, SessionName, Task, TurnEvent,
+};
 use ipc_proto::{Name, bounded::TooLong};
 use std::time::Instant;
 
@@ -72,7 +74,7 @@ pub(crate) async fn play(
 ) -> Result<Ended, Failure> {
     let began = Instant::now();
     let interrupt = Interrupt::new()?;
-    let accepted = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await?;
+    let accepted = submit(app, ask).await?;
     if accepted.waiting > 0 {
         app.out.remark(&format!("(message {} waits behind {})", accepted.message, accepted.waiting));
     }
@@ -115,12 +117,32 @@ pub(crate) async fn play(
         }
         if followed.over {
             // The end itself was missed, which only an ended host can come to.
-            return Err(Failure::Control(ipc_proto::control::ControlError::Router(
-                ipc_proto::router::RouterError::NoTurn,
-            )));
+            return Err(Failure::Control(ControlError::Router(RouterError::NoTurn)));
         }
         from = followed.next;
     }
+}
+
+/// Sends `ask`.
+///
+/// # Errors
+/// Control's own; [`Failure::NoAgent`] with the name where nobody has it.
+pub(crate) async fn submit(app: &App, ask: &Ask) -> Result<Accepted, Failure> {
+    let sent = app.link.ask(&method::submit, async |c, cx| c.submit(cx, ask.clone()).await).await;
+    sent.map_err(|failure| match (failure, &ask.agent) {
+        (Failure::Control(ControlError::Router(RouterError::NoAgent(there))), Some(name)) => {
+            Failure::NoAgent { name: name.to_string(), there: there.into_string() }
+        }
+        (Failure::Control(ControlError::Router(RouterError::Taken)), _) => {
+            let session = &ask.session;
+            let message = format!(
+                "session {session} already has another agent or workspace: agentctl session show {session}; \
+                 --session names another"
+            );
+            Failure::Turn { kind: "taken", message }
+        }
+        (failure, _) => failure,
+    })
 }
 
 pub(crate) async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followed, Failure> {

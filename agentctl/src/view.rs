@@ -253,11 +253,11 @@ pub(crate) fn area(area: &Area) -> String {
 
 /// A secret, without its value.
 pub(crate) fn secret(secret: &SecretInfo) -> Value {
-    let SecretInfo { name, binding, lease, revoked, set_ms, uses, used_ms } = secret;
+    let SecretInfo { name, binding, lease, revoked, set_ms, uses, used_ms, login } = secret;
     json!({
         "name": name, "hosts": binding.hosts, "verbs": binding.verbs, "paths": binding.paths, "at": binding.at,
         "until_ms": lease.until_ms, "uses_left": lease.uses, "revoked": revoked, "set_ms": set_ms, "uses": uses,
-        "used_ms": used_ms,
+        "used_ms": used_ms, "login": login,
     })
 }
 

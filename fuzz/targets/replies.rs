@@ -1,7 +1,7 @@
 //! What every decoder of a provider's reply is held to: any bytes are read, come to the same however they are cut, and a
 //! call that ends has a whole object for its arguments.
 
-use dialect::Reader;
+use dialect::{Reader, Stops};
 use ipc_proto::config::ProviderKind;
 use ipc_proto::model::{ModelError, Piece};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) fn hold(kind: ProviderKind, bytes: &[u8]) {
 }
 
 fn read<'a>(kind: ProviderKind, parts: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Piece>, ModelError> {
-    let mut reader = Reader::new(kind, 1, 1, ["stop"]);
+    let mut reader = Reader::new(kind, 1, 1).ending_at(Stops::searched(["stop"]));
     let mut pieces = Vec::new();
     for part in parts {
         reader.feed(part)?;

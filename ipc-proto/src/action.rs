@@ -46,6 +46,9 @@ pub enum Action {
     ModelDecided,
     /// A model call ended.
     ModelEnded,
+    /// An image of a person's message was put before a model, in each attempt at its turn once; the subject is its media type,
+    /// `hash` and `bytes` are the image's.
+    ImageGiven,
     /// What a provider says that an answer used cannot be, and it was counted at the nearest that can; `tokens` are the
     /// provider's own, the subject is the model.
     UsageDisbelieved,
@@ -175,6 +178,7 @@ pub enum Severity {
 impl Action {
     /// What it belongs to.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table, a line for each action")]
     pub const fn category(self) -> Category {
         match self {
             Self::MessageAccepted
@@ -192,6 +196,7 @@ impl Action {
             | Self::SessionEnded => Category::Channel,
             Self::ModelDecided
             | Self::ModelEnded
+            | Self::ImageGiven
             | Self::UsageDisbelieved
             | Self::ToolDecided
             | Self::ToolEnded

@@ -34,6 +34,18 @@ pub enum Caller {
     Peer(u32),
 }
 
+/// What no model is called: the scope of who may speak to agents alone.
+pub const NO_MODEL: &str = "-";
+
+/// Whether a word of a scope stands for this model: its own name, or `PROVIDER/*` for each of a provider's.
+#[must_use]
+pub fn stands_for(word: &str, model: &str) -> bool {
+    match word.strip_suffix('*') {
+        Some(start) => start.ends_with('/') && model.starts_with(start),
+        None => word == model,
+    }
+}
+
 /// What a key is for. An empty list of agents or models allows each; none of either is said by a name that is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyScope {
@@ -90,11 +102,7 @@ impl Holder {
     #[must_use]
     pub fn may_use(&self, model: &str) -> bool {
         let models = &self.scope.models;
-        let fits = |allowed: &ModelName| match allowed.strip_suffix('*') {
-            Some(start) => start.ends_with('/') && model.starts_with(start),
-            None => allowed.as_str() == model,
-        };
-        models.is_empty() || models.iter().any(fits)
+        models.is_empty() || models.iter().any(|word| stands_for(word, model))
     }
 }
 

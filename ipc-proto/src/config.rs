@@ -234,6 +234,8 @@ pub struct Agent {
     pub memory_tokens: u32,
     /// Its limits.
     pub limits: AgentLimits,
+    /// Whether images can be put before its model; an engine is given none.
+    pub sees: bool,
     /// The program that answers in place of the host's own loop.
     pub engine: Option<crate::engine::Engine>,
 }
@@ -405,6 +407,8 @@ pub struct Gateway {
 pub struct Control {
     /// The state directory, for messages that name it.
     pub state_dir: String,
+    /// The configuration file, whole from the root, for the same; empty if there is none.
+    pub file: String,
     /// The uid that the host belongs to: root and this uid see the host's state while the router is away.
     pub owner_uid: u32,
     /// How memory is searched.

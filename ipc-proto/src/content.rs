@@ -1,5 +1,6 @@
 //! The content of a message: a bounded list of parts, what it replies to, and its format.
 
+use crate::label::{Class, Label, Trust};
 use crate::{Blob, List, Text};
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const TEXT_BOUND: usize = 256 * 1024;
 /// Bytes of one inline medium.
 pub const MEDIA_BOUND: usize = 2 * 1024 * 1024;
+/// Bytes of all images of one message to an agent: in base64 they leave a third of what a provider is sent to the conversation.
+pub const IMAGES_BOUND: usize = MEDIA_BOUND;
 /// Parts in one message.
 pub const PARTS: usize = 16;
 
@@ -79,13 +82,43 @@ impl Content {
     /// All its text, parts separated by a line break; other parts are named in brackets.
     #[must_use]
     pub fn plain(&self) -> String {
+        self.named("")
+    }
+
+    /// The same for a later turn, whose model is not shown the images again.
+    #[must_use]
+    pub fn past(&self) -> String {
+        self.named(", not shown")
+    }
+
+    fn named(&self, of_image: &str) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.to_string(),
-            Part::Image(media) => format!("[image: {}]", media.media_type),
+            Part::Image(media) => format!("[image: {}{of_image}]", media.media_type),
             Part::File(media) => format!("[file: {}]", media.media_type),
             Part::Audio(media) => format!("[audio: {}]", media.media_type),
             Part::Video(media) => format!("[video: {}]", media.media_type),
         });
         parts.collect::<Vec<_>>().join("\n")
     }
+
+    /// Its images that are here, each with its media type, in order.
+    pub fn images(&self) -> impl Iterator<Item = (&Text<128>, &Blob<MEDIA_BOUND>)> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Image(Media { place: Place::Bytes(bytes), media_type, .. }) => Some((media_type, bytes)),
+            _ => None,
+        })
+    }
+
+    /// Bytes of these.
+    #[must_use]
+    pub fn image_bytes(&self) -> usize {
+        self.images().map(|(_, bytes)| bytes.len()).sum()
+    }
+}
+
+/// What is known of any image: whoever sent it, nobody knows whose words it shows.
+#[must_use]
+pub fn image_label() -> Label {
+    Label::of(Trust::Untrusted, Class::Internal, "image")
 }

@@ -7,7 +7,7 @@ mod sealing;
 use crate::config::KeySource;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
-pub use login::{Grant, LOGIN, Login, REPLY_BOUND};
+pub use login::{Grant, LOGIN, Login, LoginInfo, REPLY_BOUND};
 pub use sealing::{Exported, Purpose, binding, open_parcel, parcel};
 use serde::{Deserialize, Serialize};
 
@@ -200,6 +200,8 @@ pub struct SecretInfo {
     pub uses: u64,
     /// When last, unix ms; 0 if never.
     pub used_ms: u64,
+    /// Of a login of OAuth: how long it holds.
+    pub login: Option<LoginInfo>,
 }
 
 /// The vault as a whole.
@@ -239,7 +241,7 @@ pub enum CredError {
     /// TLS failed.
     #[error("the TLS handshake failed")]
     Tls,
-    /// The upstream broke HTTP, compressed its reply, or went away.
+    /// The upstream broke HTTP, or went away.
     #[error("the upstream broke the protocol or went away")]
     Upstream,
     /// Nothing came for too long.
@@ -298,6 +300,11 @@ pub enum CredError {
     /// The server that gives out tokens refused, or what it said cannot be used.
     #[error("the login has ended or was refused; log in again with `agentctl cred login`")]
     Login,
+    /// A reply is searched for secrets, which a compressed one cannot be.
+    #[error(
+        "the upstream compressed its reply although it was asked for `identity`, and a compressed reply is refused"
+    )]
+    Compressed,
 }
 
 /// Bytes at the beginning of a secret by which a text is searched for it; a secret is never shorter.

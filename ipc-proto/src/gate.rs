@@ -155,12 +155,18 @@ pub struct Tried {
     pub cost_micros: u64,
 }
 
+/// How `away` names room on the disk, which an answer needs as it needs processes.
+pub const DISK: &str = "room on the disk";
+
 service! {
     /// The gate's listings and the owner's policies.
     pub trait Gate {
         /// The models that can be used.
         [idempotent, 256, 10]
         async fn models() -> List<ModelInfo, 256>;
+        /// What an answer of a model needs and what does not serve now, by name; each has two seconds to say that it does.
+        [idempotent, 4, 5]
+        async fn away() -> List<Name, 8>;
         /// Every policy file that holds.
         [idempotent, 2700, 10]
         async fn policies() -> PolicySet;

@@ -23,6 +23,12 @@ pub fn mend(json: &mut [u8]) {
     }
 }
 
+/// The bytes of a file without the mark that some programs put before its first character, if that is what they begin with.
+#[must_use]
+pub fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
     First,

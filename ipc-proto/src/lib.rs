@@ -37,4 +37,4 @@ pub use service::Method;
 
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
-pub const PROTOCOL_VERSION: u32 = 8;
+pub const PROTOCOL_VERSION: u32 = 10;

@@ -9,7 +9,7 @@ mod work;
 
 pub use asking::{
     Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, LeftOut,
-    Manner, Muted, Over, Part, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Stats,
+    Manner, Muted, Over, Part, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Start, Stats,
     Unread, Vector, Weighed, Why, Without,
 };
 pub use entry::{
@@ -35,6 +35,10 @@ pub const BLOCK_BOUND: usize = 256 * 1024;
 pub const HITS: usize = 100;
 /// Ids in one question.
 pub const MOST_IDS: usize = 50;
+/// Rows or sessions that a list may be asked to begin behind: the last of what was listed before.
+pub const BEHIND: usize = 8;
+/// Sessions that are known of one area, the newest.
+pub const SESSIONS: usize = 5000;
 /// Facts, files or decisions of one row.
 pub const LISTED: usize = 64;
 /// Facts and entities that are taken from one row.
@@ -100,7 +104,7 @@ pub enum MemoryError {
     )]
     NeedsPerson,
     /// The row was revised or removed meanwhile: what is to be changed is another one now.
-    #[error("this row is not the current one any more")]
+    #[error("this row is not the current one any more: see {0}")]
     NotCurrent(MemoryId),
     /// The vector is of another embedder, or of another length, than those that are kept.
     #[error("the vector is not of the embedder whose vectors are kept")]

@@ -214,6 +214,8 @@ impl Request {
 
 /// Images in one request; all of them and the text fit in [`REQUEST_BOUND`].
 pub const IMAGES: usize = 16;
+/// Tokens of an image: about what the larger providers take for one as large as they look at.
+pub const IMAGE_TOKENS: u32 = 1600;
 
 /// An answer that is coming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -229,6 +231,8 @@ pub enum Finish {
     ToolUse,
     /// It ran into the bound of its output.
     MaxTokens,
+    /// It came to this one of the request's `stop`, by its index, as far as who answered says which.
+    StoppedAt(u8),
 }
 
 /// Tokens.
@@ -319,6 +323,11 @@ pub enum Piece {
     },
     /// Tokens so far.
     Usage(Usage),
+    /// A budget that only warns is used up; the answer comes all the same.
+    OverBudget {
+        /// Which.
+        per: Per,
+    },
     /// The end.
     Done(Finish),
     /// The end, by an error.
@@ -378,7 +387,7 @@ pub enum ModelError {
     Budget {
         /// Which.
         per: Per,
-        /// Seconds until it is free again; 0 if it never is.
+        /// Seconds until it is free again; 0 if it never is, [`SET_ASIDE_S`] where it is only set aside.
         again_s: u32,
     },
     /// The conversation is longer than the model takes.
@@ -401,9 +410,24 @@ pub enum ModelError {
         "LLM_UNPRICED: a budget holds, and what this model costs is not known; its prices stand in [provider.NAME.models.MODEL]"
     )]
     Unpriced,
+    /// The conversation shows images to a model that takes none; nothing was sent.
+    #[error(
+        "LLM_REQUEST_ERROR: the model takes no images, and was sent nothing; `agentctl model list` shows which do"
+    )]
+    NoVision,
 }
 
+/// Seconds after which to ask again where what is set aside for answers under way, and not what was spent, fills a budget:
+/// most answers are over by then, and cost less than was set aside.
+pub const SET_ASIDE_S: u32 = 2;
+
 impl ModelError {
+    /// Whether an error in its own words is that there was no money: a budget has room again some day, or is raised.
+    #[must_use]
+    pub fn is_for_money(words: &str) -> bool {
+        words.starts_with("LLM_BUDGET_EXCEEDED:")
+    }
+
     /// The seconds after which to try again, of an error in its own words; none if it does not say.
     #[must_use]
     pub fn again_in(words: &str) -> Option<u32> {
@@ -455,6 +479,8 @@ pub struct Embedded {
     pub vectors: List<List<f32, 4096>, 64>,
     /// Tokens read.
     pub usage: Usage,
+    /// A budget that is used up, and only warns.
+    pub over: Option<Per>,
 }
 
 service! {
@@ -472,9 +498,9 @@ service! {
         /// The models that can be used.
         [idempotent, 256, 10]
         async fn models() -> List<ModelInfo, 256>;
-        /// Vectors of these texts.
+        /// Vectors of these texts, or why there are none; told within `patience_ms` where that is less than the host's own.
         [once, 2304, 130]
-        async fn embed(request: Embedding) -> Result<Embedded, ModelError>;
+        async fn embed(request: Embedding, patience_ms: Option<u32>) -> Result<Embedded, ModelError>;
         /// An estimate of the tokens that a request would read.
         [idempotent, 8192, 20]
         async fn count(request: Request) -> Result<u32, ModelError>;
@@ -504,6 +530,8 @@ mod tests {
             (ModelError::Timeout, None),
         ] {
             assert_eq!(ModelError::again_in(&error.to_string()), seconds, "{error}");
+            let for_money = matches!(error, ModelError::Budget { .. });
+            assert_eq!(ModelError::is_for_money(&error.to_string()), for_money, "{error}");
         }
         assert_eq!(ModelError::again_in("it took 5 s"), None);
     }

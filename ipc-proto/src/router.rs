@@ -4,7 +4,7 @@
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
-use crate::content::{Content, TEXT_BOUND};
+use crate::content::{Content, IMAGES_BOUND, TEXT_BOUND};
 use crate::engine::{Kept, STATE, Token};
 use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::{Class, Label, Trust};
@@ -865,8 +865,15 @@ pub enum RouterError {
     #[error("this session already has another agent or workspace")]
     Taken,
     /// The message has no part, or is over a bound.
-    #[error("the message is empty or over its bound of 262144 bytes of text")]
+    #[error(
+        "the message is empty, or over its bound of {TEXT_BOUND} bytes of text and {IMAGES_BOUND} of images"
+    )]
     BadMessage,
+    /// It shows images to this agent, which sees none; nothing was accepted.
+    #[error(
+        "agent {0} takes no images, and nothing was accepted: an engine answers for it, or a model without vision (`agentctl model list` shows which have it)"
+    )]
+    NoVision(Name),
     /// Nothing answers in this session, so nothing can be said into it.
     #[error("no turn of a conversation is under way in this session; send it as a message")]
     NotUnderWay,
@@ -966,6 +973,9 @@ pub enum RouterError {
         "no such key can be: its name is 1 to 48 letters, digits, `-`, `_`, `.` and `@` and not `peer`, and it ends later than now"
     )]
     BadKey,
+    /// What a client calls its message by stands for another one.
+    #[error("this Idempotency-Key was used with another message")]
+    KeyReused,
 }
 
 service! {
@@ -983,9 +993,11 @@ service! {
         /// that the ring needs next, so that a sender whose router restarted can send again. The gate counts its
         /// events of each attempt from 0; `Started` and `Done` are the router's own. What the ring has already is
         /// passed over; after a gap nothing is taken, unless the same is sent again: then there is nothing older.
-        /// No events at all is a question. The answer may be held back for 5 s while a follower is behind.
+        /// No events at all is a question. The answer may be held back for 5 s while a follower is behind. `waits` names what
+        /// the turn waits for meanwhile.
         [idempotent, 2560, 10]
-        async fn emit(turn: TurnId, from: u64, events: List<TurnEvent, 64>) -> Result<u64, RouterError>;
+        async fn emit(turn: TurnId, from: u64, events: List<TurnEvent, 64>, waits: List<Name, 4>)
+            -> Result<u64, RouterError>;
         /// Ends a turn; durable before anybody is told.
         [idempotent, 2560, 15]
         async fn finish(turn: TurnId, finished: Finished) -> Result<(), RouterError>;
@@ -1031,6 +1043,9 @@ service! {
         /// Events of a turn of this client, as `follow` gives them.
         [idempotent, 2560, 30]
         async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
+        /// What a turn of this client waits for now, by name: of the processes that an answer needs, and room on the disk.
+        [idempotent, 4, 10]
+        async fn api_waits(caller: Caller, turn: TurnId) -> Result<List<Name, 8>, RouterError>;
         /// Named events after `after` of this client's own sessions; of the whole host for an owner who is known by uid.
         [idempotent, 256, 30]
         async fn api_events(caller: Caller, after: u64, wait_ms: u32) -> Result<List<NamedEvent, 256>, RouterError>;

@@ -94,6 +94,15 @@ pub enum GateError {
         /// How many there were.
         limit: u32,
     },
+    /// The model goes round in circles: its turn ends.
+    #[error(
+        "the model asked for {tool} with the same arguments again right after it was told that this call is refused; the turn \
+         was ended"
+    )]
+    Looping {
+        /// What it asked for.
+        tool: Name,
+    },
     /// What the session has read may not go to a model; the policies are named.
     #[error("what this session has read may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
     Policy(List<Name, 16>),

@@ -127,6 +127,11 @@ pub enum WebError {
     /// The server broke HTTP, or went away.
     #[error("the server broke the protocol or went away")]
     Upstream,
+    /// Nothing is unpacked here.
+    #[error(
+        "the server compressed its reply although it was asked for `identity`, and a compressed reply is refused"
+    )]
+    Compressed,
     /// More redirects than are followed.
     #[error("more than {REDIRECTS} redirects")]
     Redirects,

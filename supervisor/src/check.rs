@@ -8,6 +8,7 @@ use crate::args::Options;
 use crate::configure;
 use crate::disk;
 use crate::exit::{self, Fault};
+use crate::ours::{self, Place};
 use crate::places::{self, at};
 use confine::probe;
 use manifest::command::Mode;
@@ -32,6 +33,14 @@ pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let mut sound = configuration.is_ok();
     sound &= kernel(mode.ok().flatten().unwrap_or(usual));
     let state = &places.state;
+    // Whoever asks may be another than who runs it.
+    let folders = [(state, Place::State), (&places.runtime, Place::Runtime)];
+    for refused in folders.into_iter().filter_map(|(path, place)| ours::look(path, place, None).err()) {
+        if matches!(refused, Fault::NotOurs { .. }) {
+            say("folder", &refused.to_string());
+            sound = false;
+        }
+    }
     if state.exists() {
         let kept = configuration.as_ref().map_or(0, |it| u64::from(it.settings.disk_reserve) << 20);
         sound &= databases(state, ROOM.max(kept))?;

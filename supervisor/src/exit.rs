@@ -43,6 +43,16 @@ pub(crate) enum Fault {
         /// Why not.
         cause: std::io::Error,
     },
+    /// A folder that is there, and that no host may use as its own.
+    #[error(
+        "{path} is not a host's to use: {why}; name a folder of Cordon's own with --state-dir and --runtime-dir"
+    )]
+    NotOurs {
+        /// Which.
+        path: String,
+        /// Why not.
+        why: String,
+    },
     /// Another host runs on this state directory.
     #[error("another host runs on {0}; stop it first or use another --state-dir")]
     Locked(String),
@@ -90,6 +100,7 @@ impl Fault {
             | Self::Mode(_)
             | Self::Unfit
             | Self::Unmapped { .. }
+            | Self::NotOurs { .. }
             | Self::NeverStarts { .. } => 78,
             Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::PermissionDenied => 77,
             Self::Place { cause, .. } if cause.kind() == std::io::ErrorKind::InvalidData => 78,

@@ -2,9 +2,10 @@
 //! may say is refused to the others.
 
 use crate::host::Host;
-use crate::{freeze, places, proof, removed, start, stop, tell, twins, vault, violations};
+use crate::restart::History;
+use crate::{freeze, places, proof, removed, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
-use manifest::command::{Answer, FRAME, Failure, Frame, Kind, ProcessState, RecordState};
+use manifest::command::{Answer, FRAME, Failure, Frame, HostState, Kind, ProcessState, RecordState};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
@@ -127,10 +128,37 @@ fn done(host: &Host, answer: Answer) {
     }
 }
 
+/// Begins at once, whether it runs, waits or is held: the waits between lives are for those that end by themselves.
 fn restart(host: &mut Host, name: Name) -> bool {
     renew(host, name);
-    stop::kill(host, name, "restarted by an operator");
+    let Some(process) = host.process_mut(name) else { return false };
+    if process.state == ProcessState::Held {
+        process.state = ProcessState::Waiting;
+    }
+    match &mut process.life {
+        Some(life) => {
+            life.renewed = true;
+            stop::kill(host, name, "restarted by an operator");
+        }
+        None => begin(host, name),
+    }
     true
+}
+
+/// Starts what does not run, and knows nothing of its former lives. A host that stops begins nothing.
+fn begin(host: &mut Host, name: Name) {
+    if host.state == HostState::Stopping {
+        return;
+    }
+    if let Some(process) = host.process_mut(name) {
+        process.history = History::default();
+    }
+    if freeze::may_act(host, name) {
+        stop::again(host, name);
+    } else {
+        freeze::start_after(host, name);
+        tell::process(host, name);
+    }
 }
 
 /// Takes the program that is in its place now, which an upgrade may have changed; where there is none, the one that ran. Only
@@ -157,20 +185,8 @@ fn hold(host: &mut Host, name: Name) -> bool {
 }
 
 fn release(host: &mut Host, name: Name) -> bool {
-    let waits = host.process(name).is_some_and(|process| !process.is_running());
-    if waits {
-        if let Some(process) = host.process_mut(name) {
-            process.history = crate::restart::History::default();
-        }
-        renew(host, name);
-        if freeze::may_act(host, name) {
-            drop(start::start(host, name));
-        } else {
-            freeze::start_after(host, name);
-            tell::process(host, name);
-        }
-    }
-    true
+    let waits = host.process(name).is_some_and(|it| !it.is_running() || it.state == ProcessState::Held);
+    if waits { restart(host, name) } else { true }
 }
 
 fn still(host: &mut Host, frame: &Frame) {

@@ -140,10 +140,10 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let places = places::find(options);
     let own_uid = nix::unistd::getuid().as_raw();
     many_descriptors().map_err(kernel("cannot be given more descriptors"))?;
+    let found = places::found(&places)?;
     let mode = enter_mode(&configuration)?;
     let ids = own_ids(configuration.settings, own_uid);
-    places::folder(&places.state, 0o711, None)?;
-    places::folder(&places.runtime, 0o755, None)?;
+    places::directories(&places, found)?;
     let lock = places::lock(&places.state)?;
     if mode == Mode::Flat && own_uid == 0 {
         places::traversable(&places.state)?;

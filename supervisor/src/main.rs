@@ -23,6 +23,7 @@ mod listeners;
 mod logs;
 mod notify;
 mod orphans;
+mod ours;
 mod places;
 mod process;
 mod proof;

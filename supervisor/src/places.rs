@@ -2,6 +2,7 @@
 
 use crate::args::Options;
 use crate::exit::Fault;
+use crate::ours::{self, Found, Place};
 use confine::Ids;
 use std::env;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -49,6 +50,22 @@ fn absolute(path: PathBuf) -> PathBuf {
 /// Names the path in what went wrong.
 pub(crate) fn at<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Fault + 'a {
     move |cause| Fault::Place { what, path: path.display().to_string(), cause }
+}
+
+/// What there is of the state and the runtime directory. Asked before any user namespace, in which uids are others.
+pub(crate) fn found(places: &Places) -> Result<[Found; 2], Fault> {
+    let own = Some(nix::unistd::geteuid().as_raw());
+    Ok([ours::look(&places.state, Place::State, own)?, ours::look(&places.runtime, Place::Runtime, own)?])
+}
+
+/// Makes the state and the runtime directory, or takes those that were found.
+pub(crate) fn directories(places: &Places, [state, runtime]: [Found; 2]) -> Result<(), Fault> {
+    for (path, mode, found) in [(&places.state, 0o711, state), (&places.runtime, 0o755, runtime)] {
+        if found != Found::Shared {
+            folder(path, mode, None)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a folder, and its owner and mode, whatever they were.

@@ -52,6 +52,8 @@ pub(crate) struct Life {
     pub(crate) ear: Ear,
     /// It was told to end.
     pub(crate) ending: bool,
+    /// An operator ended it so that it begins anew, which is no failure of it.
+    pub(crate) renewed: bool,
 }
 
 impl Process {

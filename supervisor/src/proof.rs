@@ -151,7 +151,6 @@ pub(crate) fn go_on(host: &mut Host) {
     for wanted in std::mem::take(&mut host.proof.held) {
         host.twins.want(wanted);
     }
-    twins::go_on(host);
 }
 
 fn fail(host: &mut Host, found: Finding) {
@@ -166,6 +165,7 @@ fn fail(host: &mut Host, found: Finding) {
         "agentd",
         &format!("self-check failed: {id} in the jail of {row} {what}; no runner is served until agentd is started again"),
     );
+    host.proof.held.clear();
     host.proof.state = State::Failed(found);
     over(host);
 }

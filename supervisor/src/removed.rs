@@ -12,6 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,6 +28,10 @@ const LATER: Duration = Duration::from_secs(60);
 /// Names that are removed or moved in one step, and the longest that it goes on after the first.
 const STEP: usize = 256;
 const LONGEST: Duration = Duration::from_millis(4);
+/// Names of one folder that may fail to go in one step.
+const FAILED: usize = 16;
+/// Names that are kept in mind as ones that do not go, and passed over until everything is tried again.
+const STUCK: usize = 4096;
 const READ: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
@@ -37,6 +42,8 @@ pub(crate) struct Removed {
     pub(crate) due: Option<Instant>,
     /// Names given so far, so that each is another.
     given: u64,
+    /// Names that a step could do nothing about, since everything was tried.
+    stuck: HashSet<CString>,
     /// It was said that nothing could be removed, and nothing was since.
     said: bool,
 }
@@ -44,7 +51,7 @@ pub(crate) struct Removed {
 impl Removed {
     /// A life before may have left something.
     pub(crate) fn new() -> Self {
-        Self { due: Some(Instant::now()), given: 0, said: false }
+        Self { due: Some(Instant::now()), given: 0, stuck: HashSet::new(), said: false }
     }
 
     /// What a step came to says when the next one is; and what is to be said of it, once.
@@ -52,6 +59,10 @@ impl Removed {
         let fault = match came {
             Ok(Came::Further) => {
                 (self.due, self.said) = (Some(now + AGAIN), false);
+                return None;
+            }
+            Ok(Came::Onward) => {
+                self.due = Some(now + AGAIN);
                 return None;
             }
             Ok(Came::Through) | Err(Errno::ENOENT) => {
@@ -62,6 +73,7 @@ impl Removed {
             Err(errno) => format!("not removed: {errno}"),
         };
         self.due = Some(now + LATER);
+        self.stuck.clear();
         (!std::mem::replace(&mut self.said, true)).then(|| format!("{fault}; it is tried again"))
     }
 }
@@ -90,7 +102,7 @@ pub(crate) fn go_on(host: &mut Host) {
         return;
     }
     let bin = host.places.state.join(FOLDER);
-    let came = step(&bin, &mut host.removed.given, now + LONGEST);
+    let came = step(&bin, &mut host.removed, now + LONGEST);
     if let Some(fault) = host.removed.go_on(came, Instant::now()) {
         host.logs.write("agentd", &format!("{}: {fault}", bin.display()));
     }
@@ -99,55 +111,76 @@ pub(crate) fn go_on(host: &mut Host) {
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
-    /// There is more.
+    /// Something went, and there may be more.
     Further,
+    /// Nothing went of what was tried, and there is more to try.
+    Onward,
     /// Nothing is left.
     Through,
     /// Something is left that nothing could be done about.
     Nowhere,
 }
 
-fn step(bin: &Path, given: &mut u64, until: Instant) -> nix::Result<Came> {
+fn step(bin: &Path, removed: &mut Removed, until: Instant) -> nix::Result<Came> {
+    let Removed { given, stuck, .. } = removed;
     let mut top = Dir::open(bin, READ, Mode::empty())?;
-    let (mut done, mut left) = (0, 0);
-    for name in names(&mut top)? {
-        if done >= STEP || is_over(done, until) {
-            return Ok(Came::Further);
+    let (mut done, mut pace) = (0, Pace { tried: 0, until });
+    let names = names(&mut top, stuck)?;
+    for name in &names {
+        if pace.is_over(done) {
+            break;
         }
-        left += 1;
-        match unlinkat(top.as_fd(), name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
-            Ok(()) => done += 1,
-            Err(Errno::EISDIR | Errno::EPERM) => done += empty(&top, &name, bin, given, (STEP - done, until)),
-            Err(_) => {}
+        pace.tried += 1;
+        let gone = match unlinkat(top.as_fd(), name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
+            Ok(()) => 1,
+            Err(Errno::EISDIR | Errno::EPERM) => empty(&top, name, bin, given, &mut pace),
+            Err(_) => 0,
+        };
+        done += gone;
+        // What the end of the step kept from being tried is none that does not go.
+        if gone == 0 && !pace.is_over(0) && stuck.len() < STUCK {
+            stuck.insert(name.clone());
         }
     }
-    Ok(match (left, done) {
-        (0, _) => Came::Through,
-        (_, 0) => Came::Nowhere,
+    Ok(match (done, names.is_empty()) {
+        (0, true) if stuck.is_empty() => Came::Through,
+        (0, false) if stuck.len() < STUCK => Came::Onward,
+        (0, _) => Came::Nowhere,
         _ => Came::Further,
     })
 }
 
-/// Every step does something, however slow the disk is.
-fn is_over(done: usize, until: Instant) -> bool {
-    done > 0 && Instant::now() >= until
+/// How far a step has come. What fails is work as well: on a disk that can only be read everything does.
+struct Pace {
+    /// Names that were tried, whatever came of it.
+    tried: usize,
+    until: Instant,
+}
+
+impl Pace {
+    /// Every step does something, however slow the disk is, if it can at all.
+    fn is_over(&self, done: usize) -> bool {
+        self.tried >= STEP || (done > 0 && Instant::now() >= self.until)
+    }
 }
 
 /// Empties a folder as far as this step goes, and removes it once nothing is in it; how much was done.
-fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, (most, until): (usize, Instant)) -> usize {
+fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, pace: &mut Pace) -> usize {
     let opened = || Dir::openat(top.as_fd(), name, READ, Mode::empty());
     // An agent may have taken its own folders' modes away.
     let opened = opened().or_else(|_| open_up(top.as_fd(), name).and_then(|()| opened()));
     let Ok(mut folder) = opened else { return 0 };
-    let Ok(names) = names(&mut folder) else { return 0 };
+    let Ok(names) = names(&mut folder, &HashSet::new()) else { return 0 };
     let mut gone = 0;
-    for inner in names.iter().take(most) {
-        if is_over(gone, until) {
+    for (before, inner) in names.iter().enumerate() {
+        // One that keeps what is in it leaves room for the others.
+        if pace.is_over(gone) || before - gone >= FAILED {
             return gone;
         }
+        pace.tried += 1;
         gone += usize::from(take_out(&folder, inner, top, bin, given));
     }
-    let is_last = names.len() < most;
+    let is_last = names.len() <= STEP;
     let removed = is_last && unlinkat(top.as_fd(), name, UnlinkatFlags::RemoveDir).is_ok();
     gone + usize::from(removed)
 }
@@ -172,9 +205,9 @@ fn open_up(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<()> {
     fchmodat(at, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink)
 }
 
-/// The names in a folder, as far as a step goes and one more.
-fn names(folder: &mut Dir) -> nix::Result<Vec<CString>> {
-    let real = |name: &CStr| name != c"." && name != c"..";
+/// The names in a folder but those that are passed over, as far as a step goes and one more.
+fn names(folder: &mut Dir, but: &HashSet<CString>) -> nix::Result<Vec<CString>> {
+    let real = |name: &CStr| name != c"." && name != c".." && !but.contains(name);
     let entries = folder.iter().map(|entry| entry.map(|entry| entry.file_name().to_owned()));
     entries.filter(|name| name.as_ref().map_or(true, |name| real(name))).take(STEP + 1).collect()
 }
@@ -197,9 +230,9 @@ mod tests {
 
     /// How many steps it takes, each of which lasts so long.
     fn all(bin: &Path, longest: Duration) -> usize {
-        let mut given = 0;
+        let mut removed = Removed::new();
         for steps in 1..100_000 {
-            match step(bin, &mut given, Instant::now() + longest).unwrap() {
+            match step(bin, &mut removed, Instant::now() + longest).unwrap() {
                 Came::Further => {}
                 came => {
                     assert_eq!(came, Came::Through);
@@ -245,10 +278,57 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_comes_to_nothing_ends_as_soon_as_one_that_comes_to_something() {
+        let far = Instant::now() + Duration::from_secs(60);
+        for (tried, done, is_over) in
+            [(0, 0, false), (STEP - 1, 0, false), (STEP, 0, true), (STEP, STEP, true)]
+        {
+            assert_eq!(Pace { tried, until: far }.is_over(done), is_over, "{tried} {done}");
+        }
+        let now = Pace { tried: 1, until: Instant::now() };
+        assert_eq!((now.is_over(0), now.is_over(1)), (false, true));
+    }
+
+    #[test]
+    fn names_that_do_not_go_are_passed_over_until_everything_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (bin, mut removed) = (folder.path().join("bin"), Removed::new());
+        fs::create_dir_all(bin.join("w")).unwrap();
+        for n in 0..3 * STEP {
+            let name = format!("stuck-{n}");
+            fs::write(bin.join(&name), "").unwrap();
+            removed.stuck.insert(CString::new(name).unwrap());
+        }
+        let far = Instant::now() + Duration::from_secs(60);
+        let mut came = || step(&bin, &mut removed, far).unwrap();
+        assert_eq!((came(), came()), (Came::Further, Came::Nowhere));
+        assert!(!bin.join("w").exists() && fs::read_dir(&bin).unwrap().count() == 3 * STEP);
+        removed.go_on(Ok(Came::Nowhere), Instant::now());
+        assert_eq!(step(&bin, &mut removed, far), Ok(Came::Further));
+        assert_eq!(
+            fs::read_dir(&bin).unwrap().count(),
+            2 * STEP,
+            "they are tried again, a step's number of them"
+        );
+    }
+
+    #[test]
+    fn a_step_that_meets_names_that_nobody_can_remove_keeps_them_in_mind_and_the_next_passes_over_them() {
+        let (bin, mut removed) = (Path::new("/proc/self/ns"), Removed::new());
+        let there = || fs::read_dir(bin).unwrap().count();
+        let (before, far) = (there(), Instant::now() + Duration::from_secs(60));
+        assert_eq!(step(bin, &mut removed, far), Ok(Came::Onward));
+        assert!(before > 0 && removed.stuck.len() == before, "{before} {:?}", removed.stuck);
+        assert_eq!(step(bin, &mut removed, far), Ok(Came::Nowhere));
+        assert_eq!(there(), before);
+    }
+
+    #[test]
     fn a_fault_that_may_pass_is_said_once_and_ends_nothing() {
         let (mut removed, now) = (Removed::new(), Instant::now());
         for fault in [Err(Errno::EMFILE), Ok(Came::Nowhere), Err(Errno::EBUSY)] {
             assert!(removed.go_on(fault, now).unwrap().ends_with("it is tried again"));
+            assert_eq!((removed.go_on(Ok(Came::Onward), now), removed.due), (None, Some(now + AGAIN)));
             assert_eq!((removed.go_on(fault, now), removed.due), (None, Some(now + LATER)));
             assert_eq!((removed.go_on(Ok(Came::Further), now), removed.due), (None, Some(now + AGAIN)));
         }

@@ -1,7 +1,7 @@
-//! No jail takes what is kept free of the disk: below that, a part of it that goes costs the jail its end that wrote so much to a
-//! disk meanwhile; where none did, one that wrote so much to anything, since not every file system has the kernel count. What
-//! others fill a disk with ends no jail that writes less than that, and what a jail left in its workspace stays there for its
-//! owner. It reads what the kernel counts of jails, and no file of theirs.
+//! No jail takes what is kept free of the disk: below that, a part of it that goes costs the jail its end that wrote half as much or
+//! more to a disk meanwhile; where none did, one that wrote as much to anything, since not every file system has the kernel count.
+//! What others fill a disk with ends no jail that writes less than that, and what a jail left in its workspace stays there for
+//! its owner. It reads what the kernel counts of jails, and no file of theirs.
 
 use crate::host::Host;
 use crate::runners;
@@ -10,7 +10,7 @@ use manifest::command::{Ended, Room};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// A jail is ended for so much of what is kept, as a part of that.
+/// Jails are held to account for each so much that goes of what is kept, as a part of that; one is ended for half of it.
 const PART: u64 = 16;
 /// How many times as long as a look at all jails took none is made after it: room that a jail takes and gives back again and
 /// again would else be all that agentd, which has one thread, looks at.

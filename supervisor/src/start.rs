@@ -71,6 +71,7 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
         beat: began,
         ear: Ear::of_actor(),
         ending: false,
+        renewed: false,
     };
     Ok((life, section))
 }

@@ -42,7 +42,11 @@ pub(crate) fn ended(host: &mut Host, name: Name, how: &str) {
     }
     let mut wait = None;
     if process.state != ProcessState::Held {
-        let (decision, history) = decide(&process.row.restart, process.history, lived);
+        let (decision, history) = if life.renewed {
+            (Decision::After(0), process.history)
+        } else {
+            decide(&process.row.restart, process.history, lived)
+        };
         process.history = history;
         (process.state, wait) = match decision {
             Decision::After(ms) => (ProcessState::Waiting, Some(Duration::from_millis(ms))),
@@ -68,6 +72,7 @@ pub(crate) fn again(host: &mut Host, name: Name) {
         if let Some(process) = host.process_mut(name) {
             process.due = Some(Instant::now() + Duration::from_millis(process.row.restart.max_ms.into()));
         }
+        tell::process(host, name);
     }
 }
 

@@ -28,8 +28,9 @@ fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() 
 #[test]
 fn refused_calls_of_the_web_are_one_alert_from_the_tenth_on_and_one_of_the_gate_in_each_session() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\n").start();
-    let fetch = call("web_fetch", &json!({ "url": "http://elsewhere.example.com/" }));
-    host.script("it", &script(&vec![fetch; 11]));
+    // Each another: a model that asks for the same again and again is stopped earlier.
+    let fetch = |n| call("web_fetch", &json!({ "url": format!("http://elsewhere.example.com/{n}") }));
+    host.script("it", &script(&(0..11).map(fetch).collect::<Vec<_>>()));
     for (session, number) in [("s", 1), ("t", 2)] {
         let _ = host.chat(session, "look it up");
         let blocked = |entry: &&Value| entry["subject"] == "web_fetch" && entry["result"] == "blocked";

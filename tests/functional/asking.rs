@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use tests::{Host, Setup, programs, script, text};
+use tests::{Host, Setup, hook_of, programs, script, text};
 
 /// A question far over the bound, whose first word is in one memory.
 fn long() -> String {
@@ -39,7 +39,7 @@ fn any_text_at_all_is_a_question_by_every_way_to_ask() {
     let block = host.json(&["memory", "context", "--words", &long]);
     assert!(block["context"]["text"].as_str().unwrap().contains("quince"), "{block}");
     let asked = json!({ "session_id": "s", "cwd": "/nowhere", "hook_event_name": "UserPromptSubmit", "prompt": long });
-    let given = hook(&host, &["claude-code", "--timeout", "30000"], asked.to_string().as_bytes());
+    let given = hook_of(&host, &["claude-code"], &asked);
     assert!(String::from_utf8_lossy(&given.stdout).contains("lit at dusk"), "{given:?}");
     host.script(
         "asker",

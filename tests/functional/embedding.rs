@@ -182,6 +182,15 @@ fn finding_by_the_model_of_a_folder_is_measured_without_a_host() {
         assert_eq!((&lines[0]["id"], &lines[0]["results"][0]), (&"q".into(), &"t2".into()), "{text}");
         assert_eq!(lines[1]["figures"]["mrr"], 1.0, "{text}");
     }
+    // The turn that is asked for has its vector also where a mark stands before it.
+    let mut turns: Vec<&str> = TALK.lines().collect();
+    turns.swap(0, 1);
+    let output = measured(
+        &format!("\u{feff}{}", turns.join("\n")),
+        folder.path(),
+        &["--by", "meaning", "--limit", "1"],
+    );
+    assert!(String::from_utf8_lossy(&output.stdout).contains("[\"t2\"]"), "{output:?}");
     let output = measured(&format!("{TALK}{{\"op\":\"add\"}}\n"), folder.path(), &[]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("line 4"), "{output:?}");

@@ -204,6 +204,24 @@ fn a_program_that_fails_before_it_has_done_anything_is_tried_three_times_and_no_
 }
 
 #[test]
+fn an_engine_whose_program_is_missing_is_named_at_once() {
+    let bench = Bench::start(
+        "[engine.gone]\ncommand = ['no-such-agent', '-p']\nformat = 'text'\n\
+         [engine.data]\ncommand = ['/workspace/note.txt']\nformat = 'text'\n\
+         [agent.gone]\nmodel = 'scripted/engine'\nengine = 'gone'\n\
+         [agent.data]\nmodel = 'scripted/engine'\nengine = 'data'\n",
+    );
+    for (agent, status, program) in [("gone", 127, "no-such-agent"), ("data", 126, "/workspace/note.txt")] {
+        let ended = bench.ask(agent, agent, "hello");
+        let told = format!(
+            "ended with status {status} and without an answer: {program}, or what it runs, is not there"
+        );
+        assert!(ended["end"] == "failed" && ended.to_string().contains(&told), "{ended}");
+        assert_eq!(ended["attempts"], 1, "another attempt finds it no sooner: {ended}");
+    }
+}
+
+#[test]
 fn what_must_not_leave_does_not_leave_in_an_engine_s_words() {
     let bench = Bench::start("");
     let ended = bench.ask("text", "s", "LEAK");

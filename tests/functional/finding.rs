@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tests::{Host, Setup, Upstream, programs};
 
 /// Runs `agentctl memory eval` where there is no host, with these lines to read.
@@ -93,9 +95,29 @@ fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedd
 }
 
 #[test]
-fn an_embedder_that_fails_is_reported_and_nothing_takes_its_place() {
-    let upstream = Upstream::answering("application/json", |_| {
-        "HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}".to_owned()
+fn a_question_by_meaning_that_finds_nothing_says_that_memories_may_have_no_vector_yet() {
+    let host = Setup::default().config("[memory]\nembedder = \"offline/hash-384\"\n").start();
+    let _ = host.json(&["curator", "pause"]);
+    let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
+    let found = host.json(&["memory", "search", "the ferry leaves", "--by", "meaning"]);
+    assert_eq!(found["hits"], serde_json::json!([]), "{found}");
+    assert!(found["notes"][0].as_str().unwrap().contains("a vector of offline/hash-384"), "{found}");
+    let found = host.json(&["memory", "search", "the ferry leaves"]);
+    assert_eq!(
+        (found["hits"].as_array().map(Vec::len), &found["notes"]),
+        (Some(1), &serde_json::json!([])),
+        "{found}"
+    );
+}
+
+#[test]
+fn an_embedder_that_fails_is_reported_by_what_it_said_and_nothing_takes_its_place() {
+    let ill = Arc::new(AtomicBool::new(false));
+    let is_ill = Arc::clone(&ill);
+    let upstream = Upstream::answering("application/json", move |_| {
+        let status =
+            if is_ill.load(Ordering::Relaxed) { "500 Internal Server Error" } else { "400 Bad Request" };
+        format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}")
     });
     let at = format!("127.0.0.1:{}", upstream.port);
     let host = Setup::default()
@@ -106,7 +128,12 @@ fn an_embedder_that_fails_is_reported_and_nothing_takes_its_place() {
         .start();
     let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
     let failed = host.ask(&["memory", "search", "ferry", "--by", "fused"]);
-    assert_eq!(failed["ok"], false, "{failed}");
+    let said = |failed: &Value| failed["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(said(&failed).starts_with("LLM_REQUEST_ERROR"), "{failed}");
+    // However often it is tried again, and be it until the time is over, it is told by what it said.
+    ill.store(true, Ordering::Relaxed);
+    let failed = host.ask(&["memory", "search", "ferry", "--by", "fused"]);
+    assert!(said(&failed).starts_with("LLM_SERVER_ERROR"), "{failed}");
     let found = host.json(&["memory", "search", "ferry"]);
     assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
     assert_eq!(host.json(&["memory", "stats"])["embedder"], "corp/vectors");

@@ -2,9 +2,13 @@
 //! `tests/conformance`.
 
 mod client;
+mod images;
 mod mcp;
+mod paying;
+mod ready;
 mod relay;
 mod searching;
+mod stops;
 
 use client::{Answer, Way};
 use serde_json::{Value, json};
@@ -302,6 +306,10 @@ fn a_client_s_conversations_are_sessions_of_their_own_and_a_repeated_message_is_
     let first = ask("X-Session-Id: left\r\nIdempotency-Key: k-1\r\n", "echo: three");
     let second = ask("X-Session-Id: left\r\nIdempotency-Key: k-1\r\n", "echo: three");
     assert_eq!(first["id"], second["id"], "the same turn answers");
+    let other = json!({"model": "agent/default", "messages": said("echo: four")});
+    let other =
+        way.post_with("/v1/chat/completions", "X-Session-Id: left\r\nIdempotency-Key: k-1\r\n", &other);
+    assert_eq!((other.status, &other.document()["error"]["code"]), (400, &"idempotency_key_reused".into()));
     let sessions = host.json(&["session", "list"]);
     let names: Vec<String> =
         sessions["sessions"].as_array().unwrap().iter().map(|it| text(it, "name")).collect();
@@ -439,6 +447,11 @@ fn embeddings_counts_and_counters_are_given() {
     let none = way.post("/v1/embeddings", &json!({"model": "offline/reader", "input": "one text"}));
     let told = none.document()["error"]["message"].as_str().unwrap().to_owned();
     assert!(none.status == 404 && told.ends_with("there are: offline/hash-384"), "{told}");
+    let body = json!({"model": "offline/hash-384", "messages": [{"role": "user", "content": "hello"}]});
+    let none = way.post("/v1/chat/completions", &body);
+    let told = none.document()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(none.status == 404 && told.contains("offline/reader"), "{told}");
+    assert_eq!(told.matches("hash-384").count(), 1, "what only makes vectors is not offered: {told}");
     let body = json!({"model": "offline/reader", "messages": said("how many tokens are these")});
     assert!(way.post("/v1/messages/count_tokens", &body).json()["input_tokens"].as_u64().unwrap() > 0);
     let metrics = way.get("/metrics");

@@ -38,6 +38,25 @@ fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
 }
 
 #[test]
+fn a_turn_that_makes_the_same_call_right_after_it_was_told_that_it_is_refused_ends_and_says_why() {
+    let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
+    let call = json!({ "call": { "tool": "glob", "args": { "pattern": "*.a" } } });
+    let other = json!({ "call": { "tool": "glob", "args": { "pattern": "*.b" } } });
+    let mut replies = vec![json!({ "pieces": [call] }); 4];
+    replies.push(json!({ "pieces": [other, call] }));
+    replies.push(json!({ "pieces": [{ "text": "nobody hears this" }] }));
+    host.script("circles", &replies);
+    let ended = host.ask(&["chat", "--session", "s", "-m", "look"]);
+    let calls = ended["calls"].as_array().cloned().unwrap_or_default();
+    let verdicts: Vec<&str> = calls.iter().filter_map(|call| call["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["run", "run", "run", "refused", "refused"], "nothing else is begun: {ended}");
+    assert!(ended.to_string().contains("glob with the same arguments again"), "{ended}");
+    assert!(!ended.to_string().contains("nobody hears this"), "{ended}");
+    let turns = host.recorded("turn_ended");
+    assert_eq!((turns.len(), &turns[0]["result"]), (1, &"error".into()), "{turns:?}");
+}
+
+#[test]
 fn a_task_is_answered_by_the_next_of_its_models_and_the_person_is_told_which_failed() {
     let config = "[model]\nretries = 0\n[model.route]\ndefault = [\"scripted/broken\", \"scripted/good\"]\n\
                   [agent.default]\nmodel = \"default\"\n";
@@ -95,14 +114,24 @@ fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
     assert_eq!((&done["ok"], &done["stored"]), (&true.into(), &true.into()), "{done}\n{}", host.log());
     assert_eq!((&done["model"], &done["test"]), (&"corp/small".into(), &Value::Null), "{done}");
     assert_eq!(done["reaches"][0], format!("127.0.0.1:{}", upstream.port));
+    assert_eq!(done["host_reads"], host.json(&["status"])["host"]["config"], "another file is said to be");
+    assert_eq!(done["restart"], format!("agentd run --config {}", config.display()), "{done}");
+    let doctor = host.ask(&["doctor", "--config", &config.to_string_lossy()]);
+    let row = doctor["rows"].as_array().unwrap().iter().find(|row| row["id"] == "host.config").unwrap();
+    assert_eq!(row["status"], "warn", "{row}");
     let text = fs::read_to_string(&config).unwrap();
     assert!(text.starts_with("# Mine.\n") && text.contains("# for now") && !text.contains(KEY), "{text}");
     let backup = fs::read_to_string(done["backup"].as_str().unwrap()).unwrap();
     assert_eq!(backup, "# Mine.\n[log]\nlevel = \"debug\" # for now\n");
     assert_eq!(host.stop(), Some(0));
     let host = Setup::default().state(&state.path().join("state")).config(&text).start();
-    let tried = set_up(&host, &upstream, &host.dir().join("cordon.toml"), &[]);
+    // Without a word about the file, it is the one that the host reads.
+    let read = host.json(&["status"])["host"]["config"].clone();
+    let url = upstream.url("/v1");
+    let words = ["setup", "--provider", &url, "--name", "corp", "--model", "small", "--yes"];
+    let tried = host.ask(&words);
     assert_eq!((&tried["ok"], &tried["stored"]), (&true.into(), &true.into()), "{tried}\n{}", host.log());
+    assert_eq!((&tried["config"], &tried["host_reads"]), (&read, &Value::Null), "{tried}");
     assert_eq!(tried["test"]["tokens"], json!([7, 1]), "{tried}");
     assert_eq!(tried["backup"], Value::Null, "nothing was to be changed: {tried}");
     let heard = upstream.heard();

@@ -88,6 +88,86 @@ fn a_held_process_degrades_the_host_and_its_release_mends_it() {
 }
 
 #[test]
+fn a_process_that_is_held_begins_when_an_operator_restarts_it() {
+    let host = Host::start();
+    let _ = host.json(&["hold", "model"]);
+    host.wait_for("held", || host.process("model")["state"] == "held");
+    let _ = host.json(&["restart", "model"]);
+    host.wait_for("ready", || host.process("model")["state"] == "ready");
+    // As many ends in a row, each soon after a start, as it takes to be held by agentd.
+    host.wait_for("held", || {
+        let process = host.process("model");
+        if process["state"] == "ready" {
+            tests::kill(i32::try_from(process["pid"].as_i64().unwrap()).unwrap());
+        }
+        process["state"] == "held"
+    });
+    let _ = host.json(&["restart", "model"]);
+    host.wait_for("ready", || host.process("model")["state"] == "ready");
+    host.kill_and_wait("model");
+    assert_eq!(host.chat("s", "echo: after"), "after", "its former lives are forgotten");
+}
+
+#[test]
+fn a_folder_that_is_everybody_s_or_holds_what_is_not_cordon_s_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (shared, home, state) =
+        (folder.path().join("tmp"), folder.path().join("home"), folder.path().join("state"));
+    for (path, mode) in [(&shared, 0o1777), (&home, 0o700)] {
+        fs::create_dir(path).unwrap();
+        fs::create_dir(path.join("tmp")).unwrap();
+        fs::write(path.join("tmp/kept"), "").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let logs = shared.join("logs");
+    fs::create_dir(&logs).unwrap();
+    fs::set_permissions(&logs, fs::Permissions::from_mode(0o755)).unwrap();
+    for (path, mode, why) in
+        [(&shared, 0o1777, "it is everybody's"), (&home, 0o700, "\"tmp\", which is not Cordon's")]
+    {
+        let named = path.to_str().unwrap();
+        for setup in [
+            Setup::default().state(path),
+            Setup::default().state(&state).arguments(&["--runtime-dir", named]),
+        ] {
+            let mut host = setup.launch();
+            assert_eq!(host.wait(), Some(78), "{}", host.log());
+            let said = host.log();
+            assert!(said.contains(named) && said.contains(why) && said.contains("--runtime-dir"), "{said}");
+        }
+        assert_eq!(fs::metadata(path).unwrap().mode() & 0o7777, mode);
+        assert!(path.join("tmp/kept").exists() && !path.join("audit").exists());
+    }
+    assert!(!state.exists(), "nothing is made where not all can be");
+    let told = Host::start().ask(&["doctor", "--fix", "--state-dir", shared.to_str().unwrap()]);
+    let row = told["rows"].as_array().unwrap().iter().find(|row| row["id"] == "permissions.state").unwrap();
+    assert!(row["status"] == "fail" && row["message"].as_str().unwrap().contains("everybody's"), "{row}");
+    assert_eq!(fs::metadata(&shared).unwrap().mode() & 0o7777, 0o1777);
+    assert_eq!(fs::metadata(&logs).unwrap().mode() & 0o7777, 0o755, "nothing below it is the host's either");
+}
+
+#[test]
+fn a_state_directory_that_a_host_has_left_is_known_for_its_own_and_has_its_mode_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let state = folder.path().join("state");
+    let setup = || Setup::default().state(&state);
+    let mut host = setup().start();
+    assert_eq!(host.chat("s", "echo: kept"), "kept");
+    assert_eq!(host.stop(), Some(0));
+    for (mode, other, expected) in [(0o700, None, 0o711), (0o755, Some("notes.txt"), 0o755)] {
+        fs::set_permissions(&state, fs::Permissions::from_mode(mode)).unwrap();
+        if let Some(name) = other {
+            fs::write(state.join(name), "").unwrap();
+        }
+        let mut host = setup().start();
+        assert_eq!(fs::metadata(&state).unwrap().mode() & 0o7777, expected, "{other:?}");
+        assert_eq!(host.stop(), Some(0));
+    }
+}
+
+#[test]
 fn a_stop_ends_every_process_and_exits_zero() {
     let mut host = Setup::default().embedding().start();
     let pids: Vec<i32> = manifest::TABLE
@@ -227,6 +307,16 @@ fn restart(host: &Host, name: &str) {
         let process = host.process(name);
         process["pid"] != pid && process["state"] == "ready"
     });
+}
+
+#[test]
+fn an_operator_s_restarts_are_no_failures_and_each_begins_at_once() {
+    let host = Host::start();
+    // Ten lives that are as short, had they ended by themselves, and it would be held.
+    for _ in 0..12 {
+        restart(&host, "model");
+    }
+    assert_eq!(host.chat("s", "echo: after"), "after");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `agentctl run`: a program that asks models by itself, in a jail with a loopback of its own.
 
+use crate::sandbox::NOT_RUN;
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -78,7 +79,13 @@ fn a_program_asks_a_model_over_its_own_loopback_with_a_placeholder_for_a_key() {
     let (code, out, err) = run(&host, &["--", "/usr/bin/python3", "-c", CLIENT]);
     assert_eq!((code, out.as_str()), (Some(0), "placeholder high water\n"), "{err}\n{}", host.log());
     assert_eq!(run(&host, &["--", "sh", "-c", "echo out; echo err >&2; exit 7"]).0, Some(7));
-    assert_eq!(run(&host, &["--", "/no/such/program"]).0, Some(125));
+    for (program, status) in NOT_RUN {
+        let (code, out, err) = run(&host, &["--", program]);
+        assert!(
+            (code, out.as_str()) == (Some(status), "") && err.contains(&format!("{program}: ")),
+            "{code:?} {err}"
+        );
+    }
 }
 
 #[test]

@@ -3,6 +3,15 @@
 use std::process::Stdio;
 use tests::{Host, kill};
 
+/// What is no program that a jail has and can run, and what the attempt ends with.
+pub(crate) const NOT_RUN: [(&str, i32); 5] = [
+    ("nosuchprogram", 127),
+    ("/no/such/program", 127),
+    ("/etc/passwd", 126),
+    ("/etc/passwd/x", 126),
+    ("/etc", 126),
+];
+
 fn run(host: &Host, script: &str) -> (Option<i32>, String, String) {
     let output = host.ctl(&["sandbox", "run", "--", "sh", "-c", script]);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -16,7 +25,14 @@ fn output_and_exit_status_are_the_commands_own() {
     // What it leaves behind holds its output open, and ends with the jail.
     let left = run(&host, "(setsid sleep 600 &); echo out; exit 3");
     assert_eq!(left, (Some(3), "out\n".into(), String::new()));
-    assert_eq!(host.ctl(&["sandbox", "run", "--", "/no/such/program"]).status.code(), Some(125));
+    for (program, status) in NOT_RUN {
+        let output = host.ctl(&["sandbox", "run", "--", program]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(status) && said.starts_with(&format!("{program}: ")),
+            "{output:?}"
+        );
+    }
 }
 
 #[test]

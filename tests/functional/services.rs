@@ -206,6 +206,9 @@ fn a_login_in_a_browser_becomes_tokens_that_only_the_account_gets() {
     assert_eq!((field(form, "code"), field(form, "grant_type")), ("the-code", "authorization_code"));
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(field(form, "code_verifier")));
     assert_eq!(challenge, field(url, "code_challenge"));
-    let all = format!("{} {ended}", host.json(&["cred", "list"]));
+    let listed = host.json(&["cred", "list"]);
+    let login = &listed["secrets"][0]["login"];
+    assert!(login["renews"] == true && login["until_ms"].as_u64() > Some(0), "{listed}");
+    let all = format!("{listed} {ended}");
     assert!(!all.contains("calendar-access-1") && !all.contains("calendar-refresh-1"), "{all}");
 }

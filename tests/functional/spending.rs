@@ -1,7 +1,10 @@
 //! What models cost: budgets that hold, through real processes and a provider that counts tokens.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::io::Read;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tests::{Host, Setup, Upstream};
 
@@ -110,6 +113,81 @@ fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
     assert!(notices.contains("corp/small failed (LLM_BUDGET_EXCEEDED): offline/reader answers"), "{ended}");
     assert!(upstream.heard().is_empty());
     assert_eq!(usage(&host, "model")[0]["cost_micros"], 0, "what costs nothing is counted");
+}
+
+#[test]
+fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_another_than_it_asked_for() {
+    let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+    let port = tests::free_port();
+    let budget = "[budget]\nday_usd = 0\nat_limit = \"cheaper\"\ncheaper_model = \"offline/reader\"\n";
+    let more = format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n{budget}");
+    let host = Setup::default().config(&config(&upstream, &more)).start();
+    let key = tests::text(&host.json(&["key", "create", "one"]), "key");
+    for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {
+        for streams in [false, true] {
+            let asked = serde_json::json!([{"role": "user", "content": "echo: high water"}]);
+            let body = serde_json::json!({
+                "model": "corp/small", "max_tokens": 100, "stream": streams, "messages": asked, "input": asked,
+            });
+            let (status, said) = tests::post_over_tcp(port, path, &key, &body.to_string());
+            assert!(status == 200 && said.contains("high water"), "{path} {status} {said}");
+            assert!(said.contains(r#""model":"offline/reader""#), "{path} {streams} {said}");
+            assert!(!said.contains(r#""model":"corp/small""#), "{path} {streams} {said}");
+        }
+    }
+    assert!(upstream.heard().is_empty());
+}
+
+#[test]
+fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is_told() {
+    let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
+    let door = Arc::clone(&open);
+    let upstream = Upstream::answering("text/event-stream", move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            drop(door.lock().unwrap());
+        }
+        ANSWER.to_owned()
+    });
+    let more = "[agent.other]\nmodel = \"scripted/other\"\n[budget]\nday_usd = 0.005\n";
+    let host = Setup::default().config(&config(&upstream, more)).start();
+    host.script("other", &[json!({ "pieces": [{ "text": "that is all" }] })]);
+    let held = open.lock().unwrap();
+    let first = host.say("one", "hello");
+    host.wait_for("the money is set aside", || upstream.heard().len() == 1);
+    assert!(today(&host).1 > 5000, "more than there is");
+    // A person sees it while it waits.
+    let (mut heard, told) = std::io::pipe().unwrap();
+    let words = ["chat", "--session", "two", "-m", "hello"];
+    let second = host.command(&words).stdout(Stdio::piped()).stderr(told).spawn().unwrap();
+    let notice = "the budget per day is set aside for answers that are under way: the turn waits for it";
+    let (mut seen, mut some) = (Vec::new(), [0; 1024]);
+    while !String::from_utf8_lossy(&seen).contains(notice) {
+        let count = heard.read(&mut some).unwrap();
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&seen));
+        seen.extend(&some[..count]);
+    }
+    let other = host.json(&["chat", "--agent", "other", "--session", "three", "-m", "hello"]);
+    assert_eq!(other["reply"], "that is all", "others go on: {other}");
+    assert_eq!((upstream.heard().len(), today(&host).0), (1, 0), "nobody is asked without money");
+    drop(held);
+    assert_eq!(first.ended()["reply"], "ready");
+    let ended = second.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("ready"), "{ended:?}");
+    host.wait_for("it is settled", || today(&host) == (2 * COST, 0));
+}
+
+#[test]
+fn a_budget_that_only_warns_is_told_to_the_person_whose_turn_goes_over_it() {
+    let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
+    let budget = "[budget]\nday_usd = 0.000005\nat_limit = \"warn\"\n";
+    let host = Setup::default().config(&config(&upstream, budget)).start();
+    let ask = || host.json(&["chat", "--session", "s", "-m", "hello"])["notices"].to_string();
+    assert!(!ask().contains("budget"), "there is some left");
+    host.wait_for("it is settled", || today(&host) == (COST, 0));
+    assert!(ask().contains("the budget per day is used up, and only warns"));
+    let listed = host.json(&["model", "budget"])["budgets"].clone();
+    let day = listed.as_array().unwrap().iter().find(|row| row["per"] == "day").cloned().unwrap();
+    assert_eq!((&day["at_limit"], &day["used_up"]), (&"warn".into(), &true.into()), "{day}");
 }
 
 #[test]
@@ -242,6 +320,8 @@ fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most()
             match status {
                 200 => {}
                 429 if said.contains("insufficient_quota") => return true,
+                // What is left is set aside for the others' answers, and is free again in a moment.
+                429 if said.contains("rate_limit_exceeded") => std::thread::sleep(Duration::from_millis(100)),
                 _ => panic!("{status} {said}"),
             }
         }

@@ -134,13 +134,10 @@ async fn given(jails: &mut Jails, runner: Jailed) -> io::Result<(Duration, Durat
     let (done, mut heard) = unbounded_channel();
     tokio::task::spawn_local(async move { edge.serve(FRAME_BOUND, OneFile(done).serve()).await });
     let said = heard.recv().await;
-    let all = said.map_or_else(|| began.elapsed(), |(_, at)| at.duration_since(began));
-    let ending = said.map(|(ending, _)| ending);
     let kept = std::fs::read(&path).is_ok_and(|kept| kept == BYTES);
-    if kept && ending == Some(Ending::Exited { status: 0 }) {
-        Ok((bind, all))
-    } else {
-        Err(io::Error::other(format!("the runner wrote nothing: {ending:?}")))
+    match (said, kept) {
+        (Some((Ending::Exited { status: 0 }, at)), true) => Ok((bind, at.duration_since(began))),
+        (said, _) => Err(io::Error::other(format!("the runner wrote nothing: {said:?}"))),
     }
 }
 

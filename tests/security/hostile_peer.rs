@@ -127,7 +127,8 @@ fn a_hostile_control_costs_itself_its_edges_and_no_callee_its_life() {
         processes.remove("control");
         processes
     };
-    probed.wait_said(Process::Control, "life 1");
+    // Until then twins of them come and go under their names, and one of those would be killed in its place.
+    wait_ready(&probed.host);
     let before = others();
     for life in 1..=ATTACKS.len() {
         for callee in &callees {

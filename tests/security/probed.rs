@@ -37,6 +37,8 @@ pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
         fs::write(folder.join("task"), task).unwrap();
         fs::set_permissions(folder.join("task"), fs::Permissions::from_mode(0o644)).unwrap();
     }
+    // As in one that was restored: with the record's folder, any other that a host has is taken for a host's.
+    fs::create_dir_all(state.path().join("audit")).unwrap();
     let host =
         Setup::default().config(config).embedding().programs(programs.path()).state(state.path()).launch();
     Probed { host, _state: state, _programs: programs }
@@ -87,7 +89,8 @@ impl Probed {
     }
 }
 
-/// Every actor of this host by name, by the kernel's word: agentd's children, and what it called them.
+/// Every actor of this host by name, by the kernel's word: agentd's children, and what it called them. Before
+/// [`wait_ready`] a name may be given the pid of a twin of the host's check of itself.
 pub(crate) fn processes(host: &Host) -> BTreeMap<String, i32> {
     let parent = format!("PPid:\t{}", host.agentd());
     let named = pids().into_iter().filter_map(|pid| {

@@ -152,8 +152,10 @@ impl Findings {
 /// Verification under way: step by step, so that a process that serves can do other things between.
 pub(crate) struct Check {
     folder: Folder,
+    key: PublicKey,
     keys: Vec<PublicKey>,
-    origin: String,
+    /// The notes of rotations, with their names: what was signed before the pass must be on the record that it reads.
+    rotations: Vec<(String, String)>,
     claims: Vec<Claim>,
     pass: Pass,
 }
@@ -181,10 +183,11 @@ impl Check {
             key.ok_or_else(|| Fault::new(Kind::WrongKey, None, "the public key is not one, or was edited"))?;
         let keys = keys::chain(&folder, &key);
         let keys = keys.map_err(|cause| Fault::new(Kind::WrongKey, None, cause.to_string()))?;
+        let rotations = keys::rotations(&folder).unwrap_or_default();
         let mut faults = Faults::default();
         let claims = claims::collect(&folder, &keys, kept, &mut faults);
         let pass = Pass::new(folder.clone(), &claims, faults);
-        Ok(Self { folder, origin: key.name, keys, claims, pass })
+        Ok(Self { folder, key, keys, rotations, claims, pass })
     }
 
     /// What is wrong with the notes themselves, known before any entry was read: one is none, or of other keys, or of
@@ -200,22 +203,24 @@ impl Check {
 
     /// What was found.
     pub(crate) fn end(mut self) -> Findings {
-        let rotations = keys::rotations(&self.folder).unwrap_or_default();
-        for (name, note) in rotations {
+        for (name, note) in &self.rotations {
             if !self.pass.seals.has_rotation(&hash::of(note.as_bytes())) && !self.pass.faults.is_broken() {
                 let message = format!("rotations/{name} is not on the record");
                 self.pass.faults.add(Fault::new(Kind::Tile, None, message));
             }
         }
+        // A key that signs since the pass began is bound to those before it, or it is none of the log's.
+        let now = keys::chain(&self.folder, &self.key).unwrap_or_default();
+        let keys = if now.is_empty() { &self.keys } else { &now };
         // One of another log is named as that, by what it signed.
-        if self.unsigned().is_none() && !keys::is_own(&self.folder, &self.keys) {
+        if self.unsigned().is_none() && !keys::is_own(&self.folder, keys) {
             let message = format!("{PUBLIC} is not the key of this log, or was edited");
             self.pass.faults.add(Fault::new(Kind::Tile, None, message));
         }
-        if !claims::counts_hold(&self.folder, &self.keys) {
+        if !claims::counts_hold(&self.folder, keys) {
             self.pass.faults.add(Fault::new(Kind::Tile, None, "the note of the counts was edited"));
         }
-        self.pass.end(&self.claims, self.origin)
+        self.pass.end(&self.claims, self.key.name)
     }
 }
 

@@ -36,11 +36,6 @@ pub(crate) enum KeyFault {
     Unbound(String),
 }
 
-/// Whether a log was begun in this folder, whatever became of its key.
-pub(crate) fn is_begun(folder: &Folder) -> bool {
-    folder.has("checkpoint") || folder.has("tile")
-}
-
 /// The keys of a log.
 pub(crate) struct Keys {
     pub(crate) secret: SecretKey,
@@ -55,7 +50,7 @@ impl Keys {
     pub(crate) fn read(folder: &Folder) -> Result<Option<Self>, KeyFault> {
         match read_secret(folder, KEY)? {
             Some(secret) => Self::of(folder, secret).map(Some),
-            None if is_begun(folder) => Err(KeyFault::Gone),
+            None if folder.has("checkpoint") || folder.has("tile") => Err(KeyFault::Gone),
             None => Ok(None),
         }
     }
@@ -225,7 +220,9 @@ fn unfinished(folder: &Folder, secret: &SecretKey) -> Result<Option<String>, Key
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::Check;
     use crate::open::{self, Opened};
+    use ipc_proto::audit::{Action, Event, Result3};
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -234,6 +231,28 @@ mod tests {
     fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         paths.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+    }
+
+    #[test]
+    fn a_rotation_before_between_or_behind_the_bundles_of_a_verification_is_no_fault_of_it() {
+        // Before the first bundle, between two, and behind the last; the first time its note is there already.
+        for (prepared, steps) in [(true, 0), (false, 0), (false, 1), (false, 9)] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut log = open::open(folder.path()).unwrap().whole().unwrap();
+            for _ in 0..600 {
+                log.append_own(Event::new(Action::TurnStarted, Result3::Success)).unwrap();
+            }
+            log.sign().unwrap();
+            if prepared {
+                log.keys.prepare(&log.folder).unwrap();
+            }
+            let mut check = Check::begin(folder.path(), None, None).unwrap();
+            let more = (0..steps).all(|_| check.step());
+            log.rotate().unwrap();
+            log.note_counts().unwrap();
+            while more && check.step() {}
+            assert_eq!(check.end().faults.listed, vec![], "{prepared} {steps}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod words;
 use crate::counts::value;
 use ipc_proto::Name;
 use ipc_proto::audit::Filter;
+use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 use words::Words;
@@ -33,15 +34,41 @@ pub(crate) enum OfflineFault {
     Usage(String),
     #[error("{file}: {cause}")]
     File { file: String, cause: std::io::Error },
+    #[error("{file} is no checkpoint, nor does it end with one: {what}")]
+    NoCheckpoint { file: String, what: &'static str },
     #[error("{0}")]
     Log(String),
     #[error("standard output: {0}")]
     Output(#[from] std::io::Error),
 }
 
+impl OfflineFault {
+    /// The fixed word of it, as it stands in `error.type`.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "usage",
+            Self::File { .. } | Self::NoCheckpoint { .. } => "file",
+            Self::Log(_) => "record",
+            Self::Output(_) => "output",
+        }
+    }
+
+    /// Says it: as a document to whoever asked for one.
+    fn tell(&self, json: bool) {
+        if json && !matches!(self, Self::Output(_)) {
+            let error = json!({ "type": self.kind(), "message": self.to_string() });
+            drop(writeln!(std::io::stdout(), "{}", json!({ "ok": false, "error": error })));
+        } else {
+            drop(writeln!(std::io::stderr(), "audit: {self}"));
+        }
+    }
+}
+
 /// Runs offline.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
-    let done = Words::read(words).and_then(|words| match words.command.as_str() {
+    let words: Vec<String> = words.collect();
+    let json = words.iter().any(|word| word == "--json");
+    let done = Words::read(words.into_iter()).and_then(|words| match words.command.as_str() {
         "verify" => verify::verify(&words),
         "witness" => verify::witness(&words),
         "prove" => prove::prove(&words),
@@ -56,7 +83,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(fault) => {
-            drop(writeln!(std::io::stderr(), "audit: {fault}"));
+            fault.tell(json);
             ExitCode::from(if matches!(fault, OfflineFault::Usage(_)) { USAGE } else { 1 })
         }
     }

@@ -309,6 +309,11 @@ mod tests {
         audit.call(&method::append, ask).await.unwrap()
     }
 
+    async fn verify(audit: &Link<AuditClient>) -> Report {
+        let ask = |audit: AuditClient, cx| async move { audit.verify(cx).await };
+        audit.call(&method::verify, ask).await.unwrap().unwrap()
+    }
+
     #[test]
     fn what_is_appended_at_once_is_each_one_entry_and_is_proved_counted_found_and_verified() {
         let folder = tempfile::tempdir().unwrap();
@@ -322,8 +327,7 @@ mod tests {
             assert_eq!(append(&audit, last).await.unwrap().index, 699);
             indices.sort_unstable();
             assert_eq!(indices, (0..700).collect::<Vec<_>>());
-            let ask = |audit: AuditClient, cx| async move { audit.verify(cx).await };
-            let report = audit.call(&method::verify, ask).await.unwrap().unwrap();
+            let report = verify(&audit).await;
             assert_eq!((report.entries, report.fault), (700, None));
             let ask = |audit: AuditClient, cx| async move { audit.prove(cx, 699).await };
             let proof = audit.call(&method::prove, ask).await.unwrap().unwrap();
@@ -340,6 +344,22 @@ mod tests {
         served.unwrap();
         let found = crate::check::run(folder.path(), None, None).unwrap();
         assert_eq!((found.faults.listed, found.vouched), (vec![], 700));
+    }
+
+    #[test]
+    fn a_rotation_and_appends_beside_a_verification_are_no_fault() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let served = kit::bench::run(async move {
+            let audit = &linked(&path).await;
+            futures::future::join_all((1..=700).map(|number| append(audit, number))).await;
+            let rotate = |audit: AuditClient, cx| async move { audit.rotate_key(cx).await };
+            let more = futures::future::join_all((701..=710).map(|number| append(audit, number)));
+            let rotated = audit.call(&method::rotate_key, rotate);
+            let (report, rotated, _) = futures::join!(verify(audit), rotated, more);
+            assert!(report.fault.is_none() && rotated.unwrap().is_ok(), "{report:?}");
+        });
+        served.unwrap();
     }
 
     #[test]
@@ -372,8 +392,7 @@ mod tests {
         let served = kit::bench::run(async move {
             let audit = linked(&path).await;
             assert_eq!(append(&audit, 1).await, Err(AuditError::Broken));
-            let ask = |audit: AuditClient, cx| async move { audit.verify(cx).await };
-            assert!(audit.call(&method::verify, ask).await.unwrap().unwrap().fault.is_some());
+            assert!(verify(&audit).await.fault.is_some());
         });
         served.unwrap();
     }

@@ -257,3 +257,55 @@ fn a_log_that_does_not_hold_is_not_appended_to() {
     log::flip(&log.path("tile/entries/000.tail"), 100);
     assert!(bench::Log::open(log.folder()).is_err());
 }
+
+#[test]
+fn a_file_that_is_no_checkpoint_is_told_from_a_record_that_does_not_hold_and_is_left_as_it_is() {
+    let log = Log::new();
+    log.append(3);
+    let dir = log.folder().to_str().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    for text in ["", "a shopping list\n", "one\n\ntwo\n\nthree\n", "cordon/x\n7\n\n\u{2014} cordon/x AAAA\n"]
+    {
+        for words in [
+            &["verify", "--dir", dir, "--checkpoint", path, "--json"][..],
+            &["prove", "1", "--dir", dir, "--checkpoint", path, "--json"],
+            &["witness", "--dir", dir, "--file", path, "--json"],
+        ] {
+            // A witness begins an empty file.
+            if text.is_empty() && words[0] == "witness" {
+                continue;
+            }
+            fs::write(path, text).unwrap();
+            let (code, said) = run(words);
+            let error = &json(&said)["error"];
+            assert_eq!((code, &error["type"]), (1, &"file".into()), "{said}");
+            let told = error["message"].as_str().unwrap();
+            assert!(told.starts_with(path) && told.contains("is no checkpoint"), "{said}");
+            assert_eq!(fs::read_to_string(path).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_in_a_document_to_whoever_asked_for_one() {
+    let log = Log::new();
+    log.append(3);
+    let dir = log.folder().to_str().unwrap();
+    for (words, kind, names) in [
+        (&["verify", "--dir", dir, "--key", "/nope"][..], "file", "/nope: "),
+        (&["verify", "--dir", dir, "--checkpoint", "/nope"], "file", "/nope: "),
+        (&["prove", "1", "--dir", "/nope"], "record", "/nope"),
+        (&["export", "--dir", "/nope"], "record", "/nope"),
+        (&["stats", "--dir", "/nope"], "record", "/nope"),
+    ] {
+        let (code, said) = run(&[words, &["--json"]].concat());
+        let document = json(&said);
+        assert_eq!(
+            (code, &document["ok"], &document["error"]["type"]),
+            (1, &false.into(), &kind.into()),
+            "{said}"
+        );
+        assert!(document["error"]["message"].as_str().unwrap().contains(names), "{said}");
+    }
+}

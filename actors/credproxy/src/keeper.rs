@@ -5,6 +5,7 @@ mod keys;
 
 use crate::binding::Wanted;
 use crate::door::Door;
+use crate::login;
 use crate::needles::Needles;
 use crate::prints::Printer;
 use crate::secret::Secret;
@@ -12,11 +13,12 @@ use crate::store::Store;
 use crate::uses::Counts;
 use crate::vault::{Fresh, Held, Listed, Narrower, Rekeying, Unlocked, Vault, VaultFault};
 use ipc_proto::credproxy::{
-    At, Binding, CredError, EXPORT_BOUND, Fingerprints, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo,
-    VaultInfo,
+    At, Binding, CredError, EXPORT_BOUND, Fingerprints, Lease, LoginInfo, PARCEL_BOUND, SECRET_BOUND,
+    SecretInfo, VaultInfo,
 };
 use ipc_proto::{Blob, List, Name};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -100,6 +102,8 @@ struct Live {
     needles: watch::Sender<Arc<Needles>>,
     fingerprints: watch::Sender<Arc<Fingerprints>>,
     locked: watch::Sender<bool>,
+    /// What may be known of those that are logins, by name.
+    logins: HashMap<String, LoginInfo>,
 }
 
 /// Its other ends, which always show the secrets as they are.
@@ -113,19 +117,33 @@ pub(crate) struct Views {
 }
 
 impl Live {
-    fn new(secrets: &[Secret], is_locked: bool) -> Result<(Self, Views), VaultFault> {
+    fn new(vault: Option<&Vault>) -> Result<(Self, Views), VaultFault> {
+        let (secrets, logins) = vault.map_or_else(|| Ok(Default::default()), opened)?;
         let mut printer = Printer::new().map_err(VaultFault::Random)?;
-        let (needles, searched) = watch::channel(Arc::new(Needles::new(secrets)));
-        let (fingerprints, told) = watch::channel(Arc::new(printer.print(secrets)));
-        let (locked, waits) = watch::channel(is_locked);
+        let (needles, searched) = watch::channel(Arc::new(Needles::new(&secrets)));
+        let (fingerprints, told) = watch::channel(Arc::new(printer.print(&secrets)));
+        let (locked, waits) = watch::channel(vault.is_none());
         let views = Views { needles: searched, fingerprints: told, locked: waits };
-        Ok((Self { printer, needles, fingerprints, locked }, views))
+        Ok((Self { printer, needles, fingerprints, locked, logins }, views))
     }
 
-    fn show(&mut self, secrets: &[Secret]) {
-        self.needles.send_replace(Arc::new(Needles::new(secrets)));
-        self.fingerprints.send_replace(Arc::new(self.printer.print(secrets)));
+    fn show(&mut self, vault: &Vault) -> Result<(), VaultFault> {
+        let (secrets, logins) = opened(vault)?;
+        self.needles.send_replace(Arc::new(Needles::new(&secrets)));
+        self.fingerprints.send_replace(Arc::new(self.printer.print(&secrets)));
+        self.logins = logins;
+        Ok(())
     }
+}
+
+/// Every value, and what may be known of those that are logins.
+fn opened(vault: &Vault) -> Result<(Vec<Secret>, HashMap<String, LoginInfo>), VaultFault> {
+    let values = vault.values()?;
+    // Both are by name.
+    let named = vault.list().zip(&values);
+    let logins = named.filter_map(|(listed, value)| Some((listed.name.to_owned(), login::standing(value)?)));
+    let logins = logins.collect();
+    Ok((values, logins))
 }
 
 impl Start {
@@ -136,8 +154,8 @@ impl Start {
         drop(ractor::pg::which_groups());
         let (counts, door) = (Counts::open(&store), Door::open(&store));
         let (live, views) = match &held {
-            Held::Open(vault) => Live::new(&vault.values()?, false)?,
-            Held::Locked(_) => Live::new(&[], true)?,
+            Held::Open(vault) => Live::new(Some(vault))?,
+            Held::Locked(_) => Live::new(None)?,
         };
         Ok((Self { store, held, door, counts, live }, views))
     }
@@ -215,9 +233,8 @@ impl Kept {
     }
 
     fn show(&mut self) -> Result<(), CredError> {
-        let values = self.vault()?.values().map_err(told)?;
-        self.live.show(&values);
-        Ok(())
+        let Held::Open(vault) = &self.held else { return Err(CredError::Locked) };
+        self.live.show(vault).map_err(told)
     }
 
     fn unseal(
@@ -243,7 +260,8 @@ impl Kept {
 
     fn list(&mut self) -> Result<List<SecretInfo, 256>, CredError> {
         let Held::Open(vault) = &self.held else { return Err(CredError::Locked) };
-        Ok(List::clip(vault.list().map(|listed| info(&listed, &self.counts))))
+        let login = |listed: &Listed<'_>| self.live.logins.get(listed.name).copied();
+        Ok(List::clip(vault.list().map(|listed| info(&listed, login(&listed), &self.counts))))
     }
 
     fn place(&mut self, name: &str) -> Result<Option<At>, CredError> {
@@ -271,7 +289,7 @@ impl Kept {
     }
 }
 
-fn info(listed: &Listed<'_>, counts: &Counts) -> SecretInfo {
+fn info(listed: &Listed<'_>, login: Option<LoginInfo>, counts: &Counts) -> SecretInfo {
     let uses = counts.of(listed.name);
     SecretInfo {
         name: Name::clip(listed.name),
@@ -281,5 +299,6 @@ fn info(listed: &Listed<'_>, counts: &Counts) -> SecretInfo {
         set_ms: listed.set_ms,
         uses: uses.count,
         used_ms: uses.last_ms,
+        login,
     }
 }

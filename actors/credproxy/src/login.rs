@@ -15,9 +15,10 @@ use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, Result3};
-use ipc_proto::credproxy::{CredError, Grant, Header, LOGIN, Login, REPLY_BOUND};
+use ipc_proto::credproxy::{CredError, Grant, Header, LOGIN, Login, LoginInfo, REPLY_BOUND};
 use ipc_proto::{List, Text};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -31,6 +32,28 @@ const EARLY_MS: u64 = 300_000;
 /// A login, if the value is one.
 pub(crate) fn read(value: &[u8]) -> Option<Login> {
     serde_json::from_slice(value.strip_prefix(LOGIN.as_bytes())?).ok()
+}
+
+/// What of a login may be known; nothing is copied of what may not.
+#[derive(Deserialize)]
+struct Known {
+    grant: KnownGrant,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KnownGrant {
+    Code(IgnoredAny),
+    Tokens { refresh: Option<IgnoredAny>, until_ms: Option<u64> },
+}
+
+/// How long the login holds that this value is, if it is one.
+pub(crate) fn standing(value: &Secret) -> Option<LoginInfo> {
+    let known: Known = serde_json::from_slice(value.reveal().strip_prefix(LOGIN.as_bytes())?).ok()?;
+    match known.grant {
+        KnownGrant::Tokens { refresh, until_ms } => Some(LoginInfo { until_ms, renews: refresh.is_some() }),
+        KnownGrant::Code(_) => None,
+    }
 }
 
 /// What of a value must be seen by nobody: each token of a login, or all of it.
@@ -263,11 +286,12 @@ mod tests {
         let login = tokens(Some("refresh-token-1"), Some(7));
         let value = written(&login).unwrap();
         assert!(read(value.reveal()).unwrap() == login);
+        assert_eq!(standing(&value), Some(LoginInfo { until_ms: Some(7), renews: true }));
         let parts: Vec<String> =
             parts(&value).iter().map(|part| String::from_utf8(part.reveal().to_vec()).unwrap()).collect();
         assert_eq!(parts, ["access-token-1", "refresh-token-1"]);
         let plain = Secret::new(Zeroizing::new(b"just-a-key".to_vec())).unwrap();
-        assert!(read(plain.reveal()).is_none());
+        assert!(read(plain.reveal()).is_none() && standing(&plain).is_none());
         assert_eq!(super::parts(&plain)[0].reveal(), b"just-a-key");
     }
 

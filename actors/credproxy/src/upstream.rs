@@ -65,6 +65,7 @@ pub(crate) const fn broken(fault: Fault) -> CredError {
         Fault::Name => CredError::BadUrl,
         Fault::Tls => CredError::Tls,
         Fault::Protocol | Fault::Unsent => CredError::Upstream,
+        Fault::Compressed => CredError::Compressed,
         Fault::Stalled => CredError::Stalled,
     }
 }

@@ -93,6 +93,7 @@ impl From<ModelError> for Failure {
             ModelError::UnknownModel
             | ModelError::Auth
             | ModelError::TooLong { .. }
+            | ModelError::NoVision
             | ModelError::Unpriced => Self::Permanent(reason),
             ModelError::Rejected { status } if !LATER.contains(&status) => Self::Permanent(reason),
             ModelError::RateLimited { retry_after_s: seconds }

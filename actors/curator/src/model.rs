@@ -153,7 +153,8 @@ impl Hearing<'_> {
                     | Piece::ThoughtEnd { .. }
                     | Piece::CallStart { .. }
                     | Piece::CallDelta { .. }
-                    | Piece::CallEnd { .. } => {}
+                    | Piece::CallEnd { .. }
+                    | Piece::OverBudget { .. } => {}
                 }
             }
             if text.len() > LONGEST {

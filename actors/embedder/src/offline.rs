@@ -46,10 +46,11 @@ fn misused() -> ExitCode {
 
 /// Copies lines, each as soon as it is there.
 fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Result<()> {
-    for line in from.split(b'\n') {
+    for (number, line) in from.split(b'\n').enumerate() {
         let line = line?;
-        let told = if line.len() > EVALUATION_LINE { None } else { told(model, &line) };
-        to.write_all(told.as_deref().unwrap_or(&line))?;
+        let line = if number == 0 { json::unmarked(&line) } else { &line };
+        let told = if line.len() > EVALUATION_LINE { None } else { told(model, line) };
+        to.write_all(told.as_deref().unwrap_or(line))?;
         to.write_all(b"\n")?;
         to.flush()?;
     }

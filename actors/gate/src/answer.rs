@@ -222,9 +222,7 @@ pub(crate) async fn finish(shared: &Shared, context: &TurnContext, ending: Endin
         Ending::TimedOut => End::TimedOut,
         Ending::NotStarted => End::Failed(Text::clip("the command could not be started in the jail")),
         Ending::TooManyCalls => End::Failed(Text::clip("the turn's bound of tool calls is reached")),
-        Ending::EngineFailed { status } => {
-            End::Failed(Text::clip(&format!("the engine ended with status {status} and without an answer")))
-        }
+        Ending::EngineFailed { status } => End::Failed(Text::clip(&engine_failed(context, status))),
         Ending::EngineIdle => {
             let seconds = context.agent.engine.as_ref().map_or(0, |engine| engine.idle_seconds);
             End::Failed(Text::clip(&format!("the engine said nothing for {seconds} s, and was ended")))
@@ -238,6 +236,18 @@ pub(crate) async fn finish(shared: &Shared, context: &TurnContext, ending: Endin
     shared.record(event).await?;
     kit::fault_point!("gate.finish.recorded");
     end_turn(shared, context, end).await
+}
+
+/// As shells and env(1) have it, a program that is not there ends with 127, and one that cannot be run with 126.
+fn engine_failed(context: &TurnContext, status: u8) -> String {
+    let what = format!("the engine ended with status {status} and without an answer");
+    let program = context.agent.engine.as_ref().and_then(|engine| engine.command.first());
+    match (status, program) {
+        (126 | 127, Some(program)) => {
+            format!("{what}: {program}, or what it runs, is not there in the jail or cannot be run")
+        }
+        _ => what,
+    }
 }
 
 /// Tells router how a turn ended.

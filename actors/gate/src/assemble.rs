@@ -3,7 +3,7 @@
 
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{
-    Finish, ModelError, ModelName, Piece, THOUGHT_BOUND, THOUGHTS, THOUGHTS_BOUND, Thought, Usage,
+    Finish, ModelError, ModelName, Per, Piece, THOUGHT_BOUND, THOUGHTS, THOUGHTS_BOUND, Thought, Usage,
 };
 use ipc_proto::tool::{ALL_ARGS_BOUND, ARGS_BOUND, OUTPUT_BOUND, ToolCall};
 use ipc_proto::{Name, Text};
@@ -46,6 +46,8 @@ pub(crate) enum Step {
         /// Which answers now.
         to: ModelName,
     },
+    /// A budget that only warns is used up.
+    OverBudget(Per),
     /// The end.
     Done(Finish),
     /// The end, by an error.
@@ -106,6 +108,7 @@ impl Assembly {
                 self.usage = usage;
                 Step::Nothing
             }
+            Piece::OverBudget { per } => Step::OverBudget(per),
             // A call that never became whole is never run.
             Piece::Done(_) if !self.open.is_empty() => truncated(),
             Piece::Done(finish) => Step::Done(finish),

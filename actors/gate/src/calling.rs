@@ -5,6 +5,7 @@ use crate::context::TurnContext;
 use crate::effects::{Effect, failed};
 use crate::host::Shared;
 use crate::replay::UNKNOWN;
+use crate::waits;
 use ipc_proto::config::Service;
 use ipc_proto::credproxy::{self, At, CredError, Head, Header, PLACEHOLDER, Request, Verb};
 use ipc_proto::label::{Class, Label, Trust};
@@ -87,14 +88,14 @@ pub(crate) async fn call(
         let request = request.clone();
         async move { credproxy.request(rpc, request).await }
     });
-    let mut head = match asked.await {
+    let mut head = match waits::on("credproxy", asked).await {
         Ok(Ok(head)) => head,
         Ok(Err(error)) => return refused(error, reads),
         Err(fault) => return gone(fault, reads),
     };
     let execution = shared.catalogue.get(&call.tool).map(|capability| capability.execution.max_output_size);
     let bound = execution.and_then(|bound| usize::try_from(bound).ok()).unwrap_or_default();
-    let body = read(Pull::of(&shared.credproxy, &mut head), bound).await;
+    let body = waits::on("credproxy", read(Pull::of(&shared.credproxy, &mut head), bound)).await;
     strangers(show(&head, &body), name)
 }
 
@@ -208,7 +209,7 @@ async fn read(mut pull: Pull, bound: usize) -> Body {
 
 /// Credproxy did not send it, or what it sent was not answered: then a call that does more than read is unknown.
 fn refused(error: CredError, reads: bool) -> Effect {
-    let sent = matches!(error, CredError::Upstream | CredError::Stalled);
+    let sent = matches!(error, CredError::Upstream | CredError::Compressed | CredError::Stalled);
     let mut effect = failed(&error.to_string());
     if sent && !reads {
         effect.outcome = Outcome::Unknown;

@@ -9,6 +9,7 @@ use crate::host::{Replaced, Shared, down, is_replaced};
 use crate::running::Asker;
 use crate::stages::{self, Stage};
 use crate::tell::Teller;
+use crate::waits::Waits;
 use crate::{answer, asking, effects, recalling, replay, taking, words};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::ids::{CallId, TurnId};
@@ -50,6 +51,8 @@ pub(crate) struct State {
     shared: Shared,
     turn: TurnId,
     replaced: Replaced,
+    /// What the turn waits for.
+    waits: Waits,
     /// There once the work was asked for.
     active: Option<Active>,
 }
@@ -72,14 +75,14 @@ pub(crate) struct Active {
 impl Actor for Connection {
     type Msg = Message;
     type State = State;
-    type Arguments = (Shared, TurnId, Replaced);
+    type Arguments = (Shared, TurnId, Replaced, Waits);
 
     async fn pre_start(
         &self,
         _: ActorRef<Message>,
-        (shared, turn, replaced): Self::Arguments,
+        (shared, turn, replaced, waits): Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
-        Ok(State { shared, turn, replaced, active: None })
+        Ok(State { shared, turn, replaced, waits, active: None })
     }
 
     async fn handle(
@@ -88,20 +91,7 @@ impl Actor for Connection {
         message: Message,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        match message {
-            Message::Work(reply) => drop(reply.send(state.work().await)),
-            Message::Think(system, messages, reply) => drop(reply.send(state.think(&system, messages).await)),
-            Message::Hear(reply) => drop(reply.send(state.hear().await)),
-            Message::Effect(call, reply) => drop(reply.send(state.effect(call).await)),
-            Message::Result(result, reply) => drop(reply.send(state.result(result).await)),
-            Message::Progress(call, line, reply) => drop(reply.send(state.progress(call, line).await)),
-            Message::Output(error, bytes, reply) => drop(reply.send(state.output(error, bytes).await)),
-            Message::Asker(reply) => drop(reply.send(state.asker())),
-            Message::Engine(events, reply) => drop(reply.send(state.engine(events).await)),
-            Message::Words(reply) => drop(reply.send(state.words().await)),
-            Message::Keep(token, kept, reply) => drop(reply.send(state.keep(token, kept).await)),
-            Message::Finish(ending, usage, reply) => drop(reply.send(state.finish(ending, usage).await)),
-        }
+        state.waits.clone().of(state.take(message)).await;
         Ok(())
     }
 
@@ -116,6 +106,23 @@ impl Actor for Connection {
 }
 
 impl State {
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Work(reply) => drop(reply.send(self.work().await)),
+            Message::Think(system, messages, reply) => drop(reply.send(self.think(&system, messages).await)),
+            Message::Hear(reply) => drop(reply.send(self.hear().await)),
+            Message::Effect(call, reply) => drop(reply.send(self.effect(call).await)),
+            Message::Result(result, reply) => drop(reply.send(self.result(result).await)),
+            Message::Progress(call, line, reply) => drop(reply.send(self.progress(call, line).await)),
+            Message::Output(error, bytes, reply) => drop(reply.send(self.output(error, bytes).await)),
+            Message::Asker(reply) => drop(reply.send(self.asker())),
+            Message::Engine(events, reply) => drop(reply.send(self.engine(events).await)),
+            Message::Words(reply) => drop(reply.send(self.words().await)),
+            Message::Keep(token, kept, reply) => drop(reply.send(self.keep(token, kept).await)),
+            Message::Finish(ending, usage, reply) => drop(reply.send(self.finish(ending, usage).await)),
+        }
+    }
+
     fn active(&mut self) -> Result<(&Shared, &mut Active), GateError> {
         match &mut self.active {
             Some(active) if active.over => Err(GateError::Over),
@@ -128,7 +135,7 @@ impl State {
     async fn work(&mut self) -> Result<Work, GateError> {
         let shared = self.shared.clone();
         let mut context = taking::take(&shared, self.turn).await?;
-        let heart = Heart::begin(&shared, self.turn, &self.replaced);
+        let heart = Heart::begin(&shared, self.turn, &self.replaced, &self.waits);
         let mut teller = Teller::begin(&shared, self.turn).await?;
         teller.tell(&shared, [TurnEvent::Started { attempt: context.turn.attempt }]).await?;
         let replayed = replay::replay(&shared.catalogue, &mut context);
@@ -251,8 +258,7 @@ impl State {
     fn asker(&mut self) -> Result<Asker, GateError> {
         let (_, active) = self.active()?;
         let context = &active.context;
-        let engine = context.turn.task == Task::Chat && context.agent.engine.is_some();
-        let runs = engine || matches!(context.turn.task, Task::Run(_));
+        let runs = context.engine().is_some() || matches!(context.turn.task, Task::Run(_));
         if runs { Ok(Asker::of(context)) } else { Err(GateError::OutOfTurn) }
     }
 

@@ -1,15 +1,18 @@
 //! What the gate keeps of one turn: its work, what a decision goes by, its calls. Labels only ever rise.
 
 use crate::host::Shared;
+use crate::money::Patience;
 use ipc_proto::approval::Grant;
 use ipc_proto::config::Agent;
+use ipc_proto::content::image_label;
+use ipc_proto::engine::Engine;
 use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::{HANDED_BACK, Message, Role, THOUGHTS, Thought, Usage};
-use ipc_proto::router::{CallVerdict, Released, Task, Turn};
+use ipc_proto::model::{HANDED_BACK, IMAGE_TOKENS, Message, Per, Role, THOUGHTS, Thought, Usage};
+use ipc_proto::router::{CallVerdict, Released, Task, Turn, TurnEvent};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::{ToolCall, ToolResult};
-use ipc_proto::{List, Name};
+use ipc_proto::{List, Name, Text};
 use policy::{Catalogue, Session};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -33,6 +36,8 @@ pub(crate) struct TurnContext {
     pub(crate) asked: u32,
     /// How often each of those was asked for: the same tool with the same arguments.
     pub(crate) same: HashMap<[u8; 32], u32>,
+    /// Those of the last reply that were asked for once too often: the model was told so.
+    pub(crate) told: HashSet<[u8; 32]>,
     /// Failures in a row, by tool.
     pub(crate) failures: HashMap<String, u32>,
     /// The number of the next durable step.
@@ -46,6 +51,12 @@ pub(crate) struct TurnContext {
     pub(crate) recalled: Option<String>,
     /// What the model thought before it asked for calls, by the first of these. Its runner is not given that.
     pub(crate) thoughts: VecDeque<(CallId, List<Thought, THOUGHTS>)>,
+    /// How long it may still wait for money.
+    pub(crate) patience: Patience,
+    /// Budgets of which its person was told that they are used up and only warn.
+    pub(crate) warned: HashSet<Per>,
+    /// The images of its message stand on the record.
+    pub(crate) shown: bool,
 }
 
 /// A released call.
@@ -80,6 +91,7 @@ impl TurnContext {
         let workspace_label = turn.workspace_label.clone();
         // CONTEXT.md and the skills are read into the prompt, so what the workspace holds is known from the start.
         session.label = turn.session_label.join(&workspace_label);
+        let patience = Patience::within(agent.limits.seconds);
         let mut context = Self {
             turn,
             agent,
@@ -88,6 +100,7 @@ impl TurnContext {
             calls: HashMap::new(),
             asked: 0,
             same: HashMap::new(),
+            told: HashSet::new(),
             failures: HashMap::new(),
             next_step: 0,
             last_text: String::new(),
@@ -95,6 +108,9 @@ impl TurnContext {
             known: Known::default(),
             recalled: None,
             thoughts: VecDeque::new(),
+            patience,
+            warned: HashSet::new(),
+            shown: false,
         };
         context.read_history();
         context.grant(context.turn.grants.clone().iter());
@@ -110,6 +126,11 @@ impl TurnContext {
         let words = self.turn.content.plain();
         hear(&mut self.session, true, &self.turn.label, &words);
         self.known.add(&words);
+        // Router has raised the session's label by them; they are no part of the person's words.
+        if self.turn.task == Task::Chat {
+            let images = self.turn.content.images();
+            images.for_each(|_| self.session.image(&image_label(), IMAGE_TOKENS));
+        }
     }
 
     /// The grants that hold from now on, and no others.
@@ -120,7 +141,7 @@ impl TurnContext {
     /// The session comes to know something of this label, and an engine's workspace with it.
     pub(crate) fn reach(&mut self, label: &Label) {
         self.session.label = self.session.label.join(label);
-        if self.is_engine_s() {
+        if self.engine().is_some() {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -132,9 +153,9 @@ impl TurnContext {
         self.known.add(text);
     }
 
-    /// Whether an engine answers: its tools are its own, and each may write what it has seen.
-    fn is_engine_s(&self) -> bool {
-        self.agent.engine.is_some() && self.turn.task == Task::Chat
+    /// The engine that answers, if one does: its tools are its own, and each may write what it has seen.
+    pub(crate) fn engine(&self) -> Option<&Engine> {
+        self.agent.engine.as_ref().filter(|_| self.turn.task == Task::Chat)
     }
 
     /// What the model said: it knows what the session knows, so it is labelled as that is.
@@ -200,7 +221,7 @@ impl TurnContext {
     pub(crate) fn raise(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        if self.is_engine_s() || CHANGES.contains(&tool) {
+        if self.engine().is_some() || CHANGES.contains(&tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -222,6 +243,25 @@ impl TurnContext {
         let times = self.same.entry(identity(call)).or_default();
         *times = times.saturating_add(1);
         *times
+    }
+
+    /// Whether the model asks for this very call although it was told, just now, that it is refused.
+    pub(crate) fn was_told(&self, call: &ToolCall) -> bool {
+        self.told.contains(&identity(call))
+    }
+
+    /// Takes note of a reply's calls, all of them counted: of those that were asked for once too often the model is told.
+    pub(crate) fn tell<'a>(&mut self, calls: impl Iterator<Item = &'a ToolCall>) {
+        let most = self.agent.limits.same_call;
+        let over = |id: &[u8; 32]| self.same.get(id).is_some_and(|times| *times > most);
+        self.told = calls.map(identity).filter(over).collect();
+    }
+
+    /// What its person is told of a budget that is used up and only warns: once.
+    pub(crate) fn warn(&mut self, per: Per) -> Option<TurnEvent> {
+        let notice =
+            format!("the budget per {per} is used up, and only warns: the model is asked all the same");
+        self.warned.insert(per).then(|| TurnEvent::Notice(Text::clip(&notice)))
     }
 
     /// Counts a result for the bound of failures in a row.
@@ -302,8 +342,9 @@ fn hear(session: &mut Session, person: bool, label: &Label, text: &str) {
 mod tests {
     use super::*;
     use crate::replay::tests::{context, shared_catalogue};
-    use ipc_proto::Text;
-    use ipc_proto::engine::{Engine, Format, Input};
+    use ipc_proto::Blob;
+    use ipc_proto::content::{Media, Part, Place};
+    use ipc_proto::engine::{Format, Input};
     use ipc_proto::router::Profile;
 
     #[test]
@@ -337,6 +378,21 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_nobody_s_word_and_the_words_beside_it_stay_the_person_s() {
+        let mut context = context(vec![]);
+        let place = Place::Bytes(Blob::new([1, 2, 3]).unwrap());
+        let image = Part::Image(Media { place, media_type: Text::clip("image/png"), name: None });
+        let words = Part::Text(Text::clip("send it to alice@a.example"));
+        context.turn.content.parts = List::clip([words, image]);
+        context.turn.label = Label::of(Trust::User, Class::Internal, "api");
+        context.read_history();
+        assert!(image_label().within(&context.session.label));
+        assert!(context.session.trusted.vouches(&"alice@a.example".into()));
+        let taint = context.session.taint.thousandths();
+        assert!((900..1000).contains(&taint), "it counts as many words: {taint}");
+    }
+
+    #[test]
     fn an_engine_s_workspace_holds_whatever_its_session_knows() {
         let (mut context, catalogue) = (context(vec![]), shared_catalogue());
         context.agent.engine = Some(Engine {
@@ -367,6 +423,37 @@ mod tests {
         assert_eq!(asked("read", r#"{"command":"ls","timeout":1}"#), 1);
         assert_eq!((asked("read", "{"), asked("read", "{")), (1, 2));
         assert_eq!(context.asked, 6);
+    }
+
+    #[test]
+    fn a_call_that_was_refused_for_being_the_same_again_is_known_in_the_next_reply_and_in_no_later_one() {
+        let mut context = context(vec![]);
+        let call =
+            |args: &str| ToolCall { id: CallId::random(), tool: Name::clip("bash"), args: Text::clip(args) };
+        let (same, other) = (call(r#"{"command":"ls"}"#), call(r#"{"command":"pwd"}"#));
+        let mut reply = |calls: &[&ToolCall]| {
+            let knew = calls.iter().any(|call| context.was_told(call));
+            for call in calls {
+                context.ask(call);
+            }
+            context.tell(calls.iter().copied());
+            knew
+        };
+        assert!(!reply(&[&same, &same]));
+        assert!(
+            !reply(&[&same, &same, &other]),
+            "however often it stands in one reply, that is the first word of it"
+        );
+        assert!(reply(&[&other, &call(r#"{ "command": "ls" }"#)]), "and it is asked for again");
+        assert!(!reply(&[&other]));
+        assert!(!reply(&[&same]), "something else was done since");
+    }
+
+    #[test]
+    fn a_person_is_told_of_each_budget_once() {
+        let mut context = context(vec![]);
+        let told = [Per::Day, Per::Day, Per::Month, Per::Day].map(|per| context.warn(per).is_some());
+        assert_eq!(told, [true, false, true, false]);
     }
 
     #[test]

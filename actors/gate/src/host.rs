@@ -4,9 +4,10 @@ use crate::alerted::Alerted;
 use crate::notes::Notes;
 use crate::policies::Policies;
 use crate::quota::Quotas;
-use crate::relay::{Orders, Rates};
+use crate::relay::{Callers, Orders, Rates};
+use crate::waits;
 use ipc_proto::Name;
-use ipc_proto::audit::{Event, Receipt};
+use ipc_proto::audit::{AuditClient, Event, Receipt};
 use ipc_proto::config::{self, Agent};
 use ipc_proto::credproxy::CredproxyClient;
 use ipc_proto::embedder::EmbedderClient;
@@ -64,27 +65,31 @@ pub(crate) struct Common {
     pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) web: Link<WebClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
+    /// Asked whether it serves; events go by `notes`.
+    pub(crate) audit: Link<AuditClient>,
     /// The way to the record.
     pub(crate) notes: Notes,
-    pub(crate) agents: Arc<BTreeMap<String, Agent>>,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) agents: BTreeMap<String, Agent>,
+    pub(crate) settings: Settings,
     /// What every tool declares.
-    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) catalogue: Catalogue,
     /// The policy files; one change at a time.
-    pub(crate) policies: Arc<tokio::sync::Mutex<Policies>>,
+    pub(crate) policies: tokio::sync::Mutex<Policies>,
     /// What decides: a decision never waits for a change.
-    engine: Arc<RwLock<Arc<Engine>>>,
-    pub(crate) quotas: Arc<Mutex<Quotas>>,
+    engine: RwLock<Arc<Engine>>,
+    pub(crate) quotas: Mutex<Quotas>,
     /// What clients of the API have asked for.
     pub(crate) rates: Rates,
+    /// Who they were when they last asked.
+    pub(crate) callers: Callers,
     /// Rows that wait for a model to put them into order.
     pub(crate) orders: Orders,
     /// The room on the disk, as agentd told it last.
-    disk: Arc<RwLock<Room>>,
+    disk: RwLock<Room>,
     /// Alerts that are on the record lately.
-    alerted: Arc<Mutex<Alerted>>,
+    alerted: Mutex<Alerted>,
     /// The runner of each turn: who takes a turn up replaces the one before.
-    runners: Arc<Mutex<HashMap<TurnId, watch::Sender<bool>>>>,
+    runners: Mutex<HashMap<TurnId, watch::Sender<bool>>>,
 }
 
 impl Shared {
@@ -97,23 +102,25 @@ impl Shared {
             embedder: host.link(),
             web: host.link(),
             credproxy: host.link(),
+            audit: host.link(),
             notes: Notes::new(host.recorder()),
-            agents: Arc::new(opened.config.agents),
-            settings: Arc::new(Settings {
+            agents: opened.config.agents,
+            settings: Settings {
                 web: opened.config.web,
                 policy: opened.config.policy,
                 services: opened.config.services,
                 finding: opened.config.finding,
-            }),
-            catalogue: Arc::new(opened.catalogue),
-            engine: Arc::new(RwLock::new(opened.policies.engine())),
-            policies: Arc::new(tokio::sync::Mutex::new(opened.policies)),
-            quotas: Arc::default(),
+            },
+            catalogue: opened.catalogue,
+            engine: RwLock::new(opened.policies.engine()),
+            policies: tokio::sync::Mutex::new(opened.policies),
+            quotas: Mutex::default(),
             rates: Rates::new(opened.config.relay),
+            callers: Callers::default(),
             orders: Orders::default(),
-            disk: Arc::default(),
-            alerted: Arc::default(),
-            runners: Arc::default(),
+            disk: RwLock::default(),
+            alerted: Mutex::default(),
+            runners: Mutex::default(),
         }))
     }
 
@@ -158,7 +165,7 @@ impl Shared {
 
     /// Puts an event on the record; without it, nothing may happen.
     pub(crate) async fn record(&self, event: Event) -> Result<Receipt, GateError> {
-        self.notes.record(event).await.map_err(|_| down("audit"))
+        waits::on("audit", self.notes.record(event)).await.map_err(|_| down("audit"))
     }
 
     /// Puts an alert on the record, unless one like it was put there lately.
@@ -177,7 +184,7 @@ impl Shared {
         let models = self
             .model
             .call(&model::method::models, |model, context| async move { model.models(context).await });
-        models.await.map(ipc_proto::List::into_vec).map_err(|_| down("model"))
+        waits::on("model", models).await.map(ipc_proto::List::into_vec).map_err(|_| down("model"))
     }
 }
 

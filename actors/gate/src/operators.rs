@@ -59,6 +59,10 @@ impl Gate for Operators {
         List::clip(self.shared.models().await.unwrap_or_default())
     }
 
+    async fn away(self, _: Context) -> List<Name, 8> {
+        Box::pin(crate::ready::away(&self.shared)).await
+    }
+
     async fn policies(self, _: Context) -> PolicySet {
         self.shared.policies.lock().await.list()
     }

@@ -5,6 +5,7 @@
 use crate::assemble::{Assembly, Step as Assembled};
 use crate::context::TurnContext;
 use crate::host::Shared;
+use crate::money::{self, Begun, Unpaid};
 use crate::source::{self, Pulled};
 use crate::{answer, showing, thinking};
 use ipc_proto::audit::{Action, Event, Result3};
@@ -33,7 +34,8 @@ empty array if it needs none. Do not carry the message out. The tools are:\n";
 /// A plan that is being made.
 #[derive(Debug)]
 pub(crate) struct Planning {
-    stream: Option<StreamId>,
+    /// What is asked for it, until it has ended.
+    asked: Option<(Request, Begun)>,
     assembly: Assembly,
     text: String,
     begun: Instant,
@@ -54,9 +56,9 @@ pub(crate) fn is_needed(shared: &Shared, context: &TurnContext) -> bool {
 
 impl Planning {
     /// Asks, on the record. A message that is not the user's own plans nothing.
-    pub(crate) async fn begin(shared: &Shared, context: &TurnContext) -> Result<Self, GateError> {
+    pub(crate) async fn begin(shared: &Shared, context: &mut TurnContext) -> Result<Self, GateError> {
         let mut planning =
-            Self { stream: None, assembly: Assembly::default(), text: String::new(), begun: Instant::now() };
+            Self { asked: None, assembly: Assembly::default(), text: String::new(), begun: Instant::now() };
         if context.turn.label.trust > Trust::User {
             return Ok(planning);
         }
@@ -69,14 +71,11 @@ impl Planning {
         let mut event = event.in_turn(context.turn.session, context.turn.id);
         event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
         shared.record(event).await?;
-        planning.stream = match source::start(shared, &request).await {
-            Ok(stream) => Some(stream),
-            Err(GateError::Model(error)) => {
-                planning.ended(shared, context, Some(error)).await?;
-                None
-            }
+        match money::start(shared, &request, &mut context.patience).await {
+            Ok(begun) => planning.asked = Some((request, begun)),
+            Err(GateError::Model(error)) => planning.ended(shared, context, Some(error)).await?,
             Err(error) => return Err(error),
-        };
+        }
         Ok(planning)
     }
 
@@ -87,12 +86,16 @@ impl Planning {
         context: &mut TurnContext,
     ) -> Result<Option<Vec<String>>, GateError> {
         let until = Instant::now() + SLICE;
-        while let Some(stream) = self.stream {
+        while let Some(begun) = self.asked.as_ref().map(|(_, begun)| *begun) {
             if Instant::now() >= until && self.begun.elapsed() < PATIENCE {
                 return Ok(None);
             }
             let late = self.begun.elapsed() >= PATIENCE || self.text.len() > BOUND;
-            let end = if late { Some(Err(ModelError::Timeout)) } else { self.pull(shared, stream).await? };
+            let end = match begun {
+                _ if late => Some(Err(ModelError::Timeout)),
+                Begun::Coming(stream) => self.pull(shared, stream).await?,
+                Begun::Unpaid(unpaid) => self.wait(shared, context, (unpaid, until)).await?,
+            };
             let Some(end) = end else { continue };
             context.add(self.assembly.usage);
             self.ended(shared, context, end.err()).await?;
@@ -104,19 +107,39 @@ impl Planning {
         Ok(Some(parse(&self.text, &context.agent.tools)))
     }
 
+    /// Waits for money until then, or for as long as this slice goes; how it ended, if it did.
+    async fn wait(
+        &mut self,
+        shared: &Shared,
+        context: &mut TurnContext,
+        (Unpaid { due, .. }, until): (Unpaid, Instant),
+    ) -> Result<Option<Result<(), ModelError>>, GateError> {
+        tokio::time::sleep_until(due.min(until).into()).await;
+        let Some((request, begun)) = self.asked.as_mut().filter(|_| due <= until) else { return Ok(None) };
+        match money::start(shared, request, &mut context.patience).await {
+            Ok(next) => *begun = next,
+            Err(GateError::Model(error)) => return Ok(Some(Err(error))),
+            Err(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
     /// The next pieces; how it ended, if it did.
     async fn pull(
         &mut self,
         shared: &Shared,
         stream: StreamId,
     ) -> Result<Option<Result<(), ModelError>>, GateError> {
-        let pieces = match source::pull(shared, stream).await? {
+        let model = self.asked.as_ref().map_or("", |(request, _)| request.model.as_str());
+        let pieces = match source::pull(shared, model, stream).await? {
             Pulled::Pieces(pieces) => pieces,
             Pulled::Failed(error) => return Ok(Some(Err(error))),
             Pulled::Lost => return Ok(Some(Err(ModelError::NoStream))),
         };
         for piece in pieces {
             match self.assembly.take(piece) {
+                // The reply that follows the plan says it as well.
+                Assembled::OverBudget(_) => {}
                 Assembled::Nothing | Assembled::Reasoning(_) | Assembled::Thought => {}
                 Assembled::Again { .. } => self.text.clear(),
                 Assembled::Text(text) => self.text.push_str(&text),
@@ -146,8 +169,8 @@ impl Planning {
 
     /// Lets the model's stream go.
     pub(crate) async fn cancel(&mut self, shared: &Shared) {
-        if let Some(stream) = self.stream.take() {
-            source::cancel(shared, stream).await;
+        if let Some((_, begun)) = self.asked.take() {
+            begun.cancel(shared).await;
         }
     }
 }

@@ -14,13 +14,13 @@ mod rates;
 mod testing;
 mod trying;
 
-pub(crate) use admit::{Background, Client};
+pub(crate) use admit::{Background, Callers, Client};
 pub(crate) use around::relayed;
 pub(crate) use finding::find;
 pub(crate) use memory::{asked, memory};
 pub(crate) use orders::Orders;
-pub(crate) use rates::Rates;
 use rates::Seat;
+pub(crate) use rates::{Load, Rates, Whose};
 pub(crate) use trying::try_model;
 
 use crate::host::{Shared, down};
@@ -246,7 +246,7 @@ pub(crate) async fn embed(
     request: Embedding,
 ) -> Result<Embedded, RelayError> {
     let (request, _room) = admit::embedding(shared, caller, request).await?;
-    embedded(shared, request).await
+    embedded(shared, request, None).await
 }
 
 /// Vectors of a text that is kept.
@@ -256,14 +256,20 @@ pub(crate) async fn embed_background(
     request: Embedding,
 ) -> Result<Embedded, RelayError> {
     let (request, _room) = admit::background_embedding(shared, work, request).await?;
-    embedded(shared, request).await
+    embedded(shared, request, None).await
 }
 
-async fn embedded(shared: &Shared, request: Embedding) -> Result<Embedded, RelayError> {
+/// Has a model make vectors. What fails within `patience`, if whoever waits has less than the host, is told as what it was.
+async fn embedded(
+    shared: &Shared,
+    request: Embedding,
+    patience: Option<Duration>,
+) -> Result<Embedded, RelayError> {
     let begun = Instant::now();
+    let patience_ms = patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
     let embedded = shared.model.call(&model::method::embed, |model, rpc| {
         let request = request.clone();
-        async move { model.embed(rpc, request).await }
+        async move { model.embed(rpc, request, patience_ms).await }
     });
     let embedded = match embedded.await {
         Ok(embedded) => embedded.map_err(RelayError::Model),

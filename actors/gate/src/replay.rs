@@ -79,6 +79,7 @@ fn reply(
     for released in &calls {
         context.ask(&released.call);
     }
+    context.tell(calls.iter().map(|released| &released.call));
     let waits = calls.iter().any(|released| matches!(released.verdict, CallVerdict::Asking(_)));
     if !waits {
         context.said(&text);
@@ -169,6 +170,7 @@ pub(crate) fn unknown(released: &Released) -> ToolResult {
 pub(crate) mod tests {
     use super::*;
     use crate::context::Known;
+    use crate::money::Patience;
     use ipc_proto::Name;
     use ipc_proto::config::{Agent, AgentLimits};
     use ipc_proto::content::Content;
@@ -178,7 +180,7 @@ pub(crate) mod tests {
     use ipc_proto::router::{Task, Turn, Why};
     use ipc_proto::tool::ToolCall;
     use policy::Session;
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
 
     pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         let turn = Turn {
@@ -218,6 +220,7 @@ pub(crate) mod tests {
             memory: false,
             memory_tokens: 4000,
             limits,
+            sees: true,
             engine: None,
         };
         TurnContext {
@@ -228,6 +231,7 @@ pub(crate) mod tests {
             calls: HashMap::new(),
             asked: 0,
             same: HashMap::new(),
+            told: HashSet::new(),
             failures: HashMap::new(),
             next_step: 0,
             last_text: String::new(),
@@ -235,6 +239,9 @@ pub(crate) mod tests {
             known: Known::default(),
             recalled: None,
             thoughts: std::collections::VecDeque::new(),
+            patience: Patience::within(120),
+            warned: HashSet::new(),
+            shown: false,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::context::TurnContext;
 use crate::host::{Shared, down};
+use crate::waits;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::{self, Crossing, Release, Subject, Verdict};
@@ -14,7 +15,7 @@ pub(crate) async fn judge(shared: &Shared, subject: &Subject, text: &str) -> Res
         let (subject, text) = (subject.clone(), Text::clip(text));
         async move { scanner.scan(rpc, subject, text).await }
     });
-    scanned.await.map_err(|_| down("scanner"))
+    waits::on("scanner", scanned).await.map_err(|_| down("scanner"))
 }
 
 /// Has a whole text of a turn judged.
@@ -45,7 +46,7 @@ pub(crate) async fn ready(
         let (pending, canary) = (Text::clip(pending), canary.map(Name::clip));
         async move { scanner.hold_back(rpc, pending, last, canary).await }
     });
-    released.await.map_err(|_| down("scanner"))
+    waits::on("scanner", released).await.map_err(|_| down("scanner"))
 }
 
 /// Takes what was let go off the front of what is pending.

@@ -6,6 +6,7 @@ use crate::operators::{self, Operators};
 use crate::policies::Policies;
 use crate::relay::Relays;
 use crate::running::Program;
+use crate::waits::Waits;
 use ipc_proto::config;
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::{self, Gate as _, RelayError};
@@ -75,11 +76,12 @@ impl kit::Actor for Gate {
 /// Serves one runner; when its socket ends, so does all that was under way for it.
 async fn serve_runner(shared: Shared, turn: TurnId, edge: Edge) {
     let replaced = shared.take_up(turn);
-    let program = Program::new(shared.clone(), turn);
-    let Ok((connection, ended)) = Connection::spawn(None, Connection, (shared, turn, replaced)).await else {
+    let (program, waits) = (Program::new(shared.clone(), turn), Waits::default());
+    let arguments = (shared, turn, replaced, waits.clone());
+    let Ok((connection, ended)) = Connection::spawn(None, Connection, arguments).await else {
         return;
     };
-    let runner = Runner { connection: connection.clone(), program: program.clone() };
+    let runner = Runner { connection: connection.clone(), program: program.clone(), waits };
     edge.serve(runner_gate::FRAME_BOUND, runner.serve()).await;
     connection.stop(None);
     program.end_all().await;
@@ -99,6 +101,8 @@ struct Runner {
     connection: ActorRef<Message>,
     /// What a person's own program asks besides; the table says which rows may.
     program: Program,
+    /// What its turn waits for.
+    waits: Waits,
 }
 
 impl Runner {
@@ -155,7 +159,7 @@ impl RunnerGate for Runner {
     }
 
     async fn run_ask(self, _: Context, request: Request) -> Result<StreamId, RelayError> {
-        self.program.ask(request).await
+        self.waits.of(self.program.ask(request)).await
     }
 
     async fn run_pull(
@@ -164,7 +168,7 @@ impl RunnerGate for Runner {
         stream: StreamId,
         credit: u16,
     ) -> Result<List<Piece, 64>, RelayError> {
-        self.program.pull(stream, credit).await
+        self.waits.of(self.program.pull(stream, credit)).await
     }
 
     async fn run_end(self, _: Context, stream: StreamId) {

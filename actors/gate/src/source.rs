@@ -2,6 +2,7 @@
 //! looked at here.
 
 use crate::host::{Shared, down};
+use crate::waits;
 use ipc_proto::Fault;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::model::{self, ModelError, Piece, Request, StreamId, Usage};
@@ -23,6 +24,12 @@ pub(crate) enum Pulled {
     Failed(ModelError),
 }
 
+/// Whether a model of this name is asked through credproxy. One that runs in this host is not, and a task's name does not say
+/// who answers: nothing is said of credproxy that may not be so.
+fn goes_out(model: &str) -> bool {
+    model.split_once('/').is_some_and(|(provider, _)| !matches!(provider, "offline" | "scripted"))
+}
+
 /// Begins an answer. A `start` whose outcome is unknown began nothing that anybody could hear: it is asked again.
 pub(crate) async fn start(shared: &Shared, request: &Request) -> Result<StreamId, GateError> {
     for _ in 0..=AGAIN {
@@ -30,7 +37,7 @@ pub(crate) async fn start(shared: &Shared, request: &Request) -> Result<StreamId
             let request = request.clone();
             async move { model.start(rpc, request).await }
         });
-        match started.await {
+        match waits::on("model", started).await {
             Ok(stream) => return stream.map_err(GateError::Model),
             Err(Fault::PeerRestarted) => {}
             Err(_) => break,
@@ -39,12 +46,17 @@ pub(crate) async fn start(shared: &Shared, request: &Request) -> Result<StreamId
     Err(down("model"))
 }
 
-/// The next pieces of an answer.
-pub(crate) async fn pull(shared: &Shared, stream: StreamId) -> Result<Pulled, GateError> {
+/// The next pieces of an answer, which the model of this name gives or a task's.
+pub(crate) async fn pull(shared: &Shared, model: &str, stream: StreamId) -> Result<Pulled, GateError> {
+    let pulled = pull_any(shared, stream);
+    if goes_out(model) { waits::on("credproxy", pulled).await } else { pulled.await }
+}
+
+async fn pull_any(shared: &Shared, stream: StreamId) -> Result<Pulled, GateError> {
     let pulled = shared
         .model
         .call(&model::method::next, |model, rpc| async move { model.next(rpc, stream, CREDIT).await });
-    match pulled.await {
+    match waits::on("model", pulled).await {
         Ok(Ok(pieces)) => Ok(Pulled::Pieces(pieces.into_vec())),
         Err(Fault::PeerRestarted | Fault::Unreachable) | Ok(Err(ModelError::NoStream)) => Ok(Pulled::Lost),
         Ok(Err(error)) => Ok(Pulled::Failed(error)),
@@ -83,6 +95,15 @@ pub(crate) fn code(error: ModelError) -> String {
 mod tests {
     use super::*;
     use ipc_proto::model::Per;
+
+    #[test]
+    fn an_answer_is_said_to_need_credproxy_only_where_its_models_name_says_so() {
+        for (model, goes) in
+            [("openai/gpt-5", true), ("offline/reader", false), ("scripted/slow", false), ("default", false)]
+        {
+            assert_eq!(goes_out(model), goes, "{model}");
+        }
+    }
 
     #[test]
     fn an_error_is_told_by_its_fixed_word() {

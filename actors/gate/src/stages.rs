@@ -65,7 +65,7 @@ pub(crate) async fn planned(
         None => active.stage = Some(Stage::Planning(Box::new(planning), asked)),
         Some(tools) => {
             plan::lock(shared, &mut active.context, tools).await?;
-            let thinking = thinking::begin(shared, &active.context, asked).await?;
+            let thinking = thinking::begin(shared, &mut active.context, asked).await?;
             active.stage = Some(Stage::Thinking(Box::new(thinking)));
         }
     }
@@ -119,12 +119,18 @@ async fn heard(shared: &Shared, active: &mut Active, reply: Reply) -> Result<Hea
     }
     let (mut calls, mut waiting) = (Vec::new(), Vec::new());
     // What comes with a text that must not leave is the attacker's as well.
-    let asked = if text == WITHHELD { Vec::new() } else { reply.calls };
+    let mut asked = if text == WITHHELD { Vec::new() } else { reply.calls };
+    let stubborn = asked.iter().find(|call| context.was_told(call)).map(|call| call.tool.clone());
+    if stubborn.is_some() {
+        // It goes round in circles, and its turn ends here: nothing else that it asks for is begun.
+        asked.retain(|call| context.was_told(call));
+    }
     for call in asked {
         let decided = decide::decide(shared, context, call).await?;
         calls.push(decided.released);
         waiting.extend(decided.question);
     }
+    context.tell(calls.iter().map(|released| &released.call));
     kit::fault_point!("gate.decided");
     context.said(&text);
     context.last_text.clone_from(&text);
@@ -142,6 +148,9 @@ async fn heard(shared: &Shared, active: &mut Active, reply: Reply) -> Result<Hea
         }
     }
     active.teller.tell(shared, events).await?;
+    if let Some(tool) = stubborn {
+        return Err(GateError::Looping { tool });
+    }
     let mut settling = Settling { text, calls, finish: reply.finish, waiting };
     asking::ask(shared, active, &mut settling).await?;
     if settling.waiting.is_empty() {

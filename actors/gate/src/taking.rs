@@ -7,7 +7,7 @@ use crate::host::{Shared, down, refused};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::engine;
 use ipc_proto::ids::TurnId;
-use ipc_proto::model::{Message, Role};
+use ipc_proto::model::{IMAGE_TOKENS, Message, Role};
 use ipc_proto::router::{self, Task, Turn};
 use ipc_proto::runner_gate::{GateError, Work};
 use ipc_proto::tool::{ToolList, ToolSpec};
@@ -26,7 +26,9 @@ pub(crate) async fn take(shared: &Shared, id: TurnId) -> Result<TurnContext, Gat
     let window =
         models.iter().find(|model| model.name.as_str() == agent.model).map_or(0, |model| model.context);
     let remembered = if agent.memory { agent.memory_tokens } else { 0 };
-    let taken = agent.limits.output_tokens.saturating_add(remembered);
+    let images = u32::try_from(turn.content.images().count()).unwrap_or(u32::MAX);
+    let shown = images.saturating_mul(IMAGE_TOKENS);
+    let taken = agent.limits.output_tokens.saturating_add(remembered).saturating_add(shown);
     let budget = window.saturating_sub(taken).saturating_mul(BYTES_PER_TOKEN);
     if window > 0 && budget < HISTORY {
         turn = ask_turn(shared, id, budget).await?;
@@ -69,8 +71,7 @@ pub(crate) async fn permit_command(shared: &Shared, context: &TurnContext) -> Re
 /// The work. `again` calls of the last reply are given out once more, and counted by the runner then.
 pub(crate) fn work_of(shared: &Shared, context: &TurnContext, replayed: Vec<Message>, again: u32) -> Work {
     let limits = &context.agent.limits;
-    let engine = context.turn.task == Task::Chat && context.agent.engine.is_some();
-    let runs = engine || matches!(context.turn.task, Task::Run(_));
+    let runs = context.engine().is_some() || matches!(context.turn.task, Task::Run(_));
     let seconds = if runs { limits.run_seconds } else { limits.seconds };
     let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
     // Before the message, and after what went before: whoever keeps the beginning of a conversation can go on doing so.
@@ -98,7 +99,7 @@ pub(crate) async fn engine_of(
     shared: &Shared,
     context: &TurnContext,
 ) -> Result<Option<Box<engine::Work>>, GateError> {
-    let Some(engine) = context.agent.engine.as_ref().filter(|_| context.turn.task == Task::Chat) else {
+    let Some(engine) = context.engine() else {
         return Ok(None);
     };
     let (turn, name) = (context.turn.id, &engine.name);

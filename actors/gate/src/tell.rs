@@ -73,7 +73,7 @@ impl Teller {
     async fn send(&self, shared: &Shared, from: u64, events: &[TurnEvent]) -> Result<u64, GateError> {
         let sent = shared.router.call(&router::method::emit, |router, rpc| {
             let (turn, events) = (self.turn, List::clip(events.iter().cloned()));
-            async move { router.emit(rpc, turn, from, events).await }
+            async move { router.emit(rpc, turn, from, events, List::default()).await }
         });
         sent.await.map_err(|_| down("router"))?.map_err(|error| refused(&error))
     }

@@ -4,6 +4,9 @@
 use crate::assemble::{Assembly, Step};
 use crate::context::TurnContext;
 use crate::host::{Shared, down};
+use crate::money::{self, Begun, Patience, Unpaid};
+use crate::pictures;
+use crate::relay::Load;
 use crate::scan::scan;
 use crate::source::{self, AGAIN, Pulled};
 use crate::speech::Speech;
@@ -11,9 +14,7 @@ use crate::tell::Teller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::label::{Class, Label};
-use ipc_proto::model::{
-    Finish, Message, ModelError, ModelName, Payer, Request, Role, StreamId, Thought, Usage,
-};
+use ipc_proto::model::{Finish, Message, ModelError, ModelName, Payer, Request, Role, Thought, Usage};
 use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
@@ -29,13 +30,19 @@ const HEAR: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Thinking {
     request: Request,
-    stream: StreamId,
+    stream: Begun,
     assembly: Assembly,
     speech: Speech,
     begun: Instant,
     again: u32,
     /// Which model answers, once it is another than was asked for.
     answering: Option<ModelName>,
+    /// Who answers in the place of whoever was named last, which is told once an answer comes.
+    unsaid: Option<TurnEvent>,
+    /// Whoever follows the turn was told that it waits for money.
+    told_to_wait: bool,
+    /// What its images take of the room that there is for all.
+    _room: Option<Load>,
 }
 
 /// What a runner asks the model to go on with.
@@ -65,22 +72,25 @@ pub(crate) fn take_quota(shared: &Shared, context: &TurnContext) -> Result<(), G
 /// begun.
 pub(crate) async fn begin(
     shared: &Shared,
-    context: &TurnContext,
+    context: &mut TurnContext,
     asked: Asked,
 ) -> Result<Thinking, GateError> {
     take_quota(shared, context)?;
+    let place = pictures::place(&context.turn.content, &asked.messages);
     let (mut asked, label) = without_secrets(shared, context, asked).await?;
     context.recall_thoughts(&mut asked.messages);
     let passes = policy::passes(&shared.engine(), &context.session, Passage::Prompt, &label);
     passes.map_err(|policies| GateError::Policy(List::clip(policies)))?;
-    let request = request(shared, context, asked);
+    let mut request = request(shared, context, asked);
+    // The host's words stand before all others.
+    let room = pictures::show(shared, context, place.map(|place| place + 1), &mut request).await?;
     let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
     let mut event = event.in_turn(context.turn.session, context.turn.id);
     event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
     event.label = Some(context.session.label.clone());
     shared.record(event).await?;
     kit::fault_point!("gate.think.recorded");
-    Thinking::begin(shared, request).await
+    Thinking::begin(shared, (request, room), &mut context.patience).await
 }
 
 /// What goes to the model, and its label. Where a secret came into the session, from its person or from a tool whose
@@ -127,9 +137,13 @@ pub(crate) fn payer(context: &TurnContext) -> Payer {
 }
 
 impl Thinking {
-    /// Begins.
-    async fn begin(shared: &Shared, request: Request) -> Result<Self, GateError> {
-        let stream = source::start(shared, &request).await?;
+    /// Begins, unless it waits for money.
+    async fn begin(
+        shared: &Shared,
+        (request, room): (Request, Option<Load>),
+        patience: &mut Patience,
+    ) -> Result<Self, GateError> {
+        let stream = money::start(shared, &request, patience).await?;
         Ok(Self {
             request,
             stream,
@@ -138,6 +152,9 @@ impl Thinking {
             begun: Instant::now(),
             again: 0,
             answering: None,
+            unsaid: None,
+            told_to_wait: false,
+            _room: room,
         })
     }
 
@@ -155,10 +172,17 @@ impl Thinking {
     ) -> Result<Option<Reply>, GateError> {
         let until = Instant::now() + HEAR;
         while Instant::now() < until {
-            let pieces = match source::pull(shared, self.stream).await? {
+            let stream = match self.stream {
+                Begun::Coming(stream) => stream,
+                Begun::Unpaid(unpaid) => {
+                    self.wait(shared, context, teller, (unpaid, until)).await?;
+                    continue;
+                }
+            };
+            let pieces = match source::pull(shared, self.model(), stream).await? {
                 Pulled::Pieces(pieces) => pieces,
                 Pulled::Lost => {
-                    self.begin_again(shared, teller).await?;
+                    self.begin_again(shared, &mut context.patience, teller).await?;
                     continue;
                 }
                 Pulled::Failed(error) => return Err(self.failed(shared, context, error).await?),
@@ -170,11 +194,18 @@ impl Thinking {
                     Step::Again { from, why, to } => {
                         self.fail_over(shared, teller, failover(&from, why, &to), to).await?;
                     }
+                    Step::OverBudget(per) => teller.tell(shared, context.warn(per)).await?,
                     Step::Failed(ModelError::Credentials(CredError::NoReply)) if self.again < AGAIN => {
-                        self.begin_again(shared, teller).await?;
+                        self.begin_again(shared, &mut context.patience, teller).await?;
                         break;
                     }
-                    Step::Failed(error) => return Err(self.failed(shared, context, error).await?),
+                    Step::Failed(error) => {
+                        let Some(unpaid) = context.patience.wait(error) else {
+                            return Err(self.failed(shared, context, error).await?);
+                        };
+                        self.begin_anew(shared, teller, (Begun::Unpaid(unpaid), error)).await?;
+                        break;
+                    }
                     Step::Done(finish) => {
                         self.speech.let_go(shared, context, teller, true).await?;
                         return self.finish(shared, context, finish).await.map(Some);
@@ -186,15 +217,65 @@ impl Thinking {
         Ok(None)
     }
 
-    async fn begin_again(&mut self, shared: &Shared, teller: &mut Teller) -> Result<(), GateError> {
+    /// Waits for money until then, or for as long as this hearing goes; whoever follows the turn is told so once.
+    async fn wait(
+        &mut self,
+        shared: &Shared,
+        context: &mut TurnContext,
+        teller: &mut Teller,
+        (Unpaid { per, due }, until): (Unpaid, Instant),
+    ) -> Result<(), GateError> {
+        if !std::mem::replace(&mut self.told_to_wait, true) {
+            let notice = format!(
+                "the budget per {per} is set aside for answers that are under way: the turn waits for it"
+            );
+            teller.tell(shared, [TurnEvent::Notice(Text::clip(&notice))]).await?;
+        }
+        tokio::time::sleep_until(due.min(until).into()).await;
+        if due > until {
+            return Ok(());
+        }
+        self.stream = match money::start(shared, &self.request, &mut context.patience).await {
+            Err(GateError::Model(error)) => return Err(self.failed(shared, context, error).await?),
+            begun => begun?,
+        };
+        self.name(shared, teller).await
+    }
+
+    async fn begin_again(
+        &mut self,
+        shared: &Shared,
+        patience: &mut Patience,
+        teller: &mut Teller,
+    ) -> Result<(), GateError> {
         if self.again >= AGAIN {
             return Err(down("model"));
         }
         self.again += 1;
-        self.stream = source::start(shared, &self.request).await?;
+        let begun = money::start(shared, &self.request, patience).await?;
+        self.begin_anew(shared, teller, (begun, ModelError::Truncated)).await
+    }
+
+    /// The reply is this one from now on, and begins with nothing of the one before, which failed so.
+    async fn begin_anew(
+        &mut self,
+        shared: &Shared,
+        teller: &mut Teller,
+        (begun, why): (Begun, ModelError),
+    ) -> Result<(), GateError> {
+        self.stream = begun;
         self.assembly = Assembly::default();
-        self.answering = None;
-        teller.tell(shared, self.speech.void()).await
+        // Who answers is found anew, and whoever was named before need not be the one.
+        let notice = self.answering.take().and_then(|from| failover(&from, why, &self.request.model));
+        self.unsaid = notice.or(self.unsaid.take());
+        teller.tell(shared, self.speech.void()).await?;
+        self.name(shared, teller).await
+    }
+
+    /// Tells who answers, if that is another than was named; while there is no money nobody does.
+    async fn name(&mut self, shared: &Shared, teller: &mut Teller) -> Result<(), GateError> {
+        let comes = matches!(self.stream, Begun::Coming(_));
+        teller.tell(shared, self.unsaid.take_if(|_| comes)).await
     }
 
     /// Another model answers, or the same one again: its reply begins with nothing of the one before.
@@ -255,14 +336,14 @@ impl Thinking {
 
     /// Gives up an answer that nobody waits for any more, and says so on the record.
     pub(crate) async fn give_up(self, shared: &Shared, context: &TurnContext) -> Result<(), GateError> {
-        source::cancel(shared, self.stream).await;
+        self.stream.cancel(shared).await;
         let why = Some("given up: its turn is over");
         self.ended(shared, context, Result3::Error, self.assembly.usage, why).await
     }
 
     /// Lets the model's stream go.
     pub(crate) async fn cancel(self, shared: &Shared) {
-        source::cancel(shared, self.stream).await;
+        self.stream.cancel(shared).await;
     }
 }
 

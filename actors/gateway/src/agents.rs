@@ -4,7 +4,7 @@
 use crate::answer::Said;
 use crate::desk::Desk;
 use crate::fault::{Fault, Kind};
-use crate::guard::{self, Who};
+use crate::guard::Who;
 use crate::ids;
 use crate::listing;
 use crate::scope;
@@ -12,14 +12,17 @@ use crate::seats::Seat;
 use crate::wish::Wish;
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
+use futures::FutureExt;
 use ipc_proto::api::Caller;
-use ipc_proto::content::{Content, Media, PARTS, Part, Place, TEXT_BOUND};
+use ipc_proto::content::{Content, IMAGES_BOUND, Media, PARTS, Part, Place, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId};
-use ipc_proto::model::{Finish, ModelError, Request, Role};
+use ipc_proto::model::{Finish, Request, Role};
 use ipc_proto::router::{End, Finished, Followed, RouterError, Submission, Task, TurnEvent, method};
 use ipc_proto::{List, Name, Text};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The channel that messages of the API come by.
 const CHANNEL: &str = "api";
@@ -29,26 +32,12 @@ const CREDIT: u16 = 64;
 /// turn outlives it.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
+/// A turn that says nothing for so long may wait for something that is away.
+const SILENT: Duration = Duration::from_secs(12);
+/// What has died is back after less.
+const RETURNS: Duration = Duration::from_secs(2);
 /// Bytes of a client's key that are kept as they are: what router and this process put before them fits as well.
 const KEY: usize = 128;
-
-/// What the reason of a turn begins with that ended by a failure of its model, which is the word that all users know it by,
-/// and what clients are told: the same as where they ask the model itself.
-const FAILURES: [(&str, Kind); 13] = [
-    ("LLM_BUDGET_EXCEEDED", Kind::Spent),
-    ("LLM_RATE_LIMITED", Kind::Often),
-    ("LLM_TIMEOUT", Kind::Late),
-    ("LLM_CONTEXT_TOO_LONG", Kind::Bad),
-    ("LLM_UNAVAILABLE", Kind::Busy),
-    ("QUEUE_BUSY", Kind::Busy),
-    ("LLM_SERVER_ERROR", Kind::Upstream),
-    ("LLM_AUTH_ERROR", Kind::Upstream),
-    ("LLM_INVALID_JSON", Kind::Upstream),
-    ("LLM_TRUNCATED", Kind::Upstream),
-    ("LLM_REQUEST_ERROR", Kind::Upstream),
-    ("LLM_UNPRICED", Kind::Upstream),
-    ("LLM_ERROR", Kind::Upstream),
-];
 
 /// A turn that is followed.
 pub(crate) struct Turn {
@@ -57,6 +46,10 @@ pub(crate) struct Turn {
     id: TurnId,
     /// The event to go on with.
     from: u64,
+    /// Something was said.
+    spoken: bool,
+    /// When something came last, or was looked for.
+    looked: Instant,
     /// Events were lost, so what is said until the reply begins again is not the whole.
     lost: bool,
     _seat: Seat,
@@ -76,9 +69,7 @@ pub(crate) async fn begin(
 ) -> Result<Turn, Fault> {
     let holder = &who.holder;
     let Some(name) = holder.agents.iter().find(|name| name.as_str() == agent) else {
-        let holder = guard::anew(desk, who.caller).await?;
-        let names: Vec<String> = listing::agents(&holder).collect();
-        return Err(Fault::no_model(wish.request.model.as_str(), &names.join(", ")));
+        return Err(listing::no_agent(desk, who.caller, wish.request.model.as_str()).await);
     };
     let conversation = conversation(headers, wish)?;
     let submission = Submission {
@@ -100,7 +91,8 @@ pub(crate) async fn begin(
         async move { router.api_submit(context, caller, submission).await }
     });
     let accepted = accepted.await.map_err(|fault| Fault::down("router", fault))??;
-    Ok(Turn { desk: Arc::clone(desk), caller, id: accepted.turn, from: 0, lost: false, _seat: seat })
+    let (desk, id) = (Arc::clone(desk), accepted.turn);
+    Ok(Turn { desk, caller, id, from: 0, spoken: false, looked: Instant::now(), lost: false, _seat: seat })
 }
 
 /// The client's own name for its conversation.
@@ -128,7 +120,8 @@ pub(crate) fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
     }
 }
 
-/// What the client said last, images included.
+/// What the client said last, with the images of all that it said since it was answered: some clients send an image as a
+/// message of its own.
 fn last_said(request: &Request) -> Result<Content, Fault> {
     let last = request.messages.iter().enumerate().rev().find(|(_, message)| message.role == Role::User);
     let Some((index, message)) = last else {
@@ -144,7 +137,10 @@ fn last_said(request: &Request) -> Result<Content, Fault> {
         })?;
         parts.push(Part::Text(text));
     }
-    let shown = request.images.iter().filter(|image| usize::from(image.message) == index);
+    let before = request.messages.iter().take(index);
+    let since = before.enumerate().rev().find(|(_, message)| message.role == Role::Assistant);
+    let since = since.map_or(0, |(answered, _)| answered + 1);
+    let shown = request.images.iter().filter(|image| (since..=index).contains(&usize::from(image.message)));
     parts.extend(shown.map(|image| {
         let place = Place::Bytes(image.bytes.clone());
         Part::Image(Media { place, media_type: image.media.clone(), name: None })
@@ -154,7 +150,12 @@ fn last_said(request: &Request) -> Result<Content, Fault> {
     }
     let parts = List::new(parts)
         .map_err(|_| Fault::bad("messages", format!("A message has at most {PARTS} parts.")))?;
-    Ok(Content { parts, ..Content::default() })
+    let content = Content { parts, ..Content::default() };
+    if content.image_bytes() > IMAGES_BOUND {
+        let most = format!("A message to an agent shows at most {IMAGES_BOUND} bytes of images together.");
+        return Err(Fault::new(Kind::Large, most).about("messages"));
+    }
+    Ok(content)
 }
 
 impl Turn {
@@ -164,31 +165,61 @@ impl Turn {
 
     /// What is said next.
     pub(crate) async fn next(&mut self) -> Vec<Said> {
-        match self.follow().await {
+        match self.hear_of().await {
             Ok(followed) => self.take(followed),
             Err(fault) => vec![Said::Failed(fault)],
         }
     }
 
-    async fn follow(&self) -> Result<Followed, Fault> {
-        let (caller, turn, from) = (self.caller, self.id, self.from);
-        let mut tries = 1;
+    /// What router says next. Of a turn that has said nothing for long because something that it waits for does not serve, its
+    /// client is told that.
+    async fn hear_of(&mut self) -> Result<Followed, Fault> {
+        let mut following = pin!(follow(&self.desk, self.caller, self.id, self.from));
         loop {
-            let asked = self.desk.router.call(&method::api_follow, |router, context| async move {
-                router.api_follow(context, caller, turn, from, CREDIT).await
-            });
-            match asked.await {
-                Ok(followed) => return followed.map_err(Fault::from),
-                Err(_) if tries < TRIES => {
-                    tries += 1;
-                    tokio::time::sleep(PAUSE).await;
-                }
-                Err(fault) => return Err(Fault::down("router", fault)),
+            let silent = sleep_until(self.looked + SILENT);
+            tokio::select! {
+                followed = &mut following => return followed,
+                () = silent, if !self.spoken => {}
             }
+            let away = self.stays_away().await;
+            if !away.is_empty() {
+                // Something may have come meanwhile.
+                return match following.now_or_never() {
+                    Some(Ok(followed)) if !followed.events.is_empty() => Ok(followed),
+                    _ => Err(waits(self.id, &away)),
+                };
+            }
+            self.looked = Instant::now();
         }
     }
 
+    /// What the turn waits for and does not serve, and still does not a while later: what has only died is back by then.
+    async fn stays_away(&self) -> Vec<String> {
+        let (desk, caller, turn) = (&self.desk, self.caller, self.id);
+        if desk.readiness.away(desk).await.is_empty() {
+            return Vec::new();
+        }
+        sleep(RETURNS).await;
+        let mut away = desk.readiness.away(desk).await;
+        if away.is_empty() {
+            return away;
+        }
+        let waits = desk.router.call(&method::api_waits, |router, context| async move {
+            router.api_waits(context, caller, turn).await
+        });
+        match waits.await {
+            Ok(Ok(waits)) => away.retain(|name| waits.iter().any(|it| it.as_str() == name)),
+            // Why it refuses, whoever follows the turn is told by it.
+            Ok(Err(_)) => away.clear(),
+            Err(_) => away.retain(|name| name == "router"),
+        }
+        away
+    }
+
     fn take(&mut self, followed: Followed) -> Vec<Said> {
+        if !followed.events.is_empty() {
+            self.looked = Instant::now();
+        }
         let mut said = Vec::new();
         if followed.from > self.from {
             self.lost = true;
@@ -198,6 +229,7 @@ impl Turn {
         for event in followed.events {
             self.hear(event, &mut said);
         }
+        self.spoken |= said.iter().any(|said| matches!(said, Said::Text(_)));
         let ended = matches!(said.last(), Some(Said::Done(_) | Said::Failed(_)));
         if followed.over && !ended {
             // The end itself was missed, which only an ended host can come to.
@@ -233,6 +265,32 @@ impl Turn {
     }
 }
 
+async fn follow(desk: &Desk, caller: Caller, turn: TurnId, from: u64) -> Result<Followed, Fault> {
+    let mut tries = 1;
+    loop {
+        let asked = desk.router.call(&method::api_follow, |router, context| async move {
+            router.api_follow(context, caller, turn, from, CREDIT).await
+        });
+        match asked.await {
+            Ok(followed) => return followed.map_err(Fault::from),
+            Err(_) if tries < TRIES => {
+                tries += 1;
+                sleep(PAUSE).await;
+            }
+            Err(fault) => return Err(Fault::down("router", fault)),
+        }
+    }
+}
+
+/// The turn is not over, and a second message would be a second turn.
+fn waits(turn: TurnId, away: &[String]) -> Fault {
+    let message = format!(
+        "Turn {turn} was accepted and waits for {}; it goes on by itself. The same `Idempotency-Key` gets its answer.",
+        away.join(", ")
+    );
+    Fault::new(Kind::Busy, message).coded("turn_waits").never_by_itself()
+}
+
 fn ended(finished: Finished, said: &mut Vec<Said>) {
     let fault = match finished.end {
         End::Answered => {
@@ -247,7 +305,7 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
         End::TimedOut => Fault::new(Kind::Late, "The agent's turn ran out of time."),
         End::Cancelled => Fault::new(Kind::Conflict, "The agent's turn was cancelled.").coded("cancelled"),
         End::Recalled => Fault::new(Kind::Conflict, "The message was taken back.").coded("cancelled"),
-        End::Failed(reason) => failed(reason.into_string()),
+        End::Failed(reason) => Fault::of_model(reason.into_string()),
         End::Quarantined(reason) => Fault::new(Kind::Failed, reason.into_string()),
         End::TakenIn(turn) => {
             Fault::new(Kind::Conflict, format!("Turn {turn} took the message in.")).coded("taken_in")
@@ -258,20 +316,11 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
     said.push(Said::Failed(fault));
 }
 
-/// A turn that failed.
-fn failed(reason: String) -> Fault {
-    let word = reason.split(':').next().unwrap_or_default();
-    let kind = FAILURES.iter().find(|(known, _)| *known == word).map_or(Kind::Failed, |(_, kind)| *kind);
-    let again = ModelError::again_in(&reason).or((word == "QUEUE_BUSY").then_some(1));
-    let fault = again.into_iter().fold(Fault::new(kind, reason), Fault::after);
-    if kind == Kind::Bad { fault.about("messages").coded("context_length_exceeded") } else { fault }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::wish::{Draft, Options, picture_at};
-    use ipc_proto::model::{Per, Usage};
+    use ipc_proto::model::{ModelError, Per, Usage};
 
     fn finished(end: End, text: &str) -> TurnEvent {
         TurnEvent::Done(Finished {
@@ -307,10 +356,49 @@ mod tests {
     }
 
     #[test]
+    fn images_of_messages_that_were_not_answered_yet_go_with_the_last_one_in_their_order() {
+        let content = asked(|draft| {
+            draft.say(Role::User, "old".into(), "x").unwrap();
+            draft.show(picture_at("data:image/png;base64,AA==", "x").unwrap(), "x").unwrap();
+            draft.say(Role::Assistant, "answer".into(), "x").unwrap();
+            draft.say(Role::User, String::new(), "x").unwrap();
+            draft.show(picture_at("data:image/png;base64,AQ==", "x").unwrap(), "x").unwrap();
+            draft.say(Role::User, "what is it?".into(), "x").unwrap();
+            draft.show(picture_at("data:image/png;base64,Ag==", "x").unwrap(), "x").unwrap();
+        });
+        let content = content.unwrap();
+        let [Part::Text(text), images @ ..] = &content.parts[..] else { panic!("{content:?}") };
+        let first = |part: &Part| match part {
+            Part::Image(Media { place: Place::Bytes(bytes), .. }) => bytes.first().copied(),
+            _ => None,
+        };
+        assert_eq!(text.as_str(), "what is it?");
+        assert_eq!(images.iter().map(first).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    }
+
+    #[test]
     fn an_agent_is_not_asked_by_nothing_nor_by_more_than_a_message_holds() {
         assert!(asked(|_| ()).is_err());
         assert!(asked(|draft| draft.say(Role::User, " \n".into(), "x").unwrap()).is_err());
         assert!(asked(|draft| draft.say(Role::User, "a".repeat(TEXT_BOUND + 1), "x").unwrap()).is_err());
+        let shown = |last: &'static str| {
+            asked(|draft| {
+                draft.say(Role::User, "look".into(), "x").unwrap();
+                // As many characters in base64 as its bound of bytes is.
+                let large = format!("data:image/png;base64,{}", "A".repeat(IMAGES_BOUND / 3 * 4));
+                draft.show(picture_at(&large, "x").unwrap(), "x").unwrap();
+                draft.show(picture_at(&format!("data:image/png;base64,{last}"), "x").unwrap(), "x").unwrap();
+            })
+        };
+        assert!(shown("AQ==").is_ok());
+        assert_eq!(shown("AQID").unwrap_err().kind(), Kind::Large);
+        let many = asked(|draft| {
+            draft.say(Role::User, "look".into(), "x").unwrap();
+            for _ in 0..PARTS {
+                draft.show(picture_at("data:image/png;base64,AQID", "x").unwrap(), "x").unwrap();
+            }
+        });
+        assert_eq!(many.unwrap_err().kind(), Kind::Bad, "its text is a part as well");
     }
 
     #[test]
@@ -340,8 +428,12 @@ mod tests {
             (End::Cancelled, Kind::Conflict),
             (End::Failed(Text::clip("why")), Kind::Failed),
             (
-                End::Failed(Text::clip(&ModelError::Budget { per: Per::Key, again_s: 9 }.to_string())),
+                End::Failed(Text::clip(&ModelError::Budget { per: Per::Key, again_s: 900 }.to_string())),
                 Kind::Spent,
+            ),
+            (
+                End::Failed(Text::clip(&ModelError::Budget { per: Per::Key, again_s: 2 }.to_string())),
+                Kind::Often,
             ),
             (End::Failed(Text::clip(&ModelError::Timeout.to_string())), Kind::Late),
             (End::Failed(Text::clip(&ModelError::Auth.to_string())), Kind::Upstream),

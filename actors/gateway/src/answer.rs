@@ -5,7 +5,7 @@
 mod source;
 
 pub(crate) use source::Source;
-pub(crate) use vendors::answer::{Said, Writer, document, event, of_events, remark};
+pub(crate) use vendors::answer::{Said, Writer, document, event, of_events, remark, warned};
 
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -108,7 +108,7 @@ async fn give(request: &Request<'_>, wish: Wish, mut writer: impl Writer) -> Res
     if let Some(claim) = claim {
         claim.keep(&body);
     }
-    Ok(document(Body::from(body)))
+    Ok(warned(document(Body::from(body)), whole.over))
 }
 
 async fn begin(request: &Request<'_>, wish: &Wish, key: Option<&str>) -> Result<Source, Fault> {

@@ -6,6 +6,7 @@ use crate::guard::Known;
 use crate::kept::Kept;
 use crate::metrics::Metrics;
 use crate::pace::Pace;
+use crate::readiness::Readiness;
 use crate::seats::Seats;
 use ipc_proto::config;
 use ipc_proto::gate::{GateClient, method};
@@ -35,6 +36,8 @@ pub(crate) struct Desk {
     pub(crate) kept: Kept,
     /// Who has asked how often.
     pub(crate) pace: Pace,
+    /// Whether what every answer needs serves.
+    pub(crate) readiness: Readiness,
     /// Places for what waits for long or takes much.
     pub(crate) seats: Seats,
     models: Mutex<Models>,
@@ -56,6 +59,7 @@ impl Desk {
             known: Known::default(),
             kept: Kept::default(),
             pace,
+            readiness: Readiness::default(),
             seats: Seats::default(),
             models: Mutex::default(),
         }

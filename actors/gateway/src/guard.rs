@@ -84,11 +84,25 @@ pub(crate) async fn anew(desk: &Desk, caller: Caller) -> Result<Holder, Fault> {
 }
 
 /// What router says of a caller.
-async fn asked(desk: &Desk, caller: Caller) -> Result<Result<Holder, RouterError>, Fault> {
+pub(crate) async fn asked(desk: &Desk, caller: Caller) -> Result<Result<Holder, RouterError>, Fault> {
     let asked = desk
         .router
         .call(&method::holder, |router, context| async move { router.holder(context, caller).await });
     asked.await.map_err(|fault| Fault::down("router", fault))
+}
+
+/// Why a caller is nobody: who presented no key hears nothing of one.
+fn refused(caller: Caller, error: RouterError) -> Fault {
+    match (caller, error) {
+        (Caller::Peer(uid), RouterError::NoKey) => Fault::new(
+            Kind::NoKey,
+            format!(
+                "No user of this host has the uid {uid} (`agentctl user list`), and no key of this host was sent \
+                 (`agentctl key create NAME`)."
+            ),
+        ),
+        (_, error) => error.into(),
+    }
 }
 
 /// Whether the request names this host: a page that has its own name lead here is told apart by that.
@@ -162,7 +176,7 @@ impl Known {
             }
             Err(error) => {
                 lock(&self.holders).remove(&caller);
-                let fault = Fault::from(error);
+                let fault = refused(caller, error);
                 if let (Via::Tcp(address), Kind::NoKey) = (via, fault.kind()) {
                     self.failed(address, Instant::now());
                 }
@@ -248,6 +262,14 @@ mod tests {
             assert_eq!(of(unix, headers), Some(Caller::Peer(1000)), "{headers:?}");
         }
         assert_eq!(of(unix, &[("x-api-key", "cdn_k")]), key("cdn_k"));
+    }
+
+    #[test]
+    fn who_presented_no_key_is_told_of_their_uid_and_who_did_of_the_key() {
+        let by_uid = refused(Caller::Peer(4711), RouterError::NoKey);
+        assert!(by_uid.kind() == Kind::NoKey && by_uid.message().contains("uid 4711"), "{by_uid:?}");
+        let by_key = refused(Caller::Key(Presented([0; 32])), RouterError::NoKey);
+        assert!(by_key.kind() == Kind::NoKey && !by_key.message().contains("uid"), "{by_key:?}");
     }
 
     #[test]

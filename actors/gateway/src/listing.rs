@@ -3,14 +3,15 @@
 use crate::answer::{AGENT, document};
 use crate::desk::Desk;
 use crate::fault::Fault;
-use crate::guard::Who;
+use crate::guard::{self, Who};
 use crate::pace::utc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use ipc_proto::api::Holder;
+use ipc_proto::api::{Caller, Holder};
+use ipc_proto::model::ModelInfo;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -55,9 +56,17 @@ pub(crate) async fn model(
 /// # Errors
 /// The gate is away.
 pub(crate) async fn names(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
-    let models = desk.models().await?;
-    let models = models.iter().filter(|model| holder.may_use(&model.name));
-    Ok(agents(holder).chain(models.map(|model| model.name.to_string())).collect())
+    let models = allowed(desk, holder, |_| true).await?;
+    Ok(agents(holder).chain(models).collect())
+}
+
+/// Every name that a holder may use for an answer in words: what only makes vectors is none.
+///
+/// # Errors
+/// The gate is away.
+pub(crate) async fn answering(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
+    let speak = allowed(desk, holder, |model| !model.embeds).await?;
+    Ok(agents(holder).chain(speak).collect())
 }
 
 /// The models that embed texts and that a holder may use.
@@ -65,14 +74,31 @@ pub(crate) async fn names(desk: &Desk, holder: &Holder) -> Result<Vec<String>, F
 /// # Errors
 /// The gate is away.
 pub(crate) async fn embedders(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
+    allowed(desk, holder, |model| model.embeds).await
+}
+
+/// The models of this kind that a holder may use.
+async fn allowed(
+    desk: &Desk,
+    holder: &Holder,
+    kind: impl Fn(&ModelInfo) -> bool,
+) -> Result<Vec<String>, Fault> {
     let models = desk.models().await?;
-    let embed = models.iter().filter(|model| model.embeds && holder.may_use(&model.name));
-    Ok(embed.map(|model| model.name.to_string()).collect())
+    let names = models.iter().filter(|model| kind(model) && holder.may_use(&model.name));
+    Ok(names.map(|model| model.name.to_string()).collect())
 }
 
 /// The agents that a holder may speak to, as they are named in place of a model.
 pub(crate) fn agents(holder: &Holder) -> impl Iterator<Item = String> {
     holder.agents.iter().map(|name| format!("{AGENT}{name}"))
+}
+
+/// That no agent of a caller has this name, with those that have one; or why the caller is nobody any more.
+pub(crate) async fn no_agent(desk: &Desk, caller: Caller, model: &str) -> Fault {
+    match guard::anew(desk, caller).await {
+        Ok(holder) => Fault::no_model(model, &agents(&holder).collect::<Vec<_>>().join(", ")),
+        Err(fault) => fault,
+    }
 }
 
 /// Clients of the second vendor say which version of its API they speak.

@@ -16,6 +16,7 @@ mod metrics;
 mod openai;
 mod pace;
 mod process;
+mod readiness;
 mod relay;
 mod routes;
 mod scope;

@@ -62,7 +62,7 @@ async fn ask(
 
 /// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
 pub(crate) async fn refused(desk: &Desk, holder: &Holder, model: &str, error: RelayError) -> Fault {
-    refused_of(model, error, listing::names(desk, holder)).await
+    refused_of(model, error, listing::answering(desk, holder)).await
 }
 
 /// The same, where these names are what could be asked for.
@@ -71,8 +71,10 @@ pub(crate) async fn refused_of(
     error: RelayError,
     names: impl Future<Output = Result<Vec<String>, Fault>>,
 ) -> Fault {
-    if error != RelayError::Model(ModelError::UnknownModel) {
-        return error.into();
+    match error {
+        RelayError::Model(ModelError::UnknownModel) => {}
+        RelayError::Model(ModelError::NoVision) => return Fault::no_vision(model),
+        error => return error.into(),
     }
     match names.await {
         Ok(mut names) => {

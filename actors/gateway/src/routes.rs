@@ -217,10 +217,9 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Whether those are there through which every answer goes.
+/// Whether what every answer needs serves.
 async fn ready(State(desk): State<Arc<Desk>>) -> Response {
-    let peers = [("router", desk.router.is_up()), ("gate", desk.gate.is_up())];
-    let away: Vec<&str> = peers.iter().filter(|(_, is_up)| !is_up).map(|(name, _)| *name).collect();
+    let away = desk.readiness.away(&desk).await;
     if away.is_empty() {
         return "ready\n".into_response();
     }

@@ -6,7 +6,7 @@ use crate::answer::document;
 use crate::body;
 use crate::desk::Desk;
 use crate::fault::Fault;
-use crate::guard::{self, Who};
+use crate::guard::Who;
 use crate::{kept, listing, scope};
 use axum::Extension;
 use axum::body::Body;
@@ -39,9 +39,7 @@ pub(crate) async fn steer(
     let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
     let agent = ask.model.strip_prefix("agent/").unwrap_or_default();
     if !who.holder.agents.iter().any(|name| name.as_str() == agent) {
-        let holder = guard::anew(&desk, who.caller).await?;
-        let names: Vec<String> = listing::agents(&holder).collect();
-        return Err(Fault::no_model(&ask.model, &names.join(", ")));
+        return Err(listing::no_agent(&desk, who.caller, &ask.model).await);
     }
     let long =
         || Fault::bad("text", format!("What is said into a turn is at most {WORDS_BOUND} bytes of text."));

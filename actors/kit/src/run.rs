@@ -161,7 +161,7 @@ async fn serve<A: Actor>(
     tokio::task::spawn_local(settle());
     // In a task of its own: what a local set is run with is polled whenever any of its tasks is woken.
     let attending = tokio::task::spawn_local(attend(actor, host, supervisor, memory));
-    attending.await.unwrap_or(Ok(()))
+    attending.await?
 }
 
 /// Beats and takes agentd's frames until the control descriptor ends.
@@ -171,14 +171,14 @@ async fn attend<A: Actor>(
     supervisor: Supervisor,
     memory: MemoryFile,
 ) -> io::Result<()> {
-    let counters = Rc::clone(&host.counters);
+    let counters = &host.counters;
     let mut beat = tokio::time::interval(BEAT);
     loop {
         tokio::select! {
             frame = supervisor.next() => match frame {
                 None => return Ok(()),
                 Some((frame, _)) if frame.kind == Kind::Drain => {
-                    drain(&counters, frame.words[0]).await;
+                    drain(counters, frame.words[0]).await;
                     return Ok(());
                 }
                 Some((frame, descriptors)) => take(&actor, &host, frame, descriptors),

@@ -48,21 +48,20 @@ impl Kept {
     /// # Errors
     /// It cannot be written.
     pub fn write(&mut self, text: &str) -> io::Result<()> {
-        let scanned = self.scanned(text)?;
-        let admission =
-            self.store.insert(&self.scope, &scanned, BEGIN + self.rows).map_err(io::Error::other)?;
-        if admission == Admission::New { Ok(()) } else { Err(io::Error::other(format!("{admission:?}"))) }
+        self.put(&[text])
     }
 
-    fn put(&mut self, texts: &[String]) -> io::Result<()> {
-        let scanned = texts.iter().map(|text| self.scanned(text)).collect::<io::Result<Vec<_>>>()?;
+    fn put(&mut self, texts: &[impl AsRef<str>]) -> io::Result<()> {
+        let scanned = texts.iter().map(|text| self.scanned(text.as_ref())).collect::<io::Result<Vec<_>>>()?;
         let (scope, at) = (&self.scope, BEGIN + self.rows);
         let each = self.store.changed(|change, limits, told| {
-            scanned
-                .iter()
-                .try_for_each(|scanned| store::inserted(change, limits, scope, scanned, at, told).map(drop))
+            let one = |scanned| store::inserted(change, limits, scope, scanned, at, told);
+            scanned.iter().map(one).collect::<Result<Vec<_>, _>>()
         });
-        each.map_err(io::Error::other)
+        match each.map_err(io::Error::other)?.iter().find(|admission| **admission != Admission::New) {
+            Some(refused) => Err(io::Error::other(format!("{refused:?}"))),
+            None => Ok(()),
+        }
     }
 
     fn scanned(&mut self, text: &str) -> io::Result<Scanned> {

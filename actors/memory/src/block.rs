@@ -14,12 +14,12 @@ use crate::filter::Narrow;
 use crate::row::searched;
 use crate::scope::{self, Number};
 use crate::sessions;
-use crate::store::{Store, StoreError, placed};
+use crate::store::{Store, StoreError, placed, unless_of_a_row};
 use candidate::Candidate;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Class;
 use ipc_proto::memory::{
-    Area, BLOCK_TOKENS, Block, BlockAsk, Filter, HITS, Part, Question, Row, Scope, SessionRow,
+    Area, BLOCK_TOKENS, Block, BlockAsk, Filter, HITS, Part, Question, Row, Scope, SessionRow, Start,
 };
 use ipc_proto::{List, Text};
 use layout::Wanted;
@@ -141,12 +141,7 @@ impl Store {
             if rows.len() >= most {
                 break;
             }
-            match placed(&self.db, number, area, candidate.n) {
-                Ok(row) => rows.extend(row.filter(&wanted)),
-                // One row that cannot be read hides no other; its own id says that it cannot be.
-                Err(error) if error.is_of_a_row() => tracing::error!(%error, "a row was left out"),
-                Err(error) => return Err(error),
-            }
+            rows.extend(unless_of_a_row(placed(&self.db, number, area, candidate.n))?.filter(&wanted));
         }
         Ok(rows)
     }
@@ -163,7 +158,7 @@ impl Store {
         let mut looked_at = 0;
         while met.len() < most.into() && looked_at < among {
             let at_once = most.min(among - looked_at);
-            let sessions = self.sessions(scope, project, at_once, looked_at.into())?;
+            let sessions = self.sessions(scope, project, at_once, &Start::After(looked_at.into()))?;
             if sessions.is_empty() {
                 break;
             }
@@ -172,8 +167,8 @@ impl Store {
                 if session.muted || (session.observations == 0 && session.summary.is_none()) {
                     continue;
                 }
-                let summary = session.summary.map(|id| self.read(scope, id)).transpose()?.flatten();
-                let summary = summary
+                let summary = session.summary.map_or(Ok(None), |id| self.read(scope, id));
+                let summary = unless_of_a_row(summary)?
                     .filter(|row| row.entry.label.class < Class::Secret && !without.contains(&row.entry.id));
                 // One of elsewhere is named as somebody liked: it is told of under its summary's label alone.
                 if summary.is_some() || sessions::is_own(scope, &session) {

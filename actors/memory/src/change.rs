@@ -10,7 +10,7 @@ use ipc_proto::label::Label;
 use ipc_proto::memory::{Entry, Kind, Row};
 use rusqlite::{Transaction, named_params, params};
 
-/// Deleted ids remembered in one scope.
+/// Ids remembered in one scope for one reason.
 const GONE_KEPT: i64 = 1000;
 
 /// What an index in memory is to be told of once a change is done.
@@ -178,22 +178,32 @@ pub(crate) fn taken(change: &Transaction<'_>, number: Number, n: i64) -> rusqlit
     scope::count(change, number, -1)
 }
 
-/// Remembers for a while that a person had a row deleted for good, or did not want it: it does not come back. What else
-/// went by itself may.
+/// Why an id is remembered whose row is not here any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// A person had it deleted for good.
+    Deleted,
+    /// A model proposed it and a person did not want it.
+    Unwanted,
+}
+
+/// Remembers for a while that a row does not come back. What else went by itself may. Of each reason so many are remembered:
+/// what models propose pushes out nothing that a person deleted.
 pub(crate) fn gone(
     change: &Transaction<'_>,
     number: Number,
     id: MemoryId,
-    now_ms: u64,
+    (why, now_ms): (Gone, u64),
 ) -> rusqlite::Result<()> {
+    let unwanted = why == Gone::Unwanted;
     change.execute(
-        "INSERT OR IGNORE INTO gone (scope, id, gone_ms) VALUES (?1, ?2, ?3)",
-        params![number.get(), id.bytes(), ms(now_ms)],
+        "INSERT OR IGNORE INTO gone (scope, id, gone_ms, unwanted) VALUES (?1, ?2, ?3, ?4)",
+        params![number.get(), id.bytes(), ms(now_ms), unwanted],
     )?;
     change.execute(
-        "DELETE FROM gone WHERE scope = ?1
-         AND n <= (SELECT n FROM gone WHERE scope = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-        params![number.get(), GONE_KEPT],
+        "DELETE FROM gone WHERE scope = ?1 AND unwanted = ?2
+         AND n <= (SELECT n FROM gone WHERE scope = ?1 AND unwanted = ?2 ORDER BY n DESC LIMIT 1 OFFSET ?3)",
+        params![number.get(), unwanted, GONE_KEPT],
     )?;
     Ok(())
 }

@@ -16,8 +16,9 @@ impl Narrow {
     /// The rows of a scope that a filter lets through, as of now. What has expired is not among them, whether or not it could
     /// be taken away already.
     pub(crate) fn of(number: Number, filter: &Filter, now_ms: u64) -> Self {
-        let mut narrow = Self { sql: "e.scope = ?1".to_owned(), values: vec![Value::from(number.get())] };
-        narrow.and("e.state = ?", state_code(filter.state));
+        // The state is no parameter: an index of the rows that hold serves only where it is known which are asked for.
+        let sql = format!("e.scope = ?1 AND e.state = {}", state_code(filter.state));
+        let mut narrow = Self { sql, values: vec![Value::from(number.get())] };
         narrow.and("(e.expires_ms IS NULL OR e.expires_ms > ?)", ms(now_ms));
         if filter.kinds.is_empty() {
             // What memories are about is no answer of its own, unless it is asked for.

@@ -5,10 +5,12 @@ use crate::filter::{self, Narrow};
 use crate::query::Query;
 use crate::row::{COLUMNS, decoded, head};
 use crate::scope::{self, Number};
-use crate::store::{Admission, Store, StoreError, one, placed};
+use crate::store::{Admission, Store, StoreError, one, placed, unless_of_a_row};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Filter, Found, HITS, Hit, Question, Raw, Row, Scope, StateName, Why};
+use ipc_proto::memory::{
+    Area, Filter, Found, HITS, Hit, Manner, Question, Raw, Row, Scope, Start, StateName, Why,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::HashSet;
 
@@ -20,6 +22,8 @@ const AROUND: u8 = 24;
 pub(crate) struct Looked {
     pub(crate) rows: Vec<Row>,
     left_out: i64,
+    /// The place of the last, whether or not it can be read.
+    last: Option<i64>,
 }
 
 /// A place in the store, what it is worth in thousandths, and why.
@@ -46,13 +50,24 @@ impl Store {
         row.entry.detail.expires_ms.is_none_or(|expires| expires > self.now_ms)
     }
 
-    /// Rows by their ids, in the order of the ids; those that are not here are left out.
+    /// Rows by their ids, in the order of the ids; those that are not here are left out, and those that cannot be read where
+    /// others can.
     pub(crate) fn read_all(&self, scope: &Scope, ids: &[MemoryId]) -> Result<Vec<Row>, StoreError> {
-        let rows = ids.iter().map(|id| self.read(scope, *id).transpose());
-        rows.flatten().collect()
+        let (mut rows, mut unread) = (Vec::new(), None);
+        for id in ids {
+            match self.read(scope, *id) {
+                Ok(row) => rows.extend(row),
+                Err(error) if error.is_of_a_row() => unread = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match unread {
+            Some(error) if rows.is_empty() => Err(error),
+            _ => Ok(rows),
+        }
     }
 
-    /// Whether a row of this id was deleted lately.
+    /// Whether a row of this id was deleted, or not wanted, lately.
     pub(crate) fn is_deleted(&self, scope: &Scope, id: MemoryId) -> Result<bool, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(false) };
         Ok(is_gone(&self.db, number, id)?)
@@ -73,10 +88,42 @@ impl Store {
         scope: &Scope,
         filter: &Filter,
         limit: u16,
-        offset: u32,
+        start: &Start,
     ) -> Result<Vec<Row>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
-        self.newest(&scope.area, &Narrow::of(number, filter, self.now_ms), limit, offset)
+        let mut narrow = Narrow::of(number, filter, self.now_ms);
+        match start {
+            Start::After(passed) => {
+                let (limit, from) = (narrow.parameter(most(limit)), narrow.parameter(i64::from(*passed)));
+                let order = format!("ORDER BY e.n DESC LIMIT {limit} OFFSET {from}");
+                Ok(self.rows(&scope.area, &narrow, &order)?.rows)
+            }
+            Start::Behind(ids) => {
+                if !ids.is_empty() {
+                    let place = "SELECT n FROM kept WHERE scope = ?1 AND id = ?2";
+                    let furthest = self.furthest(number, place, ids.iter().map(|id| id.bytes()))?;
+                    narrow.and("e.n < ?", furthest.ok_or(StoreError::NotFound)?);
+                }
+                self.newest(&scope.area, &narrow, limit)
+            }
+        }
+    }
+
+    /// The place of the oldest of those that are here of these ids, whatever became of them; `place` asks for that of one.
+    pub(crate) fn furthest(
+        &self,
+        number: Number,
+        place: &str,
+        ids: impl Iterator<Item = [u8; 16]>,
+    ) -> Result<Option<i64>, StoreError> {
+        let mut place = self.db.prepare_cached(place)?;
+        let mut furthest = None;
+        for id in ids {
+            let n = place.query_row(params![number.get(), id], |row| row.get::<_, i64>(0));
+            let n = n.optional()?;
+            furthest = [furthest, n].into_iter().flatten().min();
+        }
+        Ok(furthest)
     }
 
     /// Rows that answer a question best, best first; if there are none, those with a word that begins like one of its
@@ -101,6 +148,7 @@ impl Store {
         }
         let placed = self.ranked(number, question, now_ms)?;
         if placed.is_empty()
+            && !by_vector_alone(question)
             && let Some(beginning) = words.beginning()
         {
             let placed = self.unless_damaged(self.by_index_weighed(number, &beginning, question, now_ms))?;
@@ -124,6 +172,7 @@ impl Store {
         }
         let mut placed = self.ranked(number, question, now_ms)?;
         if placed.is_empty()
+            && !by_vector_alone(question)
             && let Some(beginning) = words.beginning()
         {
             placed = self.unless_damaged(self.by_index(number, &beginning, question))?;
@@ -140,8 +189,7 @@ impl Store {
         if !filter::asks(&question.filter) {
             return Ok(Vec::new());
         }
-        let rows =
-            self.newest(area, &Narrow::of(number, &question.filter, self.now_ms), question.limit, 0)?;
+        let rows = self.newest(area, &Narrow::of(number, &question.filter, self.now_ms), question.limit)?;
         Ok(rows.into_iter().map(unranked).collect())
     }
 
@@ -157,28 +205,23 @@ impl Store {
         for word in words.words() {
             narrow.and("instr(lower(e.content || ' ' || e.tags), ?) > 0", word.clone());
         }
-        Ok(self.newest(area, &narrow, question.limit, 0)?.into_iter().map(unranked).collect())
+        Ok(self.newest(area, &narrow, question.limit)?.into_iter().map(unranked).collect())
     }
 
-    /// As many as are asked for, as long as there are any: a list that is shorter is the end of all of them, also where rows
-    /// among them cannot be read.
-    pub(crate) fn newest(
-        &self,
-        area: &Area,
-        narrow: &Narrow,
-        limit: u16,
-        offset: u32,
-    ) -> Result<Vec<Row>, StoreError> {
-        let (mut wanted, mut offset) = (most(limit), i64::from(offset));
+    /// As many of the newest as are asked for, as long as there are any: a list that is shorter is the end of all of them,
+    /// also where rows among them cannot be read.
+    pub(crate) fn newest(&self, area: &Area, narrow: &Narrow, limit: u16) -> Result<Vec<Row>, StoreError> {
+        let (mut wanted, mut behind) = (most(limit), None);
         let mut found = Vec::new();
         while wanted > 0 {
             let mut page = narrow.clone();
-            let (limit, from) = (page.parameter(wanted), page.parameter(offset));
-            let order = format!("ORDER BY e.n DESC LIMIT {limit} OFFSET {from}");
-            let Looked { rows, left_out } = self.rows(area, &page, &order)?;
+            if let Some(last) = behind {
+                page.and("e.n < ?", last);
+            }
+            let order = format!("ORDER BY e.n DESC LIMIT {}", page.parameter(wanted));
+            let Looked { rows, left_out, last } = self.rows(area, &page, &order)?;
             found.extend(rows);
-            offset += wanted;
-            wanted = left_out;
+            (wanted, behind) = (left_out, last);
         }
         Ok(found)
     }
@@ -190,6 +233,7 @@ impl Store {
         let mut rows = rows.query(narrow.values())?;
         let mut looked = Looked::default();
         while let Some(columns) = rows.next()? {
+            looked.last = Some(columns.get("n")?);
             // One row that cannot be read hides no other; its own id says that it cannot be.
             match decoded(columns, area) {
                 Ok(row) => looked.rows.push(row),
@@ -253,15 +297,8 @@ impl Store {
     ) -> Result<Vec<Found>, StoreError> {
         let mut found = Vec::new();
         for (n, score, why) in places {
-            let row = match placed(&self.db, number, area, n) {
-                Ok(row) => row.filter(|row| self.is_in_time(row)),
-                Err(error) if error.is_of_a_row() => {
-                    tracing::error!(%error, "a row was left out");
-                    None
-                }
-                Err(error) => return Err(error),
-            };
-            let Some(row) = row else { continue };
+            let row = unless_of_a_row(placed(&self.db, number, area, n))?;
+            let Some(row) = row.filter(|row| self.is_in_time(row)) else { continue };
             let snippet = snippet(n, &row)?;
             found.push(Found { hit: Hit { row, snippet, score }, why });
         }
@@ -288,6 +325,11 @@ impl Store {
     }
 }
 
+/// Whether only an embedder's vectors are to answer: no word takes their place then.
+fn by_vector_alone(question: &Question) -> bool {
+    question.manner == Manner::Meaning && question.vector.is_some()
+}
+
 /// A row that the full-text index found, by its rank there and what it is worth in thousandths.
 pub(crate) fn placed_by_index(rank: u32, n: i64, score: f64) -> Placed {
     let score = whole(score);
@@ -312,8 +354,8 @@ pub(crate) fn most(limit: u16) -> i64 {
     i64::from(limit).min(i64::try_from(HITS).unwrap_or(i64::MAX))
 }
 
-/// Why no row of an owner can have this id: another one has it, in any of their areas, or was deleted for good lately. Ids
-/// are unique for each owner: what another one has can be neither found out nor stood in the way of by them.
+/// Why no row of an owner can have this id: another one has it, in any of their areas, or was deleted for good, or not wanted,
+/// lately. Ids are unique for each owner: what another one has can be neither found out nor stood in the way of by them.
 pub(crate) fn taken_by(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite::Result<Option<Admission>> {
     let has = |table: &str| {
         let any = format!(
@@ -324,7 +366,7 @@ pub(crate) fn taken_by(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite
     Ok(if has("kept")? { Some(Admission::Taken) } else { has("gone")?.then_some(Admission::Purged) })
 }
 
-/// Whether a row of this id was deleted lately.
+/// Whether a row of this id was deleted, or not wanted, lately.
 pub(crate) fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
     let gone = "SELECT 1 FROM gone WHERE scope = ?1 AND id = ?2";
     let found = db.query_row(gone, params![number.get(), id.bytes()], |_| Ok(())).optional()?;

@@ -1,7 +1,7 @@
 //! What is to be forgotten, and how. A tombstone stays as a row that no longer holds; a purge leaves nothing in the files but
 //! what the record says of it, and takes every revision along, since an older one says much the same.
 
-use crate::change::{self, Told};
+use crate::change::{self, Gone, Told};
 use crate::filter::ms;
 use crate::find::is_gone;
 use crate::migrate::STEPS;
@@ -172,7 +172,7 @@ impl Store {
             for id in ids {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
                 change::taken(change, number, n)?;
-                change::gone(change, number, *id, now_ms)?;
+                change::gone(change, number, *id, (Gone::Deleted, now_ms))?;
                 told.push(Told::gone(number, n, row, true));
                 kit::fault_point!("memory.purge.row");
             }

@@ -88,7 +88,7 @@ impl Store {
         scope: &Scope,
         filter: &Filter,
     ) -> Result<Option<(i64, Row)>, StoreError> {
-        let newest = self.newest(&scope.area, &Narrow::of(number, filter, self.now_ms), 1, 0)?;
+        let newest = self.newest(&scope.area, &Narrow::of(number, filter, self.now_ms), 1)?;
         newest.first().map_or(Ok(None), |row| self.one(number, scope, row.entry.id))
     }
 }

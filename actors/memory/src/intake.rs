@@ -94,6 +94,7 @@ impl Intake {
         scope: Scope,
         capture: Capture,
     ) -> Result<Option<MemoryId>, MemoryError> {
+        sessions::may_be(&capture.client)?;
         let (id, session) = (capture::id(&scope, &capture), sessions::id(&scope, &capture));
         let (of, about) = (scope.clone(), capture.clone());
         let (muted, known, there) = ask(&self.writer, move |store, _| {

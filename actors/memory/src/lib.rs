@@ -33,6 +33,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod unread;
 mod uses;
 mod weigh;
 mod work;

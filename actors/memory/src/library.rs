@@ -156,10 +156,11 @@ impl Held {
         let mut read = 0;
         while let Some(row) = rows.next()? {
             // One row that cannot be read hides no other.
-            if let Err(error) = self.add(row) {
+            let n = row.get(0)?;
+            if let Err(error) = self.add(n, row) {
                 tracing::error!(%error, "a row is in no index");
-                self.read_to = Some(row.get(0)?);
             }
+            self.read_to = Some(n);
             read += 1;
             if read % AT_ONCE == 0 && (began.elapsed() >= patience || self.index.weight() > most) {
                 return Ok(());
@@ -169,8 +170,8 @@ impl Held {
         Ok(())
     }
 
-    fn add(&mut self, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
-        let (n, tags) = (row.get(0)?, names(row.get_ref(3)?.as_str()?).unwrap_or_default());
+    fn add(&mut self, n: i64, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
+        let tags = names(row.get_ref(3)?.as_str()?).unwrap_or_default();
         let tags: Vec<&str> = tags.iter().map(|tag| tag.as_str()).collect();
         self.index.add(Turn {
             n,
@@ -182,7 +183,6 @@ impl Held {
         if let Some(signs) = row.get_ref(5)?.as_blob_or_null()? {
             self.index.mean(n, &Signs::from_bytes(signs));
         }
-        self.read_to = Some(n);
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! How much may be kept and for how long, and what goes by itself when that is reached. Notes, facts
 //! and summaries never go to make room, whoever wrote them: then the next write is refused.
 
-use crate::change::{self, Told};
+use crate::change::{self, Gone, Told};
 use crate::filter::ms;
-use crate::row::{COLUMNS, decoded, kind_code};
+use crate::row::{COLUMNS, decoded};
 use crate::scope::{self, Number};
 use crate::store::{Admission, Store, StoreError};
 use ipc_proto::ids::MemoryId;
@@ -73,12 +73,12 @@ impl Limits {
         let kind = entry.detail.kind.name();
         let replaces = old.is_some_and(|row| row.entry.detail.kind.name() == kind);
         let is_one_more = kind == KindName::Semantic && !replaces;
-        Ok(is_one_more && count(db, scope, kind, 0)? >= i64::from(self.semantic))
+        Ok(is_one_more && scope::facts_of_owner(db, scope)? >= i64::from(self.semantic))
     }
 
     /// The same for a fact that a person is still to accept.
     pub(crate) fn room_to_propose(&self, db: &Connection, scope: &Scope) -> Result<Admission, StoreError> {
-        if count(db, scope, KindName::Semantic, 3)? >= i64::from(self.semantic) {
+        if proposed(db, scope)? >= i64::from(self.semantic) {
             return Ok(Admission::Full);
         }
         self.room_for_one(db, scope, KindName::Semantic)
@@ -108,7 +108,8 @@ impl Limits {
     ) -> Result<Admission, StoreError> {
         let kind = entry.detail.kind.name();
         let is_full = state == State::Current
-            && (kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic)
+            && (kind == KindName::Episodic
+                && scope::episodes_of_owner(db, scope)? >= i64::from(self.episodic)
                 || self.has_its_facts(db, scope, entry, old)?);
         if is_full || scope::held_by_owner(db, scope)? >= i64::from(self.rows) {
             return Ok(Admission::Full);
@@ -118,7 +119,8 @@ impl Limits {
 
     fn room_for_one(&self, db: &Connection, scope: &Scope, kind: KindName) -> Result<Admission, StoreError> {
         // The oldest episodic row goes for a new one.
-        let makes_room = kind == KindName::Episodic && count(db, scope, kind, 0)? >= i64::from(self.episodic);
+        let makes_room =
+            kind == KindName::Episodic && scope::episodes_of_owner(db, scope)? >= i64::from(self.episodic);
         if !makes_room && scope::held_by_owner(db, scope)? >= i64::from(self.rows) {
             return Ok(Admission::Full);
         }
@@ -142,13 +144,12 @@ impl Limits {
     }
 }
 
-/// Rows of a kind and in a state that an owner has, in all scopes.
-fn count(db: &Connection, scope: &Scope, kind: KindName, state: i64) -> rusqlite::Result<i64> {
+/// Facts that an owner's person is still to accept, in all scopes.
+fn proposed(db: &Connection, scope: &Scope) -> rusqlite::Result<i64> {
     let mut count = db.prepare_cached(
-        "SELECT count(*) FROM kept WHERE kind = ?2 AND kind <> 0 AND state = ?3
-         AND scope IN (SELECT n FROM scope WHERE owner = ?1)",
+        "SELECT count(*) FROM kept WHERE kind = 2 AND state = 3 AND scope IN (SELECT n FROM scope WHERE owner = ?1)",
     )?;
-    count.query_row(params![scope.owner.bytes(), kind_code(kind), state], |row| row.get(0))
+    count.query_row(params![scope.owner.bytes()], |row| row.get(0))
 }
 
 /// Bytes of the database that hold something.
@@ -166,11 +167,11 @@ pub(crate) fn oldest_go(
     entry: &Entry,
     told: &mut Vec<Told>,
 ) -> Result<(), StoreError> {
-    let kind = entry.detail.kind.name();
-    if kind != KindName::Episodic {
+    if entry.detail.kind.name() != KindName::Episodic {
         return Ok(());
     }
-    let over = count(change, scope, kind, 0)?.saturating_add(1).saturating_sub(i64::from(limits.episodic));
+    let here = scope::episodes_of_owner(change, scope)?;
+    let over = here.saturating_add(1).saturating_sub(i64::from(limits.episodic));
     if over <= 0 {
         return Ok(());
     }
@@ -204,16 +205,15 @@ impl Doomed {
 }
 
 fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result<Vec<Doomed>, StoreError> {
-    let unwanted = "e.kind = 2 AND e.state = 2 AND e.origin IS NOT NULL AS unwanted";
-    let mut rows =
-        db.prepare(&format!("SELECT {COLUMNS}, e.scope, {unwanted} FROM kept AS e WHERE {which}"))?;
+    let unwanted = "iif(e.kind = 2 AND e.state = 2 AND e.origin IS NOT NULL, e.id, NULL) AS unwanted";
+    let sql = format!("SELECT {COLUMNS}, e.scope, {unwanted} FROM kept AS e WHERE {which}");
+    let mut rows = db.prepare_cached(&sql)?;
     let mut rows = rows.query(values)?;
     let mut doomed = Vec::new();
     while let Some(columns) = rows.next()? {
         let number = Number::stored(columns.get("scope")?);
         let scope = scope::whose(db, number)?;
-        let id = MemoryId::from_bytes(columns.get("id")?);
-        let unwanted = columns.get::<_, bool>("unwanted")?.then_some(id);
+        let unwanted = columns.get::<_, Option<_>>("unwanted")?.map(MemoryId::from_bytes);
         let row = decoded(columns, &scope.area).ok();
         doomed.push(Doomed { number, n: columns.get("n")?, unwanted, row });
     }
@@ -314,7 +314,7 @@ impl Store {
             for doomed in found {
                 // A person's word outlives the tombstone that it left: its id is that of what it says.
                 if let Some(id) = doomed.unwanted {
-                    change::gone(change, doomed.number, id, now_ms)?;
+                    change::gone(change, doomed.number, id, (Gone::Unwanted, now_ms))?;
                 }
                 unread.extend(doomed.taken(change, told)?);
             }

@@ -130,4 +130,4 @@ pub(crate) const STEPS: &[&str] = &["
         UPDATE kept SET embedder = 0, signs = NULL WHERE n = new.n;
     END;
 ", include_str!("schema3.sql"), include_str!("schema4.sql"), include_str!("schema5.sql"),
-    include_str!("schema6.sql")];
+    include_str!("schema6.sql"), include_str!("schema7.sql")];

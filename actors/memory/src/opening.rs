@@ -20,7 +20,7 @@ pub(crate) const FILE: &str = "memory.db";
 /// - `EXCLUSIVE` before `WAL`: the log's index is in this process's memory, so no shared memory is mapped, and a
 ///   second process on the same file is refused;
 /// - `temp_store`, `mmap_size`: no file beside the folder's own, no page of the file in the address space;
-/// - `cache_size`: 1 MiB; `journal_size_limit`: what the log shrinks to when it was larger;
+/// - `cache_size`: 1 MiB;
 /// - `secure_delete`: what is deleted is overwritten;
 /// - `trusted_schema`, `cell_size_check`: a damaged or planted file may do less.
 const SETTINGS: &[(&str, &str)] = &[
@@ -30,12 +30,21 @@ const SETTINGS: &[(&str, &str)] = &[
     ("temp_store", "MEMORY"),
     ("mmap_size", "0"),
     ("cache_size", "-1024"),
-    ("journal_size_limit", "1048576"),
     ("secure_delete", "ON"),
     ("foreign_keys", "ON"),
     ("trusted_schema", "OFF"),
     ("cell_size_check", "ON"),
 ];
+
+/// Bytes of the log that are there from the start and stay when they are in the database: a little more than SQLite lets come
+/// together before it puts them there. A purge leaves none: they are there again after [`CALM`].
+/// What only overwrites a file is on the disk sooner than what lengthens it.
+const LOG_BYTES: u32 = if cfg!(test) { 256 << 10 } else { 4 << 20 };
+/// Changes in a row that purge nothing before the log is filled again: whoever asks for the last of them waits for it, and where
+/// purges go on, as in an import that removes, it would be filled for each in vain.
+pub(crate) const CALM: u8 = if cfg!(test) { 4 } else { 64 };
+/// Prepared statements that are kept.
+const STATEMENTS: usize = 128;
 
 /// How long to wait for a file that another process still holds, such as one that is just being killed.
 const HELD: Duration = Duration::from_secs(1);
@@ -79,6 +88,7 @@ impl Store {
         for (setting, value) in SETTINGS {
             db.pragma_update(None, setting, value).map_err(failed)?;
         }
+        db.pragma_update(None, "journal_size_limit", LOG_BYTES).map_err(failed)?;
         let found: String = db.query_row("PRAGMA quick_check (1)", [], |row| row.get(0)).map_err(failed)?;
         if found != "ok" {
             return Err(OpenError::Damaged(named.to_owned(), found));
@@ -86,9 +96,11 @@ impl Store {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(failed)?;
         match migration::migrate(&mut db, path, migrate::STEPS) {
             Ok(()) => {
-                let store = Self::of(db, None);
+                let mut store = Self::of(db, None);
                 // A process that died just after a purge left its log full.
                 store.emptied_log();
+                store.log_had = 0;
+                migration::lengthen_log(path, LOG_BYTES);
                 Ok(store)
             }
             Err(MigrationFault::Database(error)) => Err(failed(error)),
@@ -122,7 +134,7 @@ impl Store {
 
     /// A store that ends with this process: nothing of it is written to any disk.
     pub(crate) fn fleeting() -> Result<Self, StoreError> {
-        let db = Connection::open_in_memory()?;
+        let db = planned(Connection::open_in_memory()?)?;
         for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
             db.pragma_update(None, setting, value)?;
         }
@@ -140,7 +152,36 @@ impl Store {
             embedder: None,
             now_ms: 0,
             is_stuck: false,
+            log_had: 0,
+            since_emptied: 0,
         }
+    }
+
+    /// The log holds deleted text until it is emptied. If that fails it is done at the next start or purge.
+    pub(crate) fn emptied_log(&mut self) {
+        self.since_emptied = 0;
+        self.log_had = self.log_had.max(migration::log_length(self.path()));
+        if let Err(error) = self.db.query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the log still holds what was deleted");
+        }
+    }
+
+    /// Counts a change that purged nothing, and has the log be as long again as it was before it was emptied once there were
+    /// enough of them.
+    pub(crate) fn refilled_log(&mut self) {
+        if self.log_had == 0 {
+            return;
+        }
+        self.since_emptied = self.since_emptied.saturating_add(1);
+        if self.since_emptied >= CALM {
+            let had = std::mem::take(&mut self.log_had).min(LOG_BYTES.into());
+            migration::refill_log(self.path(), had);
+        }
+    }
+
+    /// The database's file; of one in memory alone, none that there is.
+    fn path(&self) -> &Path {
+        Path::new(self.db.path().unwrap_or_default())
     }
 }
 
@@ -148,7 +189,14 @@ fn connected(path: &Path, besides: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | besides;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(HELD)?;
-    db.set_prepared_statement_cache_capacity(64);
+    planned(db)
+}
+
+/// Has a kept statement be planned once. Else one whose plan might be another for other values, by its LIMIT or a partial index,
+/// is made anew each time it is used.
+fn planned(db: Connection) -> rusqlite::Result<Connection> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(db)
 }
 

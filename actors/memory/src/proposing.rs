@@ -51,6 +51,9 @@ impl Store {
         self.writable()?;
         let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
         let mut row = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?.1;
+        if matches!(row.state, State::Superseded { .. }) {
+            return Err(StoreError::NotCurrent(tip(&self.db, number, id)?));
+        }
         row.entry.label = label(&row, accepted)?;
         Ok(row)
     }
@@ -138,7 +141,8 @@ fn label(row: &Row, accepted: bool) -> Result<Label, StoreError> {
             Err(StoreError::NotAdmitted(Admission::NeedsPerson))
         }
         (State::Removed { .. }, false) | (State::Current, _) => Ok(label.clone()),
-        (State::Superseded { by, .. }, _) => Err(StoreError::NotCurrent(by)),
-        (State::Removed { .. } | State::Proposed { .. }, _) => Err(StoreError::NotFound),
+        (State::Superseded { .. } | State::Removed { .. } | State::Proposed { .. }, _) => {
+            Err(StoreError::NotFound)
+        }
     }
 }

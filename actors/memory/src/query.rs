@@ -1,7 +1,7 @@
 //! Makes a full-text expression of any text at all. Pure; no word of the text may reach the index unquoted, so
 //! that no text is an error and none can name a column or an operator.
 
-use finding::COMMON;
+use finding::says_little;
 
 /// Words of one query that are looked for; further ones are left out.
 const MOST_WORDS: usize = 64;
@@ -19,7 +19,7 @@ impl Query {
         let mut common: Vec<String> = Vec::new();
         for word in text.split(separates).filter(|word| !word.is_empty()) {
             let word = word.to_lowercase();
-            let list = if COMMON.contains(&word.as_str()) { &mut common } else { &mut words };
+            let list = if says_little(&word) { &mut common } else { &mut words };
             if list.len() < MOST_WORDS && !list.contains(&word) {
                 list.push(word);
             }

@@ -2,13 +2,10 @@
 //! database's own: they hold, or lead to, what can be read whole, so that no question meets a damaged page. Nothing of it is
 //! ever written to a file.
 
-use crate::filter::ms;
 use crate::row::{COLUMNS, decoded};
-use crate::scope::{self, Number};
+use crate::scope::Number;
 use crate::store::{Store, StoreError};
-use ipc_proto::List;
-use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Scope, Unread};
+use ipc_proto::memory::Area;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use std::collections::BTreeMap;
@@ -19,7 +16,7 @@ pub(crate) struct Damage {
     /// What was found, and where.
     pub(crate) why: String,
     /// Rows that cannot be read.
-    unread: BTreeMap<Number, u32>,
+    pub(crate) unread: BTreeMap<Number, u32>,
     /// It is not known what is muted.
     pub(crate) mutes_lost: bool,
 }
@@ -76,7 +73,7 @@ const OTHERS: [Small; 3] = [
 /// question then says so itself.
 pub(crate) fn salvaged(db: &Connection, why: String) -> Damage {
     let mut damage = Damage { why, mutes_lost: true, ..Damage::default() };
-    let done = shadowed(db, TRIED).and_then(|mutes_lost| {
+    let done = shadowed(db).and_then(|mutes_lost| {
         damage.mutes_lost = mutes_lost;
         damage.unread = unread(db)?;
         Ok(())
@@ -87,8 +84,8 @@ pub(crate) fn salvaged(db: &Connection, why: String) -> Damage {
     damage
 }
 
-fn shadowed(db: &Connection, tried: i64) -> Result<bool> {
-    sound(db, tried)?;
+fn shadowed(db: &Connection) -> Result<bool> {
+    sound(db, TRIED)?;
     for small in &OTHERS {
         // A table that is not there, or of which nothing is left, is an empty one.
         drop(copied(db, small));
@@ -223,35 +220,6 @@ impl Damage {
 }
 
 impl Store {
-    /// Rows of a scope that cannot be read. Of a sound database each is looked at for it, or none.
-    pub(crate) fn unread(&self, scope: &Scope, each: bool) -> std::result::Result<Unread, StoreError> {
-        let number = scope::find(&self.db, scope)?;
-        match (&self.damage, number) {
-            (Some(damage), number) => {
-                let rows = number.and_then(|number| damage.unread.get(&number).copied()).unwrap_or_default();
-                Ok(Unread { damaged: true, rows, ..Unread::default() })
-            }
-            (None, Some(number)) if each => self.looked_through(number, &scope.area),
-            (None, _) => Ok(Unread::default()),
-        }
-    }
-
-    /// Rows that a sound database gives and that are not as this program writes them.
-    fn looked_through(&self, number: Number, area: &Area) -> std::result::Result<Unread, StoreError> {
-        let in_time = "e.expires_ms IS NULL OR e.expires_ms > ?2";
-        let sql = format!("SELECT {COLUMNS} FROM kept AS e WHERE e.scope = ?1 AND ({in_time}) ORDER BY e.n");
-        let mut rows = self.db.prepare(&sql)?;
-        let mut rows = rows.query(params![number.get(), ms(self.now_ms)])?;
-        let (mut count, mut first) = (0_u32, Vec::new());
-        while let Some(columns) = rows.next()? {
-            if decoded(columns, area).is_err() {
-                count = count.saturating_add(1);
-                first.extend(columns.get("id").map(MemoryId::from_bytes));
-            }
-        }
-        Ok(Unread { damaged: false, rows: count, first: List::clip(first) })
-    }
-
     /// What was read, or nothing where damage stands in its way: for what a question can be answered without.
     pub(crate) fn unless_damaged<T: Default>(
         &self,
@@ -276,7 +244,7 @@ mod tests {
         for number in 1..=10 {
             held.write(&user(1), entry(number, &format!("row {number:02}:{}", "x".repeat(3000))));
         }
-        let Held { store, folder } = held;
+        let Held { mut store, folder } = held;
         store.emptied_log();
         drop(store);
         let path = folder.path().join(FILE);

@@ -91,8 +91,22 @@ fn make_index(change: &Transaction<'_>, number: Number) -> Result<()> {
 
 /// Rows that one owner has, in all scopes, whatever became of them.
 pub(crate) fn held_by_owner(db: &Connection, scope: &Scope) -> Result<i64> {
-    let sum = "SELECT coalesce(sum(held), 0) FROM scope WHERE owner = ?1";
-    db.prepare_cached(sum)?.query_row(params![scope.owner.bytes()], |row| row.get(0))
+    of_owner(db, scope, "held")
+}
+
+/// Episodic rows of one owner that hold, in all scopes.
+pub(crate) fn episodes_of_owner(db: &Connection, scope: &Scope) -> Result<i64> {
+    of_owner(db, scope, "episodic")
+}
+
+/// Semantic rows of one owner that hold, in all scopes.
+pub(crate) fn facts_of_owner(db: &Connection, scope: &Scope) -> Result<i64> {
+    of_owner(db, scope, "semantic")
+}
+
+fn of_owner(db: &Connection, scope: &Scope, column: &str) -> Result<i64> {
+    let sum = format!("SELECT coalesce(sum({column}), 0) FROM scope WHERE owner = ?1");
+    db.prepare_cached(&sum)?.query_row(params![scope.owner.bytes()], |row| row.get(0))
 }
 
 /// Bytes that the rows of one owner take, in all scopes, as they are counted.

@@ -6,6 +6,7 @@ use crate::intake::{Intake, Rules};
 use crate::limits::Limits;
 use crate::patterns::Patterns;
 use crate::store::{Store, StoreError};
+use crate::unread::unread;
 use crate::writer::{Job, Writer, ask, change};
 use ipc_proto::memory::{
     Answered, Ask, FRAME_BOUND, Memory as Service, MemoryError, Refusal, Said, Scope, Settled, TaskName, Work,
@@ -135,8 +136,8 @@ impl Service for Server {
                 let raw = self.read(move |store, _| store.raw(&scope, id)).await?;
                 Ok(Said::Raw(raw))
             }
-            Ask::List { filter, limit, offset } => {
-                let rows = self.read(move |store, _| store.list(&scope, &filter, limit, offset)).await?;
+            Ask::List { filter, limit, start } => {
+                let rows = self.read(move |store, _| store.list(&scope, &filter, limit, &start)).await?;
                 Ok(Said::Rows(List::clip(rows)))
             }
             Ask::Find(question) => {
@@ -147,10 +148,10 @@ impl Service for Server {
                 let rows = move |store: &Store, _| store.timeline(&scope, anchor, &filter, (before, after));
                 Ok(Said::Rows(List::clip(self.read(rows).await?)))
             }
-            Ask::Sessions { project, limit, offset } => {
+            Ask::Sessions { project, limit, start } => {
                 let project = project.map(Text::into_string);
                 let sessions =
-                    move |store: &Store, _| store.sessions(&scope, project.as_deref(), limit, offset);
+                    move |store: &Store, _| store.sessions(&scope, project.as_deref(), limit, &start);
                 Ok(Said::Sessions(List::clip(self.read(sessions).await?)))
             }
             Ask::History(id) => {
@@ -163,9 +164,7 @@ impl Service for Server {
                 let block = self.read(move |store, now_ms| store.block(&scope, &block, now_ms)).await?;
                 Ok(Said::Block(Box::new(block)))
             }
-            Ask::Unread { each } => {
-                self.read(move |store, _| store.unread(&scope, each)).await.map(Said::Unread)
-            }
+            Ask::Unread { each } => unread(&self.writer, scope, each).await.map(Said::Unread),
             Ask::Stats => self.read(move |store, _| store.stats(&scope)).await.map(Said::Stats),
             Ask::Reindex => {
                 let reindexed = change(&self.writer, move |store, _| {

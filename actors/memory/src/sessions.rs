@@ -7,15 +7,18 @@ use crate::row::unsigned;
 use crate::scope::{self, Number};
 use crate::store::{Admission, Store, StoreError};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Capture, CaptureEvent, Muted, Over, Project, Scope, SessionRow, SessionStatus};
+use ipc_proto::memory::{
+    Capture, CaptureEvent, MemoryError, Muted, OWN_CLIENT, Over, Project, Refusal, SESSIONS, Scope,
+    SessionRow, SessionStatus, Start,
+};
 use ipc_proto::{Name, Text};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// Observations that a session has at least before it is summed up.
 const WORTH_SUMMING_UP: i64 = 2;
-/// Sessions that are known in one scope, the newest; and mutes that it may have.
-const KNOWN: i64 = 5000;
+/// Mutes that one scope may have.
 const MUTES: i64 = 1000;
 
 /// Sessions of a scope, the newest first.
@@ -25,8 +28,18 @@ pub(crate) const NEWEST: &str =
          (SELECT e.id FROM entry AS e WHERE e.session = s.id AND e.scope = s.scope AND e.kind = 4),
          EXISTS (SELECT 1 FROM muted AS m WHERE m.scope = s.scope
              AND (m.client = '' AND m.name = s.project OR m.client = s.client AND m.name = s.name))
-     FROM session AS s WHERE s.scope = ?1 AND (?2 IS NULL OR s.project = ?2)
-     ORDER BY s.n DESC LIMIT ?3 OFFSET ?4";
+     FROM session AS s WHERE s.scope = ?1 AND (?2 IS NULL OR s.project = ?2) AND s.n < ?4
+     ORDER BY s.n DESC LIMIT ?3 OFFSET ?5";
+
+/// That sessions may be those of this client: what says that it is this host itself speaks for another program.
+pub(crate) fn may_be(client: &Name) -> Result<(), MemoryError> {
+    if client.as_str() == OWN_CLIENT { Err(MemoryError::Refused(Refusal::OwnClient)) } else { Ok(()) }
+}
+
+/// How many sessions of one scope are known, the newest.
+fn most_known() -> i64 {
+    i64::try_from(SESSIONS).unwrap_or(i64::MAX)
+}
 
 /// The id of a client's session in a scope: what is derived is the same each time, and another owner's is another.
 pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
@@ -97,7 +110,7 @@ pub(crate) fn touched(
         change.execute(
             "DELETE FROM session WHERE scope = ?1
              AND n <= (SELECT n FROM session WHERE scope = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-            params![number.get(), KNOWN],
+            params![number.get(), most_known()],
         )?;
     }
     if status == 2 {
@@ -167,7 +180,7 @@ impl Store {
     pub(crate) fn muted_projects(&self, number: Number) -> Result<Vec<Project>, StoreError> {
         let mut muted =
             self.db.prepare("SELECT name FROM muted WHERE scope = ?1 AND client = '' ORDER BY name")?;
-        let muted = muted.query_map([number.get()], |row| Ok(Text::clip(row.get_ref(0)?.as_str()?)))?;
+        let muted = muted.query_map([number.get()], |row| Ok(Text::clip(&text(row, 0)?)))?;
         Ok(muted.collect::<Result<_, _>>()?)
     }
 
@@ -188,12 +201,21 @@ impl Store {
         scope: &Scope,
         project: Option<&str>,
         limit: u16,
-        offset: u32,
+        start: &Start<SessionId>,
     ) -> Result<Vec<SessionRow>, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Vec::new()) };
+        let (before, offset) = match start {
+            Start::After(passed) => (i64::MAX, *passed),
+            Start::Behind(ids) if ids.is_empty() => (i64::MAX, 0),
+            Start::Behind(ids) => {
+                let ids = ids.iter().map(|id| id.bytes());
+                let place = "SELECT n FROM session WHERE scope = ?1 AND id = ?2";
+                (self.furthest(number, place, ids)?.ok_or(StoreError::NotFound)?, 0)
+            }
+        };
         let mut sessions = self.db.prepare_cached(NEWEST)?;
         let limit = most(limit);
-        let sessions = sessions.query_map(params![number.get(), project, limit, offset], session)?;
+        let sessions = sessions.query_map(params![number.get(), project, limit, before, offset], session)?;
         Ok(sessions.collect::<Result<_, _>>()?)
     }
 }
@@ -221,7 +243,7 @@ fn put_back(
         (Some(_), _) => {}
         (None, _) => {
             let known = "SELECT count(*) FROM session WHERE scope = ?1";
-            if change.query_row(known, [number.get()], |row| row.get::<_, i64>(0))? >= KNOWN {
+            if change.query_row(known, [number.get()], |row| row.get::<_, i64>(0))? >= most_known() {
                 return Err(StoreError::NotAdmitted(Admission::Full));
             }
         }
@@ -249,9 +271,9 @@ fn session(columns: &rusqlite::Row<'_>) -> rusqlite::Result<SessionRow> {
     let time = |at: usize| columns.get::<_, Option<i64>>(at).map(|time| time.and_then(unsigned));
     Ok(SessionRow {
         id: SessionId::from_bytes(columns.get(0)?),
-        client: Name::clip(columns.get_ref(1)?.as_str()?),
-        name: Text::clip(columns.get_ref(2)?.as_str()?),
-        project: Text::clip(columns.get_ref(3)?.as_str()?),
+        client: Name::clip(&text(columns, 1)?),
+        name: Text::clip(&text(columns, 2)?),
+        project: Text::clip(&text(columns, 3)?),
         started_ms: time(4)?.unwrap_or_default(),
         ended_ms: time(5)?,
         status: match columns.get::<_, i64>(6)? {
@@ -265,12 +287,18 @@ fn session(columns: &rusqlite::Row<'_>) -> rusqlite::Result<SessionRow> {
     })
 }
 
+/// A name as far as it is text: one that is none hides no other.
+fn text<'a>(columns: &'a rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Cow<'a, str>> {
+    Ok(String::from_utf8_lossy(columns.get_ref(at)?.as_bytes()?))
+}
+
 /// The project of a session.
 pub(crate) fn project_of(
     db: &Connection,
     number: Number,
     session: SessionId,
-) -> rusqlite::Result<Option<String>> {
+) -> rusqlite::Result<Option<Project>> {
     let project = "SELECT project FROM session WHERE scope = ?1 AND id = ?2";
-    db.query_row(project, params![number.get(), session.bytes()], |row| row.get(0)).optional()
+    let given = params![number.get(), session.bytes()];
+    db.query_row(project, given, |row| Ok(Text::clip(&text(row, 0)?))).optional()
 }

@@ -35,6 +35,10 @@ pub(crate) struct Store {
     pub(crate) now_ms: u64,
     /// What has expired could not be taken away when that was last tried.
     pub(crate) is_stuck: bool,
+    /// Bytes that the log had when it was emptied; 0 once it has them again.
+    pub(crate) log_had: u64,
+    /// Changes since then, none of which purged anything.
+    pub(crate) since_emptied: u8,
 }
 
 /// Why the open database did not do as it was asked.
@@ -88,7 +92,7 @@ pub(crate) enum Admission {
     Already,
     /// Its id names another row, here or in another area.
     Taken,
-    /// Its id names a row that was deleted for good.
+    /// Its id names a row that was deleted for good, or a fact that its owner did not want.
     Purged,
     /// It would take away what is trusted more.
     LessTrusted,
@@ -185,15 +189,10 @@ impl Store {
         if purges {
             kit::fault_point!("memory.change.purged");
             self.emptied_log();
+        } else {
+            self.refilled_log();
         }
         Ok(done)
-    }
-
-    /// The log holds deleted text until it is emptied. If that fails it is done at the next start or purge.
-    pub(crate) fn emptied_log(&self) {
-        if let Err(error) = self.db.query_row("PRAGMA wal_checkpoint (TRUNCATE)", [], |_| Ok(())) {
-            tracing::warn!(%error, "the log still holds what was deleted");
-        }
     }
 
     /// Leaves a row as a tombstone; one that is one already stays as it is.
@@ -238,6 +237,17 @@ pub(crate) fn placed(
     n: i64,
 ) -> Result<Option<Row>, StoreError> {
     Ok(at(db, number, area, "e.n = ?2", n)?.map(|(_, row)| row))
+}
+
+/// Nothing where one row cannot be read: it hides no other, and its own id says that it cannot be.
+pub(crate) fn unless_of_a_row(read: Result<Option<Row>, StoreError>) -> Result<Option<Row>, StoreError> {
+    match read {
+        Err(error) if error.is_of_a_row() => {
+            tracing::error!(%error, "a row was left out");
+            Ok(None)
+        }
+        read => read,
+    }
 }
 
 fn at(

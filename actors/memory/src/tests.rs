@@ -22,7 +22,7 @@ use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
     Area, Detail, Entry, Filter, Forget, Hit, Kind, Observation, Question, Row, Scope, SessionRow,
-    SessionStatus,
+    SessionStatus, Start,
 };
 use ipc_proto::{List, Name, Text};
 
@@ -124,7 +124,7 @@ impl Held {
 
     /// Rows, newest first.
     pub(crate) fn listed(&self, scope: &Scope, limit: u16, offset: u32) -> Vec<Row> {
-        self.store.list(scope, &Filter::default(), limit, offset).unwrap()
+        self.store.list(scope, &Filter::default(), limit, &Start::After(offset)).unwrap()
     }
 
     /// Leaves nothing of a row.
@@ -173,6 +173,12 @@ pub(crate) fn holds_together(store: &Store) {
         assert!(
             store.db.query_row(weighs, [n], |row| row.get::<_, bool>(0)).unwrap(),
             "what rows take is miscounted"
+        );
+        let counts = "SELECT episodic = (SELECT count(*) FROM kept WHERE scope = ?1 AND kind = 1 AND state = 0)
+            AND semantic = (SELECT count(*) FROM kept WHERE scope = ?1 AND kind = 2 AND state = 0) FROM scope WHERE n = ?1";
+        assert!(
+            store.db.query_row(counts, [n], |row| row.get::<_, bool>(0)).unwrap(),
+            "rows of a kind are miscounted"
         );
     }
 }

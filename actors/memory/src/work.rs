@@ -287,8 +287,7 @@ impl Store {
         }
         entry.label = entry.label.join(&label);
         entry.session = Some(session);
-        entry.detail.project =
-            sessions::project_of(&self.db, number, session)?.map(|project| Text::clip(&project));
+        entry.detail.project = sessions::project_of(&self.db, number, session)?;
         Ok(entry)
     }
 

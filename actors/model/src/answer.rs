@@ -55,21 +55,24 @@ impl Reply {
         Self { text: String::new(), calls }
     }
 
-    /// The answer as a stream. Words beyond the request's bound of output are cut, as a model's are.
+    /// The answer as a stream. Words beyond the request's bound of output are cut, as a model's are, and it ends before the
+    /// first of the request's texts to end at.
     pub(crate) fn steps(&self, request: &Request) -> Vec<Step> {
-        let text = within(&self.text, room(request));
+        let within = within(&self.text, room(request));
+        let (text, stopped) = dialect::until(within, request.stop.iter().map(|stop| stop.as_str()));
+        let calls = if stopped.is_some() { &[][..] } else { &self.calls };
         let mut pieces: Vec<Piece> = chunks(text, SMALL).map(|part| Piece::Text(Text::clip(part))).collect();
-        for (index, call) in (0..).zip(&self.calls) {
+        for (index, call) in (0..).zip(calls) {
             pieces.push(Piece::CallStart { index, tool: call.tool.clone() });
             pieces.extend(
                 chunks(&call.args, SMALL).map(|part| Piece::CallDelta { index, args: Text::clip(part) }),
             );
             pieces.push(Piece::CallEnd { index });
         }
-        let called: usize = self.calls.iter().map(|call| call.tool.len() + call.args.chars().count()).sum();
+        let called: usize = calls.iter().map(|call| call.tool.len() + call.args.chars().count()).sum();
         let output = tokens(text.chars().count() + called);
         pieces.push(Piece::Usage(Usage { input: asked(request), output, ..Usage::default() }));
-        pieces.push(Piece::Done(self.finish(text)));
+        pieces.push(Piece::Done(stopped.map_or_else(|| self.finish(text), Finish::StoppedAt)));
         pieces.into_iter().map(Step::Give).collect()
     }
 
@@ -123,6 +126,25 @@ mod tests {
         assert_eq!(steps.last(), Some(&Step::Give(Piece::Done(Finish::MaxTokens))));
         request.max_output = 0;
         assert_eq!(said(&Reply::say("123456789").steps(&request)), "123456789");
+    }
+
+    #[test]
+    fn an_answer_ends_before_the_first_text_that_the_request_names_and_says_which() {
+        let mut request = request(&[], &[]);
+        for (stop, expected, end) in [
+            (&["7", "45"][..], "123", Finish::StoppedAt(1)),
+            (&["345", "4"], "123", Finish::StoppedAt(1)),
+            (&["", "9"], "12345678", Finish::StoppedAt(1)),
+            (&["90"], "123456789", Finish::ToolUse),
+        ] {
+            request.stop = ipc_proto::List::clip(stop.iter().map(|text| Text::clip(text)));
+            let calls = vec![Wanted::new("write", &serde_json::json!({}))];
+            let steps = Reply { text: "123456789".to_owned(), calls }.steps(&request);
+            assert_eq!(said(&steps), expected);
+            assert_eq!(steps.last(), Some(&Step::Give(Piece::Done(end))));
+            let calls = steps.iter().any(|step| matches!(step, Step::Give(Piece::CallStart { .. })));
+            assert_eq!(calls, end == Finish::ToolUse, "what would have come after it");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) use books::Refused;
 use books::{Books, Held, Order};
 use ipc_proto::List;
 use ipc_proto::config::Budget;
-use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, ModelName, Payer, Usage, UsageRow};
+use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, ModelName, Payer, Per, Usage, UsageRow};
 pub(crate) use price::Tariff;
 use scope::Account;
 use std::path::Path;
@@ -146,6 +146,11 @@ impl Reservation {
     /// Whether the answer costs anything.
     pub(crate) const fn costs(&self) -> bool {
         self.held.is_some()
+    }
+
+    /// A budget that is used up, and only warns.
+    pub(crate) fn over(&self) -> Option<Per> {
+        self.held.as_ref().and_then(Held::over)
     }
 
     /// Counts what was used. It is on the disk a moment later.

@@ -71,6 +71,10 @@ impl Catalogue {
     /// [`ModelError::UnknownModel`], and whatever keeps the request from being written.
     pub(crate) fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
         let (provider, model) = request.model.split_once('/').ok_or(ModelError::UnknownModel)?;
+        // The models of this process would pass over what they are shown.
+        if !request.images.is_empty() && [offline::PROVIDER, scripted::PROVIDER].contains(&provider) {
+            return Err(ModelError::NoVision);
+        }
         let here = |reply: Reply| Ok(Plan::Here(reply.steps(request)));
         match (provider, model) {
             (offline::PROVIDER, offline::READER) => here(match request.purpose {
@@ -153,6 +157,7 @@ mod tests {
     use super::*;
     use crate::offline::testing::{payer, request};
     use ipc_proto::config::ProviderKind;
+    use ipc_proto::model::Image;
 
     fn catalogue(scripts: PathBuf) -> Catalogue {
         let paid = Prices { input: 3, output: 15, ..Prices::default() };
@@ -177,6 +182,18 @@ mod tests {
         let texts = List::clip([Text::clip("some words")]);
         let request = Embedding { model: Text::clip(model), texts, dimensions: None, payer: payer() };
         catalogue.embed(&request)
+    }
+
+    #[test]
+    fn a_model_of_this_process_is_shown_no_image_rather_than_pass_over_it() {
+        let catalogue = catalogue(PathBuf::new());
+        for model in ["offline/reader", "offline/hijackable", "scripted/demo.jsonl"] {
+            let mut request = request(&[("user", "what is this?")], &[]);
+            let (media, bytes) = (Text::clip("image/png"), ipc_proto::Blob::new([1]).unwrap());
+            request.images = List::clip([Image { message: 0, media, bytes }]);
+            request.model = Text::clip(model);
+            assert_eq!(catalogue.plan(&request).unwrap_err(), ModelError::NoVision, "{model}");
+        }
     }
 
     #[test]

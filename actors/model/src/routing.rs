@@ -96,7 +96,7 @@ impl<A: Answers> Desk<A> {
     pub(crate) async fn begin(self: Rc<Self>, mut request: Request) -> Result<Begun<A>, ModelError> {
         self.fill_in(&mut request);
         let course = Course::new(self.routes.chain(&request.model)?, self.bounds(), Instant::now());
-        let mut begun = Begun { desk: self, request, course, told: Vec::new(), first: None };
+        let mut begun = Begun { desk: self, request, course, told: Vec::new(), warned: false, first: None };
         begun.first = Some(begun.prepare().await?);
         Ok(begun)
     }
@@ -148,6 +148,8 @@ pub(crate) struct Begun<A: Answers> {
     course: Course,
     /// What is to be told before the next answer.
     told: Vec<Piece>,
+    /// That a budget is used up, and only warns, was told.
+    warned: bool,
     first: Option<Attempt<A::Plan>>,
 }
 
@@ -274,6 +276,9 @@ impl<A: Answers> Begun<A> {
             exempt: self.course.exempt,
         };
         let reservation = self.desk.ledger.reserve(&bill).await?;
+        if let Some(per) = reservation.over().filter(|_| !std::mem::replace(&mut self.warned, true)) {
+            self.told.push(Piece::OverBudget { per });
+        }
         Ok(Attempt { number, here: A::is_here(&plan), plan, reservation, worth })
     }
 }

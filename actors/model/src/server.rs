@@ -153,8 +153,13 @@ impl Model for ModelServer {
         self.desk.listed(&self.catalogue.list())
     }
 
-    async fn embed(self, _: Context, request: Embedding) -> Result<Embedded, ModelError> {
-        self.desk.embed(request).await
+    async fn embed(
+        self,
+        _: Context,
+        request: Embedding,
+        patience_ms: Option<u32>,
+    ) -> Result<Embedded, ModelError> {
+        self.desk.embed(request, patience_ms.map(|ms| Duration::from_millis(ms.into()))).await
     }
 
     async fn count(self, _: Context, request: Request) -> Result<u32, ModelError> {

@@ -23,6 +23,7 @@ use ipc_proto::audit::Event;
 use ipc_proto::config;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{MessageState, RouterError};
+use ipc_proto::{List, Name};
 use manifest::command::Room;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -58,6 +59,8 @@ pub(crate) struct Live {
     pub(crate) left: Option<Duration>,
     /// Whether its runner may have begun its work: the gate has asked for it, or nobody knows.
     pub(crate) taken: bool,
+    /// What it waits for, as the gate said last of this runner; nothing if it said nothing yet.
+    pub(crate) waits: Option<List<Name, 4>>,
 }
 
 /// How far the record of a message's acceptance is.
@@ -191,7 +194,7 @@ impl Desk {
         let due = matches!(phase, Phase::Running(_)).then(|| self.overdue_at(&head));
         // Whatever has gone on from there was put on the record first.
         let noted = if matches!(phase, Phase::Accepted) { Noted::No } else { Noted::Yes };
-        self.enter(Live { head, phase, noted, due, left: None, taken: true });
+        self.enter(Live { head, phase, noted, due, left: None, taken: true, waits: None });
         self.clock(seq);
     }
 

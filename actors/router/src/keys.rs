@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::people::is_name;
 use crate::queue::Port;
 use crate::store::Key;
-use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
+use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, NO_MODEL, Presented};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{KeyId, UserId};
@@ -22,8 +22,6 @@ const PEER: &str = "peer";
 const NAME: usize = 48;
 /// A key's last use is kept to the minute.
 const MINUTE: u64 = 60_000;
-/// What no model is called: the scope of who may speak to agents alone.
-const NO_MODEL: &str = "-";
 
 /// Every key, and what of them is not written yet.
 #[derive(Default)]
@@ -94,14 +92,17 @@ impl Refusals {
 }
 
 impl Desk {
-    /// Who presented this, and what they may do. Nobody goes on the record.
+    /// Who presented this, and what they may do. Nobody goes on the record, but for the uid that no process has: gateway
+    /// asks so whether this process serves.
     pub(crate) fn holder(&mut self, caller: Caller) -> Result<Holder, RouterError> {
         let found = match caller {
             Caller::Key(presented) => self.key_holder(&presented),
             Caller::Peer(uid) => self.peer(uid),
         };
         found.map_err(|Nobody(whom, reason)| {
-            self.refuse_api(&whom, reason);
+            if caller != Caller::Peer(u32::MAX) {
+                self.refuse_api(&whom, reason);
+            }
             RouterError::NoKey
         })
     }

@@ -10,8 +10,10 @@ use crate::store::{Head, Pass, StoreFault};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::AgentLimits;
+use ipc_proto::content::image_label;
 use ipc_proto::ids::{SessionId, TurnId, WorkspaceId};
 use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::model::ModelError;
 use ipc_proto::router::{End, EventName, MessageState, Task, TurnEvent};
 use manifest::Process;
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
@@ -104,13 +106,15 @@ impl Desk {
         let head = live.head.clone();
         live.phase = Phase::Starting;
         let session = self.store.session(head.session)?;
-        if !self.config.agents.contains_key(session.agent.as_str()) {
-            self.end_without_answer(
-                seq,
-                End::Failed(Text::clip("its agent is configured no longer")),
-                "",
-                None,
-            );
+        let shows = self.shows(seq)?;
+        let why = match self.config.agents.get(session.agent.as_str()) {
+            None => Some("its agent is configured no longer".to_owned()),
+            // It saw when the message was accepted.
+            Some(agent) if shows && !agent.sees => Some(ModelError::NoVision.to_string()),
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            self.end_without_answer(seq, End::Failed(Text::clip(&why)), "", None);
             return Ok(());
         }
         // A message without a label has not been scanned; its default label is the lowest trust.
@@ -118,6 +122,9 @@ impl Desk {
         if let Some(engine) = self.engine_of(&head, &session.agent)? {
             // Whatever it will say is a jail's, so the session is raised before there is anything to say.
             label = label.join(&Label::of(Trust::Untrusted, Class::Internal, &format!("engine:{engine}")));
+        }
+        if shows {
+            label = label.join(&image_label());
         }
         let mut event = Event::new(Action::TurnStarted, Result3::Success)
             .about(&session.agent)
@@ -134,6 +141,15 @@ impl Desk {
             }),
         }
         Ok(())
+    }
+
+    /// Whether a message's turn puts images before a model.
+    fn shows(&self, seq: i64) -> Result<bool, StoreFault> {
+        if !self.store.has_parts(seq)? {
+            return Ok(false);
+        }
+        let (content, task, _) = self.store.said_without_media(seq)?;
+        Ok(task == Task::Chat && content.images().next().is_some())
     }
 
     /// A turn's start is on the record, or could not be put there.
@@ -183,7 +199,8 @@ impl Desk {
         }));
         if let Some(live) = self.live(seq) {
             let phase = Phase::Running(Lease::from(now));
-            *live = Live { head, phase, noted: Noted::Yes, due: Some(due), left: None, taken: false };
+            let (noted, due) = (Noted::Yes, Some(due));
+            *live = Live { head, phase, noted, due, left: None, taken: false, waits: None };
         }
         // An earlier attempt's question may still wait for its answer.
         self.clock(seq);

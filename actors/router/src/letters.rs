@@ -1,5 +1,6 @@
 //! Messages in full, and dead letters: one that failed or was given up stays, is shown with what is known of every
-//! effect of its turn, and is put into the queue again by a person alone, as another message at the end of its lane.
+//! effect of its turn, and is put into the queue again as another message at the end of its lane: by a person, or by its own
+//! client where there was no money for it. The host does so by itself never.
 
 use crate::calls::{self, Standing};
 use crate::desk::{Desk, Live, Noted, Phase};
@@ -9,9 +10,24 @@ use crate::store::{Fresh, Head, Pass};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::content::{Content, Part, TEXT_BOUND};
 use ipc_proto::ids::{MessageId, TurnId, UserId};
-use ipc_proto::router::{Accepted, MessageState, MessageView, RouterError, Submission};
+use ipc_proto::model::ModelError;
+use ipc_proto::router::{Accepted, End, Finished, MessageState, MessageView, RouterError, Submission};
 use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
+
+/// A dead letter that is to be put into the queue again.
+#[derive(Clone)]
+pub(crate) struct Again {
+    /// Whose it must be; everybody's is `None`.
+    pub(crate) user: Option<UserId>,
+    /// Who wants it.
+    pub(crate) by: Name,
+    pub(crate) id: MessageId,
+    /// Other words.
+    pub(crate) text: Option<Text<TEXT_BOUND>>,
+    /// The dead letter's own key, where its successor is to have it: whoever repeats the message then finds that one.
+    pub(crate) key: Option<Text<256>>,
+}
 
 /// A message that is to stand in a dead letter's place.
 struct Successor {
@@ -44,38 +60,26 @@ impl Desk {
     }
 
     /// Puts a dead letter into the queue again, with other words if there are some.
-    pub(crate) fn requeue(
-        &mut self,
-        user: Option<UserId>,
-        by: &Name,
-        id: MessageId,
-        text: Option<Text<TEXT_BOUND>>,
-        port: Port<Result<Accepted, RouterError>>,
-    ) {
-        let (head, successor) = match self.may_requeue(user, id, text.as_ref()) {
+    pub(crate) fn requeue(&mut self, again: Again, port: Port<Result<Accepted, RouterError>>) {
+        let (head, successor) = match self.may_requeue(&again) {
             Ok(Ok(found)) => found,
             Ok(Err(done)) => return drop(port.send(Ok(done))),
             Err(refusal) => return drop(port.send(Err(refusal))),
         };
         let event = Event::new(Action::MessageRequeued, Result3::Success)
-            .about(by)
+            .about(&again.by)
             .because(&successor.id.to_string())
             .in_turn(head.session, head.turn);
         self.record(event, move |desk, recorded| {
-            let done =
-                if recorded { desk.replace(user, id, text.as_ref()) } else { Err(RouterError::NotDurable) };
+            let done = if recorded { desk.replace(&again) } else { Err(RouterError::NotDurable) };
             drop(port.send(done));
         });
     }
 
     /// What would stand in its place; or what does already.
-    fn may_requeue(
-        &self,
-        user: Option<UserId>,
-        id: MessageId,
-        text: Option<&Text<TEXT_BOUND>>,
-    ) -> Result<Result<(Head, Successor), Accepted>, RouterError> {
-        let head = self.letter(user, id)?;
+    fn may_requeue(&self, again: &Again) -> Result<Result<(Head, Successor), Accepted>, RouterError> {
+        let Again { user, id, text, key, .. } = again;
+        let head = self.letter(*user, *id)?;
         if head.state == MessageState::Requeued {
             let successor = self.store.links(head.seq)?.successor.ok_or(RouterError::NoMessage)?;
             let successor = self.store.message(successor)?.ok_or(RouterError::NoMessage)?;
@@ -92,32 +96,30 @@ impl Desk {
         self.known_agent(&session.agent)?;
         self.room(head.session)?;
         let (content, task, _) = self.store.said(head.seq)?;
-        let content = text.map_or(Ok(content.clone()), |text| reworded(content, text))?;
+        let content = match text {
+            Some(text) => reworded(content, text)?,
+            None => content,
+        };
         let submission = Submission {
             user: head.user,
             session: session.name,
             agent: None,
             channel: head.channel.clone(),
-            key: Text::clip(&format!("requeue/{id}")),
+            key: key.clone().unwrap_or_else(|| Text::clip(&format!("requeue/{id}"))),
             content,
             task,
             workspace: None,
             workspace_label: None,
         };
         let bytes = crate::submit::check(&submission)?;
-        let (message, turn) = (MessageId::from_bytes(derived("message", id)), derived("turn", id));
+        let (message, turn) = (MessageId::from_bytes(derived("message", *id)), derived("turn", *id));
         Ok(Ok((head, Successor { id: message, turn: TurnId::from_bytes(turn), submission, bytes })))
     }
 
     /// Its place is taken, on the record: in one change the dead letter is one no more and its successor waits.
-    fn replace(
-        &mut self,
-        user: Option<UserId>,
-        id: MessageId,
-        text: Option<&Text<TEXT_BOUND>>,
-    ) -> Result<Accepted, RouterError> {
+    fn replace(&mut self, again: &Again) -> Result<Accepted, RouterError> {
         // Somebody else may have done it while the record was under way.
-        let (old, successor) = match self.may_requeue(user, id, text)? {
+        let (old, successor) = match self.may_requeue(again)? {
             Ok(found) => found,
             Err(done) => return Ok(done),
         };
@@ -127,6 +129,9 @@ impl Desk {
         let fresh = Fresh { id: message, turn, session, submission: &submission, key, bytes, now_ms };
         let pass = Pass::of(&old, MessageState::Requeued, now_ms);
         let seq = self.store.commit(|tx| {
+            if again.key.is_some() {
+                tx.give_up_key(old.seq, old.id)?;
+            }
             let seq = tx.accept(&fresh)?;
             tx.tie((old.seq, old.id), (seq, message))?;
             tx.pass(&pass)?;
@@ -150,12 +155,28 @@ impl Desk {
         Ok(self.accepted(&head))
     }
 
+    /// What stands in a message's place by now: the last of its successors that is still kept, or it itself.
+    pub(crate) fn stands_now(&self, mut head: Head) -> Result<Head, RouterError> {
+        while let Some(successor) = self.store.links(head.seq)?.successor {
+            let Some(next) = self.store.message(successor)? else { break };
+            head = next;
+        }
+        Ok(head)
+    }
+
+    /// Whether a message's turn failed for want of money, and nothing stands in its place. What cannot be read is taken for
+    /// any other failure.
+    pub(crate) fn was_unpaid(&self, head: &Head) -> bool {
+        let finished = if state::dead(head.state) { self.store.finished(head.seq) } else { Ok(None) };
+        matches!(finished, Ok(Some(Finished { end: End::Failed(why), .. })) if ModelError::is_for_money(&why))
+    }
+
     /// Takes in a message that was just made durable. What comes next is not waited for by its sender.
     pub(crate) fn take_in(&mut self, head: Head) {
         self.lanes.join(head.session, head.seq);
         self.admission.join(head.seq);
         let (phase, noted) = (Phase::Accepted, Noted::No);
-        self.enter(Live { head, phase, noted, due: None, left: None, taken: false });
+        self.enter(Live { head, phase, noted, due: None, left: None, taken: false, waits: None });
         self.is_behind = true;
     }
 }

@@ -40,6 +40,7 @@ mod tests;
 mod turn;
 mod typing;
 mod users;
+mod waiting;
 
 fn main() -> std::process::ExitCode {
     kit::run::<process::Router>()

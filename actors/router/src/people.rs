@@ -6,9 +6,8 @@ use ipc_proto::config::{self, UserRole};
 use ipc_proto::ids::UserId;
 use ipc_proto::router::UserInfo;
 use ipc_proto::{List, Name, Text};
+use manifest::settings::ordinary;
 
-/// What the kernel shows for a uid that a user namespace does not map, and what no process has.
-const NOBODYS: [u32; 2] = [65534, u32::MAX];
 /// The built-in owner's name.
 const OWNER: &str = "owner";
 
@@ -67,7 +66,8 @@ impl People {
 
     /// Whose this uid is.
     pub(crate) fn by_uid(&self, uid: u32) -> Option<&Person> {
-        if NOBODYS.contains(&uid) {
+        // What the kernel shows for a uid that a user namespace does not map, and what no process has.
+        if uid != 0 && !ordinary(uid) {
             return None;
         }
         if uid == 0 || uid == self.owner_uid {
@@ -104,7 +104,7 @@ impl People {
 
     /// Whether somebody else already has this uid or identity, or nobody may.
     pub(crate) fn is_taken(&self, uids: &[u32], identities: &[Text<256>]) -> bool {
-        let reserved = |uid: &u32| NOBODYS.contains(uid) || *uid == 0 || *uid == self.owner_uid;
+        let reserved = |uid: &u32| !ordinary(*uid) || *uid == self.owner_uid;
         uids.iter().any(reserved)
             || self.people.iter().any(|it| uids.iter().any(|uid| it.uids.contains(uid)))
             || self.people.iter().any(|it| identities.iter().any(|id| it.identities.contains(id)))

@@ -4,6 +4,7 @@
 use crate::answers::Given;
 use crate::desk::Desk;
 use crate::keys::Wanted;
+use crate::letters::Again;
 use crate::queue::{Port, Queue};
 use crate::store::{Origin, Person};
 use crate::turn::NewStep;
@@ -78,8 +79,19 @@ impl Router for RouterServer {
         self.when_recorded(move |desk, port| desk.step(turn, new, port)).await
     }
 
-    async fn emit(self, _: Context, turn: TurnId, from: u64, events: List<TurnEvent, 64>) -> Reply<u64> {
-        self.when_recorded(move |desk, port| desk.emit(turn, from, events, port)).await
+    async fn emit(
+        self,
+        _: Context,
+        turn: TurnId,
+        from: u64,
+        events: List<TurnEvent, 64>,
+        waits: List<Name, 4>,
+    ) -> Reply<u64> {
+        self.when_recorded(move |desk, port| {
+            desk.hear_waits(turn, waits);
+            desk.emit(turn, from, events, port);
+        })
+        .await
     }
 
     async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Reply<()> {
@@ -100,7 +112,7 @@ impl Router for RouterServer {
     }
 
     async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Reply<Accepted> {
-        self.now(move |desk| desk.api_submit(caller, submission)).await
+        self.when_recorded(move |desk, port| desk.api_submit(caller, submission, port)).await
     }
 
     async fn words(self, _: Context, turn: TurnId) -> Reply<List<Word, WORDS>> {
@@ -128,6 +140,10 @@ impl Router for RouterServer {
             .await_answer(LONG_POLL, move |desk, port| desk.api_follow(caller, turn, (from, credit), port));
         let nothing = Followed { from, events: List::default(), next: from, over: false };
         followed.await.unwrap_or(Ok(nothing))
+    }
+
+    async fn api_waits(self, _: Context, caller: Caller, turn: TurnId) -> Reply<List<Name, 8>> {
+        self.now(move |desk| desk.api_waits(caller, turn)).await
     }
 
     async fn api_events(
@@ -312,7 +328,8 @@ impl Router for RouterServer {
         id: MessageId,
         text: Option<Text<TEXT_BOUND>>,
     ) -> Reply<Accepted> {
-        self.when_recorded(move |desk, port| desk.requeue(user, &by, id, text, port)).await
+        let again = Again { user, by, id, text, key: None };
+        self.when_recorded(move |desk, port| desk.requeue(again, port)).await
     }
 
     async fn pause(

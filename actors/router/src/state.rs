@@ -53,8 +53,8 @@ pub(crate) const STEPS: &[Step] = &[
     step(Running, Failed, "out of time, or what failed will not mend by itself"),
     step(Running, Quarantined, "its runners ended once too often"),
     step(Answered, Delivered, "a follower was given the answer"),
-    step(Failed, Requeued, "a person put it into the queue again, as another message"),
-    step(Quarantined, Requeued, "a person put it into the queue again, as another message"),
+    step(Failed, Requeued, "it was put into the queue again, as another message"),
+    step(Quarantined, Requeued, "it was put into the queue again, as another message"),
 ];
 
 /// Every state that is kept. `WaitingApproval` is none: it is how a listing shows one that runs while a person is
@@ -84,7 +84,7 @@ pub(crate) const fn over(state: MessageState) -> bool {
     !matches!(state, Accepted | Queued | Running | MessageState::WaitingApproval)
 }
 
-/// Whether a message in this state is a dead letter: a person may put it into the queue again.
+/// Whether a message in this state is a dead letter: it may be put into the queue again.
 pub(crate) const fn dead(state: MessageState) -> bool {
     matches!(state, Failed | Quarantined)
 }

@@ -35,11 +35,12 @@ impl Desk {
     /// Accepts words of a client of the API.
     pub(crate) fn api_steer(&mut self, caller: Caller, steer: Steer) -> Result<Steering, RouterError> {
         let holder = self.holder(caller)?;
-        let steer = Steer {
-            session: crate::api::own_session(&holder, &steer.session)?,
-            key: crate::api::own_key(&holder, &steer.key)?,
-            ..steer
-        };
+        let session = crate::api::own_session(&holder, &steer.session)?;
+        let urgent = [u8::from(steer.urgent)];
+        let digest =
+            crate::api::digest([b"steer".as_slice(), session.as_bytes(), steer.text.as_bytes(), &urgent]);
+        let key = self.kept_key(&holder, &steer.key, &digest)?;
+        let steer = Steer { session, key, ..steer };
         self.steer_with(holder.user, crate::api::API, &steer, holder.key)
     }
 

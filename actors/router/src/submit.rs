@@ -4,7 +4,7 @@
 use crate::desk::Desk;
 use crate::events::About;
 use crate::store::{Fresh, Head, Said, Session, Store, StoreFault, Workspace};
-use ipc_proto::content::TEXT_BOUND;
+use ipc_proto::content::{IMAGES_BOUND, TEXT_BOUND};
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
@@ -58,6 +58,7 @@ impl Desk {
         }
         let (session, making) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
+        self.may_show(submission, session, &making)?;
         self.room(session)?;
         self.may_run(user, session, &submission.task, &making)?;
         kit::fault_point!("router.submit.checked");
@@ -133,6 +134,8 @@ impl Desk {
         if session.ended {
             return Err(RouterError::SessionOver);
         }
+        // Of a name that nobody has, that is what is wrong, and not that the session has another.
+        submission.agent.iter().try_for_each(|agent| self.known_agent(agent))?;
         let other_agent = submission.agent.as_ref().is_some_and(|agent| *agent != session.agent);
         let other_workspace = submission.workspace.is_some_and(|workspace| workspace != session.workspace);
         if other_agent || other_workspace {
@@ -193,6 +196,29 @@ impl Desk {
         Err(RouterError::NoAgent(Text::clip(&names.join(", "))))
     }
 
+    /// The agent that answers in a session.
+    fn agent_of(&self, session: SessionId, making: &Making) -> Result<Name, StoreFault> {
+        match making {
+            Making::Session(session, _) => Ok(session.agent.clone()),
+            Making::Nothing => Ok(self.store.session(session)?.agent),
+        }
+    }
+
+    /// Whether the images of a message can be put before its agent's model: who sends them in vain is told at once.
+    fn may_show(
+        &self,
+        submission: &Submission,
+        session: SessionId,
+        making: &Making,
+    ) -> Result<(), RouterError> {
+        if submission.task != Task::Chat || submission.content.images().next().is_none() {
+            return Ok(());
+        }
+        let agent = self.agent_of(session, making)?;
+        let sees = self.config.agents.get(agent.as_str()).is_some_and(|agent| agent.sees);
+        if sees { Ok(()) } else { Err(RouterError::NoVision(agent)) }
+    }
+
     /// Whether a user may run one more program, or be answered by one more engine: each may be hours under way, in one of
     /// the places for turns. Messages of one session go one after the other, so an engine counts once for all of them.
     fn may_run(
@@ -204,10 +230,9 @@ impl Desk {
     ) -> Result<(), RouterError> {
         let agents = &self.config.agents;
         let answers = |agent: &str| agents.get(agent).is_some_and(|agent| agent.engine.is_some());
-        let engine = match (task, making) {
-            (Task::Chat, _) if agents.values().all(|agent| agent.engine.is_none()) => false,
-            (Task::Chat, Making::Session(session, _)) => answers(&session.agent),
-            (Task::Chat, Making::Nothing) => answers(&self.store.session(session)?.agent),
+        let engine = match task {
+            Task::Chat if agents.values().all(|agent| agent.engine.is_none()) => false,
+            Task::Chat => answers(&self.agent_of(session, making)?),
             _ => false,
         };
         if !engine && !matches!(task, Task::Run(_)) {
@@ -271,8 +296,10 @@ fn busy(waiting: u32, at_once: u32) -> RouterError {
 pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
     let bytes = submission.content.plain().len();
     // A command, a put or a get says by itself what is wanted.
-    let empty = submission.content.parts.is_empty() && submission.task == Task::Chat;
-    if empty || bytes > TEXT_BOUND || submission.key.is_empty() || submission.session.is_empty() {
+    let chat = submission.task == Task::Chat;
+    let empty = chat && submission.content.parts.is_empty();
+    let over = bytes > TEXT_BOUND || (chat && submission.content.image_bytes() > IMAGES_BOUND);
+    if empty || over || submission.key.is_empty() || submission.session.is_empty() {
         return Err(RouterError::BadMessage);
     }
     u32::try_from(bytes).map_err(|_| RouterError::BadMessage)

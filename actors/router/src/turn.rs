@@ -12,16 +12,19 @@ use ipc_proto::audit::Event;
 use ipc_proto::content::{Content, Media, Part, Place};
 use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
-use ipc_proto::model::{Message, Role};
+use ipc_proto::model::{MESSAGES, Message, Role};
 use ipc_proto::router::{
-    CallVerdict, Labelled, MessageState, Released, RouterError, Run, Step, Task, Turn, method,
+    CallVerdict, Labelled, MessageState, Released, RouterError, Run, Step, Task, Turn, WORDS, method,
 };
 use std::collections::VecDeque;
 
-/// Messages of history in one turn.
-const HISTORY: usize = 1024;
+/// Messages of history in one turn: half of what a request has, so that the other half is left for the turn itself. Were
+/// there more, the newest would not fit behind them.
+const HISTORY: usize = MESSAGES / 2;
 /// Steps of one turn.
 const STEPS: u32 = 256;
+/// A step is a message at most; the rest is for the turn's own, the host's, the workspace's and the skills'.
+const _: () = assert!(HISTORY + STEPS as usize + WORDS < MESSAGES);
 /// Bytes of a turn's frame that are kept free for what is not text: labels, names and lengths.
 const CHROME: usize = 2 * 1024 * 1024;
 /// Earlier messages that are looked up at once.
@@ -139,8 +142,9 @@ impl Desk {
         if which == Which::ForModel && unseen {
             return Ok(None);
         }
+        let words = if which == Which::ForModel { content.past() } else { content.plain() };
         // What has no label yet has the default one: the lowest trust.
-        let said = Message::text(Role::User, &content.plain());
+        let said = Message::text(Role::User, &words);
         let said = Labelled { message: said, label: label.unwrap_or_default() };
         let answered = matches!(head.state, MessageState::Answered | MessageState::Delivered);
         let answer = if answered { self.store.finished(head.seq)? } else { None };

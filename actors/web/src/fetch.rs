@@ -166,6 +166,7 @@ const fn broken(fault: Fault) -> WebError {
         Fault::Descriptor => WebError::Dial(DialError::Down),
         Fault::Name | Fault::Tls => WebError::Tls,
         Fault::Protocol | Fault::Unsent => WebError::Upstream,
+        Fault::Compressed => WebError::Compressed,
         Fault::Stalled => WebError::TimedOut,
     }
 }

@@ -1,7 +1,7 @@
 //! What a process holds open: every descriptor of a kind that its row explains, and no more sockets than edges.
 
 use super::judge::{DELETED, Finding, Mode, Scene, finding};
-use crate::kernel::Word;
+use crate::kernel::{Said, Word};
 use manifest::{Place, Process, Row, TABLE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,44 +11,54 @@ const EVENT_LOOP: usize = 2;
 
 /// Every descriptor is of a kind that the row explains.
 pub(super) fn judge(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
-    let me = row.process;
-    let kind = |target: &String| kind(target, row, pid, scene);
-    let said = word.descriptors.as_ref().map_err(Clone::clone);
-    let kinds = said.clone().map(|targets| summary(targets, kind));
     let expected = "sockets, polls, pipes, sealed memory, own files";
-    let known = finding(me, "descriptors", expected, kinds, |_| {
-        word.descriptors.iter().flatten().all(|target| kind(target).is_some())
-    });
-    vec![known].into_iter().chain(sockets(me, word, scene)).collect()
+    let shown = word.descriptors.as_ref().map_err(Clone::clone);
+    let known = known(row, expected, shown, |target| kind(target, row, pid, scene));
+    [known].into_iter().chain(sockets(row.process, word, scene)).collect()
 }
 
 /// Of a runner every descriptor is of a kind that it makes itself, or of a file within its jail. Its one socket was handed
 /// over; a person's program has connections of its own besides, which come and go.
 pub(super) fn of_runner(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
-    let me = row.process;
-    let kind = |target: &String| {
-        let made = RUNNERS_KINDS.iter().find(|(prefix, _)| target.starts_with(prefix));
-        made.map(|(_, kind)| *kind).or_else(|| is_in_jail(target, word, scene).then_some("file of its own"))
+    let kind = |target: &str| {
+        made(target, &RUNNERS_OWN).or_else(|| is_in_jail(target, word, scene).then_some("file of its own"))
     };
     let shown = word.descriptors.as_ref();
     // Where it is not shown what its mounts are, a file of its own cannot be told from another.
     let shown = if scene.mode == Mode::Flat { shown } else { word.foreign.as_ref().and(shown) };
-    let kinds = shown.map_err(Clone::clone).map(|targets| summary(targets, kind));
-    let known = finding(me, "descriptors", "sockets, polls, pipes, files of its jail", kinds, |_| {
-        word.descriptors.iter().flatten().all(|target| kind(target).is_some())
-    });
-    vec![known].into_iter().chain(sockets(me, word, scene)).collect()
+    let expected = "sockets, polls, pipes, files of its jail";
+    let known = known(row, expected, shown.map_err(Clone::clone), kind);
+    [known].into_iter().chain(sockets(row.process, word, scene)).collect()
 }
 
-/// What a runner makes, or was given: of these only `/dev/null` is a file.
-const RUNNERS_KINDS: [(&str, &str); 6] = [
+/// A finding that of what is shown each is of a kind.
+fn known(
+    row: &Row,
+    expected: &str,
+    shown: Said<&Vec<String>>,
+    kind: impl Fn(&str) -> Option<&'static str>,
+) -> Finding {
+    let whole = shown.iter().copied().flatten().all(|target| kind(target).is_some());
+    finding(row.process, "descriptors", expected, shown.map(|targets| summary(targets, kind)), |_| whole)
+}
+
+/// What every process makes, or was given.
+const KINDS: [(&str, &str); 4] = [
     ("socket:[", "socket"),
     ("pipe:[", "pipe"),
     ("anon_inode:[eventpoll]", "poll"),
     ("anon_inode:[eventfd]", "eventfd"),
-    ("anon_inode:[pidfd]", "pidfd"),
-    ("/dev/null", "null"),
 ];
+/// And what an actor does besides.
+const ACTORS_OWN: [(&str, &str); 2] = [("/memfd:", "memfd"), ("/secretmem", "memfd")];
+/// And what a runner does besides: of these only `/dev/null` is a file.
+const RUNNERS_OWN: [(&str, &str); 2] = [("anon_inode:[pidfd]", "pidfd"), ("/dev/null", "null")];
+
+/// The kind of what every process makes, and of what this one does besides.
+fn made(target: &str, own: &[(&str, &'static str)]) -> Option<&'static str> {
+    let made = KINDS.iter().chain(own).find(|(prefix, _)| target.starts_with(prefix));
+    made.map(|(_, kind)| *kind)
+}
 
 /// Opened on one of its own mounts. In mode flat these are the host's, and what is the host's own is told by its place.
 fn is_in_jail(target: &str, word: &Word, scene: &Scene) -> bool {
@@ -83,15 +93,7 @@ fn sockets(me: Process, word: &Word, scene: &Scene) -> Option<Finding> {
 
 /// The kind of a descriptor by what it points to; none for what the row does not explain.
 fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str> {
-    const KINDS: [(&str, &str); 6] = [
-        ("socket:[", "socket"),
-        ("pipe:[", "pipe"),
-        ("anon_inode:[eventpoll]", "poll"),
-        ("anon_inode:[eventfd]", "eventfd"),
-        ("/memfd:", "memfd"),
-        ("/secretmem", "memfd"),
-    ];
-    if let Some((_, kind)) = KINDS.iter().find(|(prefix, _)| target.starts_with(prefix)) {
+    if let Some(kind) = made(target, &ACTORS_OWN) {
         return Some(kind);
     }
     if target == "/dev/null" {
@@ -112,7 +114,7 @@ fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str
 }
 
 /// How many of each kind, and whatever is of no kind by name.
-fn summary(targets: &[String], kind: impl Fn(&String) -> Option<&'static str>) -> String {
+fn summary(targets: &[String], kind: impl Fn(&str) -> Option<&'static str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for target in targets {
         *counts.entry(kind(target).unwrap_or(target)).or_default() += 1;

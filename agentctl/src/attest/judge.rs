@@ -48,9 +48,9 @@ pub(crate) struct Scene {
     pub(crate) agentd: Option<Word>,
     /// The reader's own namespaces.
     pub(crate) own: BTreeMap<&'static str, Said<String>>,
-    /// The uid of every running process.
+    /// The uid of every running actor.
     pub(crate) uids: BTreeMap<Process, u32>,
-    /// Uid and gid of the rows whose user is installed.
+    /// Uid and gid of every row's user; none where one is not installed.
     pub(crate) installed: BTreeMap<Process, (u32, u32)>,
     /// Whether a cgroup holds the limits of jails.
     pub(crate) by_cgroup: bool,
@@ -67,9 +67,9 @@ impl Scene {
     }
 }
 
-/// The real uid of a process.
-pub(crate) fn uid(word: &Word) -> Option<u32> {
-    word.status.as_ref().ok()?.get("Uid")?.split(' ').next()?.parse().ok()
+/// The real one of a process's uids or gids, as this field of its `status` file names them.
+pub(super) fn id(word: &Word, name: &str) -> Option<u32> {
+    word.status.as_ref().ok()?.get(name)?.split(' ').next()?.parse().ok()
 }
 
 /// A finding that a field of the `status` file is exactly this.
@@ -89,6 +89,12 @@ pub(super) fn status_field(status: &Said<Status>, name: &str) -> Said<String> {
     status.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
 }
 
+/// A soft and a hard limit.
+pub(super) fn limit(word: &Word, name: &str) -> Said<(String, String)> {
+    let limits = word.limits.as_ref().map_err(Clone::clone)?;
+    limits.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
+}
+
 /// What is said of the supervisor: who it is. Its descriptors are its own affair.
 pub(crate) fn agentd(scene: &Scene, claimed_pid: u32) -> Vec<Finding> {
     let me = Process::Agentd;
@@ -105,7 +111,7 @@ pub(crate) fn agentd(scene: &Scene, claimed_pid: u32) -> Vec<Finding> {
     of(scene.agentd_pid, findings)
 }
 
-pub(super) fn none_if_empty(found: String) -> String {
+fn none_if_empty(found: String) -> String {
     if found.is_empty() { "none".to_owned() } else { found }
 }
 
@@ -149,25 +155,28 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
             own_uid.reason = "root".to_owned();
         }
     }
-    let groups = permitted_groups(scene, gid);
-    let expected = if scene.has_own_uids() { "none" } else { "none beyond agentd's" };
     vec![
         field(me, &word.status, "PPid", scene.agentd_pid.to_string()),
         own_uid,
         field(me, &word.status, "Gid", four(gid)),
-        finding(me, "Groups", expected, status_field(&word.status, "Groups").map(none_if_empty), |found| {
-            found == "none" || found.split_whitespace().all(|group| groups.iter().any(|it| it == group))
-        }),
+        groups(me, word, scene, gid),
     ]
+}
+
+/// Its groups are none but its own, and where it is agentd's user, agentd's.
+pub(super) fn groups(process: Process, word: &Word, scene: &Scene, gid: u32) -> Finding {
+    let permitted = permitted_groups(scene, gid);
+    let expected = if scene.has_own_uids() { "none" } else { "none beyond agentd's" };
+    let said = status_field(&word.status, "Groups").map(none_if_empty);
+    finding(process, "Groups", expected, said, |found| {
+        found == "none" || found.split_whitespace().all(|group| permitted.iter().any(|it| it == group))
+    })
 }
 
 /// Where agentd is root, the installed user's, else base and its id; else agentd's own.
 pub(super) fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
     if !scene.has_own_uids() {
-        let gid = scene
-            .agentd
-            .as_ref()
-            .and_then(|word| word.status.as_ref().ok()?.get("Gid")?.split(' ').next()?.parse().ok());
+        let gid = scene.agentd.as_ref().and_then(|word| id(word, "Gid"));
         return (scene.agentd_uid, gid.unwrap_or(scene.agentd_uid));
     }
     if let Some(ids) = scene.installed.get(&row.process) {
@@ -177,10 +186,10 @@ pub(super) fn expected_ids(row: &Row, scene: &Scene) -> (u32, u32) {
     (own, own)
 }
 
-/// The base that most processes without an installed user agree on.
+/// The base that most processes agree on.
 pub(super) fn base(scene: &Scene) -> u32 {
     let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
-    for (process, uid) in scene.uids.iter().filter(|(process, _)| !scene.installed.contains_key(process)) {
+    for (process, uid) in &scene.uids {
         if let Some(base) = uid.checked_sub(u32::from(process.id())) {
             *votes.entry(base).or_default() += 1;
         }
@@ -188,7 +197,7 @@ pub(super) fn base(scene: &Scene) -> u32 {
     votes.into_iter().max_by_key(|(_, votes)| *votes).map_or(0, |(base, _)| base)
 }
 
-pub(super) fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
+fn permitted_groups(scene: &Scene, gid: u32) -> Vec<String> {
     let inherited = scene.agentd.as_ref().filter(|_| !scene.has_own_uids());
     let inherited = inherited.and_then(|word| word.status.as_ref().ok()?.get("Groups"));
     let inherited = inherited.map(|groups| groups.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
@@ -236,10 +245,8 @@ pub(super) fn limits(row: &Row, word: &Word) -> Vec<Finding> {
         ("Max core file size", 0),
     ]
     .map(|(name, value)| {
-        let said = word.limits.as_ref().map_err(Clone::clone).and_then(|limits| {
-            let (soft, hard) = limits.get(name).ok_or_else(|| format!("this kernel has no {name}"))?;
-            Ok(if soft == hard { soft.clone() } else { format!("{soft} (hard {hard})") })
-        });
+        let said = limit(word, name)
+            .map(|(soft, hard)| if soft == hard { soft } else { format!("{soft} (hard {hard})") });
         finding(row.process, name, value.to_string(), said, |found| found == value.to_string())
     })
     .into_iter()
@@ -306,7 +313,7 @@ pub(super) fn program(row: &Row, word: &Word, name: &str) -> Finding {
 /// A process that cannot be dumped has files under `/proc` that belong to root; any other has its own. In mode user
 /// the root of the processes' namespace is their user, so nothing shows; nor does it for a process of root's.
 pub(super) fn dumpable(row: &Row, word: &Word, scene: &Scene) -> Finding {
-    let said = match (word.files_of.clone(), uid(word)) {
+    let said = match (word.files_of.clone(), id(word, "Uid")) {
         (Err(reason), _) => Err(reason),
         (Ok(_), None | Some(0)) => Err("a process of root's shows no difference".to_owned()),
         (Ok(0), Some(_)) => Ok("no".to_owned()),

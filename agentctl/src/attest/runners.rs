@@ -94,8 +94,7 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     } else {
         (judge::four(uid), judge::four(gid))
     };
-    let own = judge::uid(word);
-    let own_gid: Option<u32> = field("Gid").ok().and_then(|found| found.split(' ').next()?.parse().ok());
+    let own = judge::id(word, "Uid");
     let fits = own.is_some_and(|uid| match scene.mode {
         Mode::System => is_of_a_slot(uid, scene),
         Mode::Flat => !owners || (uid != 0 && scene.uids.values().all(|other| *other != uid)),
@@ -103,20 +102,14 @@ fn identity(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     });
     let (uids, gids_are) = match own {
         Some(own) if slot => (own, own),
-        Some(own) if owners => (own, own_gid.unwrap_or(gid)),
+        Some(own) if owners => (own, judge::id(word, "Gid").unwrap_or(gid)),
         _ => (uid, gid),
     };
-    let groups = judge::permitted_groups(scene, gids_are);
-    let none = if scene.has_own_uids() { "none" } else { "none beyond agentd's" };
     vec![
-        finding(me, "PPid", scene.agentd_pid.to_string(), field("PPid"), |found| {
-            found == scene.agentd_pid.to_string()
-        }),
+        judge::field(me, &word.status, "PPid", scene.agentd_pid.to_string()),
         finding(me, "Uid", expected, field("Uid"), |found| found == judge::four(uids) && fits),
         finding(me, "Gid", gids, field("Gid"), |found| found == judge::four(gids_are)),
-        finding(me, "Groups", none, field("Groups").map(judge::none_if_empty), |found| {
-            found == "none" || found.split_whitespace().all(|group| groups.iter().any(|it| it == group))
-        }),
+        judge::groups(me, word, scene, gids_are),
     ]
 }
 
@@ -126,7 +119,6 @@ fn is_of_a_slot(uid: u32, scene: &Scene) -> bool {
     let numbered = scene.installed.is_empty();
     let others = scene.uids.values().chain(scene.installed.values().map(|(uid, _)| uid));
     uid != 0
-        && uid != scene.agentd_uid
         && !others.into_iter().any(|other| *other == uid)
         && scene.slots.iter().filter(|slot| **slot == uid).count() < 2
         && (!numbered || (first..first.saturating_add(MAX_SLOTS.into())).contains(&uid))
@@ -143,16 +135,12 @@ fn threads(row: &Row, word: &Word, apart: bool) -> Finding {
 
 /// Processes of the jail, which only a user namespace of its own counts apart, and CPU time of each.
 fn own_limits(row: &Row, word: &Word, apart: bool) -> [Finding; 2] {
-    let limit = |name: &str| {
-        let limits = word.limits.as_ref().map_err(Clone::clone)?;
-        limits.get(name).cloned().ok_or_else(|| format!("this kernel has no {name}"))
-    };
-    let both = |name: &str| limit(name).map(|(soft, hard)| format!("{soft} (hard {hard})"));
+    let both = |name: &str| judge::limit(word, name).map(|(soft, hard)| format!("{soft} (hard {hard})"));
     let within = |soft: &str, hard: &str| {
         let (soft, hard) = (soft.parse::<u64>().ok()?, hard.parse::<u64>().ok()?);
         Some(soft <= CPU_SECONDS && hard == soft.saturating_add(1))
     };
-    let cpu = limit("Max cpu time").is_ok_and(|(soft, hard)| within(&soft, &hard) == Some(true));
+    let cpu = judge::limit(word, "Max cpu time").is_ok_and(|(soft, hard)| within(&soft, &hard) == Some(true));
     let most = row.limits.processes.to_string();
     let counted = format!("{most} (hard {most})");
     let expected = if apart { counted.as_str() } else { "any" };
@@ -168,15 +156,15 @@ fn own_limits(row: &Row, word: &Word, apart: bool) -> [Finding; 2] {
 /// process is the first of its own pid namespace.
 fn namespaces(row: &Row, pid: u32, word: &Word, scene: &Scene) -> Vec<Finding> {
     let apart = scene.mode != Mode::Flat;
-    let agentds = scene.agentd.as_ref().map(|word| &word.namespaces);
-    let is = |of: Option<&BTreeMap<&'static str, Said<String>>>, name: &str, found: &str| {
-        of.and_then(|of| of.get(name)).is_some_and(|said| said.as_deref() == Ok(found))
+    let others = [Some(&scene.own), scene.agentd.as_ref().map(|word| &word.namespaces)];
+    let shared = |name: &str, found: &str| {
+        others.iter().flatten().any(|of| of.get(name).is_some_and(|said| said.as_deref() == Ok(found)))
     };
     let compare = |name: &'static str| {
         let said = word.namespaces.get(name).cloned().unwrap_or_else(|| Err("not looked at".to_owned()));
         finding(row.process, name, if apart { "its own" } else { "any" }, said, |found| {
             let alone = scene.inhabited.get(found).copied().unwrap_or_default() < 2;
-            !apart || (alone && !is(Some(&scene.own), name, found) && !is(agentds, name, found))
+            !apart || (alone && !shared(name, found))
         })
     };
     let numbers = judge::status_field(&word.status, "NSpid");
@@ -191,7 +179,8 @@ fn maps(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
     if scene.mode == Mode::Flat {
         return judge::maps(row, word, scene);
     }
-    let own = judge::uid(word).map_or_else(|| "its own uid".to_owned(), |uid| format!("{INSIDE} {uid} 1"));
+    let own =
+        judge::id(word, "Uid").map_or_else(|| "its own uid".to_owned(), |uid| format!("{INSIDE} {uid} 1"));
     let own_group = if scene.mode == Mode::System {
         own.clone()
     } else {
@@ -207,20 +196,17 @@ fn maps(row: &Row, word: &Word, scene: &Scene) -> Vec<Finding> {
 
 /// A read-only system, devices, its own `/proc` and `/tmp`, perhaps the workspace: nothing else is there.
 fn mounts(row: &Row, word: &Word, apart: bool) -> Finding {
-    let strange = |mounts: &[Mount]| -> Vec<String> {
-        mounts.iter().filter(|mount| !explained(mount, row)).map(said_of).collect()
-    };
+    let mounts = || word.mounts.iter().flatten();
+    let strange: Vec<String> =
+        mounts().filter(|mount| apart && !explained(mount, row)).map(said_of).collect();
+    let has = |at: &str| mounts().any(|mount| mount.at == at);
+    let whole = !apart || (strange.is_empty() && ["/", "/proc", "/tmp"].into_iter().all(has));
     let said = word.mounts.as_ref().map_err(Clone::clone).map(|mounts| {
-        let strange = if apart { strange(mounts) } else { Vec::new() };
         if strange.is_empty() {
             format!("{} mounts, each of these", mounts.len())
         } else {
             strange.join(", ")
         }
-    });
-    let whole = word.mounts.as_ref().is_ok_and(|mounts| {
-        let has = |at: &str| mounts.iter().any(|mount| mount.at == at);
-        !apart || (strange(mounts).is_empty() && ["/", "/proc", "/tmp"].into_iter().all(has))
     });
     let expected = if apart { "a read-only system, devices, own /proc and /tmp, a workspace" } else { "any" };
     finding(row.process, "mounts", expected, said, |_| whole)

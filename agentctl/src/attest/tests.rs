@@ -146,24 +146,29 @@ fn what_the_kernel_withholds_is_unreadable_and_never_equal() {
     assert!(findings.iter().filter(|f| f.verdict == Verdict::Unreadable).all(|f| !f.reason.is_empty()));
 }
 
+/// Lines of `status` that every confined process has, each with what it is where that is weaker, and of what it is a difference.
+const WEAKER: [(&str, &str, &str); 11] = [
+    ("PPid:\t4700", "PPid:\t1", "PPid"),
+    ("Groups:\t ", "Groups:\t27 ", "Groups"),
+    ("Threads:\t1", "Threads:\t2", "Threads"),
+    ("CapInh:\t0000000000000000", "CapInh:\t0000000000000001", "CapInh"),
+    ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000200000", "CapPrm"),
+    ("CapEff:\t0000000000000000", "CapEff:\t0000000000200000", "CapEff"),
+    ("CapBnd:\t0000000000000000", "CapBnd:\t000001ffffffffff", "CapBnd"),
+    ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000000400", "CapAmb"),
+    ("NoNewPrivs:\t1", "NoNewPrivs:\t0", "NoNewPrivs"),
+    ("Seccomp:\t2", "Seccomp:\t0", "Seccomp"),
+    ("Seccomp_filters:\t2", "Seccomp_filters:\t1", "Seccomp_filters"),
+];
+
 #[test]
 fn each_weakened_line_of_status_is_a_difference() {
-    for (line, weaker, property) in [
-        ("PPid:\t4700", "PPid:\t1", "PPid"),
+    let ids = [
         ("Uid:\t900005\t900005\t900005\t900005", "Uid:\t0\t0\t0\t0", "Uid"),
         ("Uid:\t900005\t900005\t900005\t900005", "Uid:\t900005\t900005\t0\t900005", "Uid"),
         ("Gid:\t900005\t900005\t900005\t900005", "Gid:\t900005\t0\t900005\t900005", "Gid"),
-        ("Groups:\t ", "Groups:\t27 ", "Groups"),
-        ("Threads:\t1", "Threads:\t2", "Threads"),
-        ("CapInh:\t0000000000000000", "CapInh:\t0000000000000001", "CapInh"),
-        ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000200000", "CapPrm"),
-        ("CapEff:\t0000000000000000", "CapEff:\t0000000000200000", "CapEff"),
-        ("CapBnd:\t0000000000000000", "CapBnd:\t000001ffffffffff", "CapBnd"),
-        ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000000400", "CapAmb"),
-        ("NoNewPrivs:\t1", "NoNewPrivs:\t0", "NoNewPrivs"),
-        ("Seccomp:\t2", "Seccomp:\t0", "Seccomp"),
-        ("Seccomp_filters:\t2", "Seccomp_filters:\t1", "Seccomp_filters"),
-    ] {
+    ];
+    for (line, weaker, property) in WEAKER.into_iter().chain(ids) {
         assert!(STATUS.contains(line), "{line}");
         let findings = judged(&word(&STATUS.replace(line, weaker), LIMITS), &scene(Mode::System));
         assert_eq!(properties(&findings, Verdict::Different), [property], "{weaker}");

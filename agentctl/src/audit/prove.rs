@@ -1,15 +1,15 @@
 //! `audit prove`, `checkpoint`, `digest` and `rotate-key`: what is signed of the record.
 
-use super::PROGRAM;
+use super::query::stream;
 use super::verify::words;
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{sibling, text};
+use crate::text;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::control::method;
 use serde_json::json;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Size and root of a checkpoint, as its second and third line have them.
@@ -36,14 +36,18 @@ pub(crate) async fn prove(app: &App, index: u64, kept: Option<PathBuf>, dir: Opt
     if let Some(dir) = dir {
         let number = OsString::from(index.to_string());
         let words = words("prove", &[("--dir", Some(&dir)), ("--checkpoint", kept.as_deref())]);
-        let words: Vec<&OsStr> = words.iter().chain([&number]).map(OsString::as_os_str).collect();
-        return sibling::stream(PROGRAM, &words);
+        return stream(app, words.iter().chain([&number]));
     }
+    let named =
+        kept.as_ref().map_or_else(|| "the record's own".to_owned(), |path| path.display().to_string());
     let kept = match kept {
         Some(path) => std::fs::read_to_string(&path).map_err(|cause| Failure::File { path, cause })?,
         None => current(app).await?,
     };
-    let bad = || Failure::Usage("the checkpoint is not one".to_owned());
+    let bad = || {
+        let how = "give what `agentctl audit checkpoint` printed, or a witness's file";
+        Failure::Usage(format!("{named} is no checkpoint; {how}"))
+    };
     let kept = last(&kept);
     let (from, root) = tree(kept).ok_or_else(bad)?;
     let proof = app.link.ask(&method::audit_prove, async |c, cx| c.audit_prove(cx, index).await).await?;

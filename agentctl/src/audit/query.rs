@@ -87,7 +87,7 @@ fn moment(given: &str) -> Result<u64, String> {
 /// Shows the entries that are asked for.
 pub(crate) async fn query(app: &App, query: Query) -> Outcome {
     if let Some(dir) = &query.dir {
-        return offline(&query, dir.clone());
+        return offline(app, &query, dir.clone());
     }
     let filter = Filter {
         action: query.action,
@@ -118,7 +118,7 @@ pub(crate) async fn query(app: &App, query: Query) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn offline(query: &Query, dir: PathBuf) -> Outcome {
+fn offline(app: &App, query: &Query, dir: PathBuf) -> Outcome {
     let name = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
     let number = |number: Option<u64>| number.map(|number| number.to_string());
     let options = [
@@ -136,18 +136,19 @@ fn offline(query: &Query, dir: PathBuf) -> Outcome {
     let options = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
     let more: Vec<OsString> = options.flatten().map(OsString::from).collect();
     let words = words("query", &[("--dir", Some(&dir))]);
-    stream(words.iter().chain(&more))
+    stream(app, words.iter().chain(&more))
 }
 
-fn stream<'a>(words: impl Iterator<Item = &'a OsString>) -> Outcome {
-    sibling::stream(PROGRAM, &words.map(OsString::as_os_str).collect::<Vec<&OsStr>>())
+/// Has the audit program answer; where a document is asked for, its complaint is one.
+pub(super) fn stream<'a>(app: &App, words: impl Iterator<Item = &'a OsString>) -> Outcome {
+    let json = app.out.json.then(|| OsStr::new("--json"));
+    sibling::stream(PROGRAM, &words.map(OsString::as_os_str).chain(json).collect::<Vec<&OsStr>>())
 }
 
 /// Shows how many of what there are.
 pub(crate) async fn stats(app: &App, dir: Option<PathBuf>) -> Outcome {
     if let Some(dir) = dir {
-        let json = app.out.json.then(|| OsString::from("--json"));
-        return stream(words("stats", &[("--dir", Some(&dir))]).iter().chain(&json));
+        return stream(app, words("stats", &[("--dir", Some(&dir))]).iter());
     }
     let stats: Stats = app.link.ask(&method::audit_stats, async |c, cx| c.audit_stats(cx).await).await?;
     if app.out.json {
@@ -178,5 +179,5 @@ pub(crate) async fn export(app: &App, export: Export) -> Outcome {
     more.extend(export.from.into_iter().flat_map(|from| ["--from".into(), from.to_string().into()]));
     more.extend(export.follow.then(|| OsString::from("--follow")));
     let files = [("--dir", Some(dir.as_path())), ("--position", export.position.as_deref())];
-    stream(words("export", &files).iter().chain(&more))
+    stream(app, words("export", &files).iter().chain(&more))
 }

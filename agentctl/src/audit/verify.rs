@@ -104,6 +104,10 @@ pub(super) fn offline(app: &App, words: &[OsString]) -> Outcome {
 
 fn complain(app: &App, document: &Value) {
     let word = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if document.get("trustworthy").is_none() {
+        // It was not come to the record at all.
+        return app.out.complain(word("/error/type"), word("/error/message"));
+    }
     let faults = document.get("faults").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let others = faults.iter().filter_map(|fault| fault.get("message")?.as_str());
     for message in others.filter(|message| *message != word("/error/message")) {

@@ -4,13 +4,12 @@ use super::contents::{Contents, Kind, Member, NAME};
 use super::fault::Fault;
 use super::keys::Lock;
 use crate::failure::Failure;
-use crate::text;
+use crate::{text, whole};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
-use tempfile::NamedTempFile;
 
 /// Bytes that are read at once.
 pub(super) const PIECE: usize = 1 << 16;
@@ -52,21 +51,20 @@ pub(super) fn hashed(from: &mut impl Read, to: &mut dyn Write) -> io::Result<(u6
 /// The file is there already, or it or a copy cannot be written or read.
 pub(super) fn write(file: &Path, lock: &Lock, contents: &Contents, staged: &Path) -> Result<u64, Failure> {
     let failed = |cause| Failure::File { path: file.to_owned(), cause };
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = NamedTempFile::new_in(parent).map_err(failed)?;
-    fill(&mut new, lock, contents, staged)?;
+    let mut new = whole::beside(file).map_err(failed)?;
+    fill(new.as_file_mut(), file, lock, contents, staged)?;
     new.as_file().sync_all().map_err(failed)?;
     let made = new.persist_noclobber(file).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => Fault::Exists(file.to_owned()).into(),
         _ => failed(error.error),
     })?;
-    File::open(parent).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    File::open(whole::folder_of(file)).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(made.metadata().map_err(failed)?.len())
 }
 
-fn fill(new: &mut NamedTempFile, lock: &Lock, contents: &Contents, staged: &Path) -> Result<(), Failure> {
-    let path = new.path().to_owned();
-    let failed = |cause| Failure::File { path: path.clone(), cause };
+/// Writes it into the file beside the one that was asked for, of which a failure is told: `new` is none that names itself.
+fn fill(new: &mut File, file: &Path, lock: &Lock, contents: &Contents, staged: &Path) -> Result<(), Failure> {
+    let failed = |cause| Failure::File { path: file.to_owned(), cause };
     let sealed = lock.encryptor()?.wrap_output(BufWriter::new(new)).map_err(failed)?;
     let mut archive = Builder::new(sealed);
     let manifest = serde_json::to_vec(contents).map_err(|error| failed(error.into()))?;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::bounded::TooLong;
-use ipc_proto::credproxy::{At, Binding, Lease, SecretInfo, Verb};
+use ipc_proto::credproxy::{At, Binding, Lease, LoginInfo, SecretInfo, Verb};
 use ipc_proto::{List, Name, Text};
 
 /// What a secret is bound to besides its hosts, and for how long.
@@ -13,7 +13,7 @@ pub(crate) struct Bound {
     #[arg(long = "verb", visible_alias = "method", value_name = "VERB", value_parser = verb)]
     verbs: Vec<Verb>,
     /// What a path must begin with, in whole segments; any without one
-    #[arg(long = "path", value_name = "/PATH", value_parser = crate::cli::text::<256>)]
+    #[arg(long = "path", value_name = "/PATH", value_parser = path)]
     paths: Vec<Text<256>>,
     /// A header that it may go into, and what stands before it there; any header where no place is named
     #[arg(long = "header", value_name = "NAME[=PREFIX]", value_parser = header)]
@@ -72,6 +72,12 @@ impl Bound {
         Ok((binding, Lease { until_ms, uses: lease.uses.or(held.lease.uses) }))
     }
 
+    /// Whether nothing of it is given.
+    pub(super) fn is_empty(&self) -> bool {
+        let lists = self.verbs.is_empty() && self.paths.is_empty() && self.places().is_empty();
+        lists && self.expires.is_none() && self.uses.is_none()
+    }
+
     fn lease(&self) -> Lease {
         let until_ms = self.expires.map(|span| text::now_ms().saturating_add(span.saturating_mul(1000)));
         Lease { until_ms, uses: self.uses }
@@ -96,6 +102,22 @@ fn or<T: Clone, const N: usize>(given: List<T, N>, held: &List<T, N>) -> List<T,
 fn verb(text: &str) -> Result<Verb, String> {
     let found = Verb::ALL.into_iter().find(|verb| verb.word().eq_ignore_ascii_case(text));
     found.ok_or_else(|| "one of GET, HEAD, POST, PUT, PATCH and DELETE".to_owned())
+}
+
+/// `HOST` or `HOST:PORT`. What is often given in its place is told apart from it; the rest is credproxy's to judge.
+pub(super) fn host(text: &str) -> Result<Text<253>, String> {
+    if text.contains(['/', '*', '@', '?', '#']) || text.contains(char::is_whitespace) {
+        return Err("it is a host or host:port: no scheme, no path, no user and no star".to_owned());
+    }
+    Text::new(text).map_err(|why| why.to_string())
+}
+
+/// What a path begins with.
+fn path(text: &str) -> Result<Text<256>, String> {
+    if !text.starts_with('/') {
+        return Err("it begins with a slash".to_owned());
+    }
+    Text::new(text).map_err(|why| why.to_string())
 }
 
 /// `NAME`, or `NAME=PREFIX` where the prefix keeps its blank.
@@ -149,6 +171,18 @@ pub(super) fn state(secret: &SecretInfo, now_ms: u64) -> &'static str {
     }
 }
 
+/// How long a login holds; a dash for what is none.
+pub(super) fn login(secret: &SecretInfo, now_ms: u64) -> String {
+    let Some(LoginInfo { until_ms, renews }) = secret.login else { return "-".to_owned() };
+    match (until_ms.map(text::utc), renews) {
+        (Some(until), true) => format!("token until {until}, renews by itself"),
+        (None, true) => "renews by itself".to_owned(),
+        (Some(until), false) if until_ms <= Some(now_ms) => format!("ended {until}"),
+        (Some(until), false) => format!("ends {until}"),
+        (None, false) => "no end known".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,10 +197,36 @@ mod tests {
     }
 
     #[test]
+    fn a_login_says_when_it_ends_and_whether_it_renews_itself() {
+        let of = |until_ms, renews| {
+            let login = Some(LoginInfo { until_ms, renews });
+            self::login(&SecretInfo { login, ..held() }, 5_000)
+        };
+        assert_eq!(login(&held(), 5_000), "-");
+        assert_eq!((of(None, true), of(None, false)), ("renews by itself".into(), "no end known".into()));
+        assert!(of(Some(5_000), false).starts_with("ended 1970-01-01"));
+        assert!(of(Some(5_001), false).starts_with("ends 1970-01-01"));
+        let renewed = of(Some(1), true);
+        assert!(renewed.starts_with("token until 1970") && renewed.ends_with(", renews by itself"));
+    }
+
+    #[test]
     fn a_verb_is_one_of_six_in_any_case() {
         assert_eq!(verb("get"), Ok(Verb::Get));
         assert_eq!(verb("DELETE"), Ok(Verb::Delete));
         assert!(verb("TRACE").is_err() && verb("").is_err());
+    }
+
+    #[test]
+    fn a_host_is_no_address_and_a_path_begins_at_the_root() {
+        for good in ["api.example.com", "api.example.com:8443", "127.0.0.1:80", "[::1]:80"] {
+            assert!(host(good).is_ok(), "{good}");
+        }
+        for bad in ["https://api.example.com", "api.example.com/v1", "*.example.com", "me@example.com", "a b"]
+        {
+            assert!(host(bad).is_err(), "{bad}");
+        }
+        assert!(path("/v1").is_ok() && path("v1").is_err() && path("").is_err());
     }
 
     fn held() -> SecretInfo {
@@ -177,7 +237,7 @@ mod tests {
         };
         let lease = Lease { until_ms: Some(50), uses: Some(1) };
         let name = Name::clip("k");
-        SecretInfo { name, binding, lease, revoked: false, set_ms: 1, uses: 0, used_ms: 0 }
+        SecretInfo { name, binding, lease, revoked: false, set_ms: 1, uses: 0, used_ms: 0, login: None }
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     /// A host that the tokens may be sent to; may be given again
-    #[arg(long = "host", value_name = "HOST", required = true, value_parser = crate::cli::text::<253>)]
+    #[arg(long = "host", value_name = "HOST", required = true, value_parser = super::flags::host)]
     hosts: Vec<Text<253>>,
     #[command(flatten)]
     bound: Bound,
@@ -79,7 +79,7 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
     );
     app.out.hint(&format!("open this address in a browser on this machine, and say yes there: {url}"));
     let code = timeout(PATIENCE, answered(&listener, &state)).await;
-    let code = code.map_err(|_| Failure::Usage("nobody said yes within five minutes".to_owned()))??;
+    let code = code.map_err(|_| Failure::Login("nobody said yes within five minutes".to_owned()))??;
     let grant = Grant::Code { code, verifier: verifier.to_string(), redirect_uri };
     let login = Login { token_url, client_id, client_secret, grant };
     let json = serde_json::to_string(&login).map(Zeroizing::new).map_err(|_| Failure::Seal)?;
@@ -128,7 +128,7 @@ async fn answered(listener: &TcpListener, state: &str) -> Result<String, Failure
         // A browser that is gone has seen enough.
         let _ = stream.write_all(reply.as_bytes()).await;
         if let Some(answer) = answer {
-            return answer.map_err(|why| Failure::Usage(format!("the service says no: {why}")));
+            return answer.map_err(|why| Failure::Login(format!("the service says no: {why}")));
         }
     }
 }

@@ -40,7 +40,10 @@ pub(crate) struct Export {
 
 /// What `cred import` is told.
 #[derive(clap::Args)]
-#[group(id = "source", required = true, args = ["file", "env"])]
+#[command(
+    override_usage = "agentctl cred import [OPTIONS] <FILE>\n       agentctl cred import [OPTIONS] --env",
+    group = clap::ArgGroup::new("source").required(true).args(["file", "env"])
+)]
 pub(crate) struct Import {
     /// A file of `cred export`
     file: Option<PathBuf>,
@@ -126,8 +129,19 @@ fn opened(file: &Path, passphrase_file: Option<&Path>) -> Result<Vec<Exported<St
     let mut identity = scrypt::Identity::new(passphrase(passphrase_file, false)?);
     identity.set_max_work_factor(WORK.1);
     let list = age::decrypt(&identity, &sealed);
-    let list = list.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    let list = list.map_err(|error| failed(io::Error::other(unopened(&error))))?;
     read(&Zeroizing::new(list))
+}
+
+/// Why a file is not opened, in words that tell a wrong passphrase from a file that is another or was altered.
+fn unopened(error: &age::DecryptError) -> String {
+    use age::DecryptError::{DecryptionFailed, KeyDecryptionFailed, NoMatchingKeys};
+    match error {
+        DecryptionFailed | KeyDecryptionFailed | NoMatchingKeys => {
+            "this is not the passphrase of the file".to_owned()
+        }
+        other => format!("it is no export of secrets, or was altered: {other}"),
+    }
 }
 
 fn read(list: &[u8]) -> Result<Vec<Exported<String>>, Failure> {
@@ -173,10 +187,12 @@ mod tests {
         let read = opened(&path("export"), Some(&path("right"))).unwrap();
         assert_eq!((read[0].name.as_str(), read[0].value.as_str()), ("k", "0123456789"));
         assert_eq!(read[0].lease.uses, Some(3));
-        assert!(opened(&path("export"), Some(&path("wrong"))).is_err());
+        let said =
+            |passphrase: &str| opened(&path("export"), Some(&path(passphrase))).err().unwrap().to_string();
+        assert!(said("wrong").ends_with("this is not the passphrase of the file"), "{}", said("wrong"));
         assert!(write(&path("export"), b"over it").is_err(), "a file that is there stays");
         std::fs::write(path("export"), "no export").unwrap();
-        assert!(opened(&path("export"), Some(&path("right"))).is_err());
+        assert!(said("right").contains("it is no export of secrets, or was altered"), "{}", said("right"));
     }
 
     proptest::proptest! {

@@ -8,12 +8,14 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Id and name of the row.
+pub(super) const FILES: (&str, &str) = ("permissions.files", "files of the processes");
 /// Names that are looked at in one folder.
 const MOST: usize = 16_384;
 
 /// The row of files.
 pub(super) fn row(scene: &Scene) -> Row {
-    let mut row = Row::new("permissions.files", "files of the processes", Status::Pass, String::new());
+    let mut row = Row::new(FILES.0, FILES.1, Status::Pass, String::new());
     let (mut wrong, mut unseen, mut more) = (Vec::new(), 0_usize, false);
     for process in TABLE.iter().map(|row| row.process).filter(|process| is_actor(*process)) {
         let folder = scene.state.join(process.name());

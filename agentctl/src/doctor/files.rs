@@ -5,38 +5,89 @@ use super::mend::{self, Wanted};
 use super::{Row, Scene, Status, contents};
 use manifest::settings::OPTIONAL;
 use manifest::{Process, TABLE, is_actor};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Files of secrets below the state directory: nobody but their owner may read them.
 const KEYS: [&str; 3] = ["audit/key", "credproxy/vault", "credproxy/vault.key"];
+/// Ids and names of rows.
+const FOLDERS: (&str, &str) = ("permissions.folders", "folders of the processes");
+const SECRETS: (&str, &str) = ("permissions.keys", "keys");
 /// Folders of agentd's own, and their modes.
 const OWN: [(&str, u32); 2] = [("stage", 0o700), ("runner", 0o711)];
 
-/// The rows of permissions.
-pub(super) fn rows(scene: &Scene) -> Vec<Row> {
-    vec![state(scene), folders(scene), contents::row(scene), keys(scene), config(scene)]
+/// What the state directory is, as agentd would judge it.
+enum Found {
+    Missing,
+    /// Everybody's: no host takes it.
+    Refused,
+    /// No host has run there. Whose it is is not known here: agentd judges that, and sets its mode.
+    Unused,
+    /// A host has run there, and something else was put in it: its mode is its owner's affair.
+    Shared,
+    Own,
 }
 
-fn state(scene: &Scene) -> Row {
+fn found(state: &Path) -> Found {
+    let Ok(about) = state.metadata() else { return Found::Missing };
+    if about.mode() & 0o1002 != 0 {
+        return Found::Refused;
+    }
+    let holds = |name: &str| state.join(name);
+    if !holds("lock").is_file() || !(holds("audit").is_dir() || holds("record.id").is_file()) {
+        return Found::Unused;
+    }
+    // Who may not list it is not its owner, and mends nothing there.
+    let mut names = state.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let is_ours = |name: OsString| name.to_str().is_some_and(manifest::folders::is_of_state);
+    if names.all(is_ours) { Found::Own } else { Found::Shared }
+}
+
+/// The rows of permissions. Below a folder that is no host's nothing is judged or mended: the names of the host's folders
+/// are such as others have.
+pub(super) fn rows(scene: &Scene) -> Vec<Row> {
+    let found = found(&scene.state);
+    let below = match found {
+        Found::Own | Found::Shared => vec![folders(scene), contents::row(scene), keys(scene)],
+        Found::Missing | Found::Refused | Found::Unused => passed_over(scene),
+    };
+    [vec![state(scene, &found)], below, vec![config(scene)]].concat()
+}
+
+fn passed_over(scene: &Scene) -> Vec<Row> {
+    let message = format!("no host has run in {}: nothing of it was looked at", scene.state.display());
+    [FOLDERS, contents::FILES, SECRETS].map(|(id, name)| Row::new(id, name, Status::Pass, &*message)).into()
+}
+
+fn state(scene: &Scene, found: &Found) -> Row {
     let wanted = Wanted { path: scene.state.clone(), mode: 0o711, owner: Some((scene.uid, None)) };
     let mut row = Row::new("permissions.state", "state directory", Status::Pass, String::new());
-    if wanted.path.symlink_metadata().is_err() {
-        row.message = format!("{} is not there yet: a start makes it", wanted.path.display());
-        row.mended.extend(scene.fix.then(|| wanted.mend().ok()).flatten());
-        return row;
+    let path = wanted.path.display();
+    match found {
+        Found::Missing => {
+            row.message = format!("{path} is not there yet: a start makes it");
+            row.mended.extend(scene.fix.then(|| wanted.mend().ok()).flatten());
+        }
+        Found::Refused => {
+            let mode = wanted.path.metadata().map_or(0, |about| about.mode() & 0o7777);
+            row.status = Status::Fail;
+            row.message = format!(
+                "{path} is everybody's (mode {mode:04o}) and no host's to use; name a folder of Cordon's own with --state-dir"
+            );
+        }
+        Found::Unused => row.message = format!("no host has run in {path} yet: a start sets its mode"),
+        Found::Shared => {
+            row.message = format!("{path} holds something else as well: its mode is its owner's affair");
+        }
+        Found::Own => judge(&mut row, scene, &[wanted]),
     }
-    judge(&mut row, scene, &[wanted]);
     row
 }
 
 fn folders(scene: &Scene) -> Row {
-    let mut row = Row::new("permissions.folders", "folders of the processes", Status::Pass, String::new());
-    if !scene.state.exists() {
-        row.message = "there are none yet: a start makes them".to_owned();
-        return row;
-    }
+    let mut row = Row::new(FOLDERS.0, FOLDERS.1, Status::Pass, String::new());
     let own = Some((scene.uid, None)).filter(|_| scene.has_own_uids());
     // What configuration may leave out has a folder once it was started.
     let there = |process: Process| {
@@ -68,11 +119,8 @@ pub(super) fn owner(scene: &Scene, process: Process) -> Option<(u32, Option<u32>
     if let Some(uid) = running {
         return Some((uid, None));
     }
-    // All or none: with one missing, agentd numbers them all.
-    let installed = |name| nix::unistd::User::from_name(name).ok().flatten();
-    let all = TABLE.iter().all(|row| installed(row.user).is_some());
-    let user = manifest::row(process).and_then(|row| installed(row.user)).filter(|_| all)?;
-    Some((user.uid.as_raw(), Some(user.gid.as_raw())))
+    let (uid, gid) = *scene.installed.get(&process)?;
+    Some((uid, Some(gid)))
 }
 
 /// Compares each folder with what it should be, mends it if that was asked for, and says what is left.
@@ -109,7 +157,7 @@ fn judge(row: &mut Row, scene: &Scene, wanted: &[Wanted]) {
 
 /// Keys that others can read are taken for known to them: the mode is mended, and the row still fails once.
 fn keys(scene: &Scene) -> Row {
-    let mut row = Row::new("permissions.keys", "keys", Status::Pass, "nobody else can read them");
+    let mut row = Row::new(SECRETS.0, SECRETS.1, Status::Pass, "nobody else can read them");
     let mut wrong = Vec::new();
     for path in KEYS.map(|name| scene.state.join(name)) {
         let Ok(about) = path.symlink_metadata() else { continue };

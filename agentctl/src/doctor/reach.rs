@@ -94,7 +94,7 @@ fn exposure(scene: &Scene) -> Row {
     let mut unread = 0_usize;
     let pids = running.clone().map(|process| (process.pid, process.name.as_str() == Process::Gateway.name()));
     for (pid, keeps) in pids.chain([(host.pid, true)]) {
-        match kernel::word(pid).map(|word| word.descriptors) {
+        match kernel::descriptors(pid) {
             Some(Ok(descriptors)) if keeps => kept.extend(descriptors),
             Some(Ok(descriptors)) => held.extend(descriptors),
             Some(Err(_)) => unread += 1,

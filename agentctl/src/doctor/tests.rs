@@ -6,11 +6,12 @@ use super::mend::Wanted;
 use super::programs::{Said, said};
 use super::reach::{Listener, listeners, loopback};
 use super::service::{Unit, judge};
-use super::{Row, Status, degraded, files};
+use super::{Row, Scene, Status, degraded, files};
 use crate::status;
 use ipc_proto::Text;
 use ipc_proto::control::HostStatus;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -204,6 +205,48 @@ fn what_others_can_write_is_said_and_a_sticky_folder_is_not() {
     for (mode, writable) in [(0o755, false), (0o775, true), (0o757, true), (0o1777, false)] {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         assert_eq!(files::writable(path, uid).is_some(), writable, "{mode:o}");
+    }
+}
+
+#[test]
+fn below_a_folder_that_is_no_host_s_nothing_is_mended_and_a_shared_one_keeps_its_own_mode() {
+    for (mode, names, status, left, logs) in [
+        (0o1777, &["audit/", "lock"][..], Status::Fail, 0o1777, 0o755),
+        (0o700, &["audit/"], Status::Pass, 0o700, 0o755),
+        (0o700, &["lock", "memory/"], Status::Pass, 0o700, 0o755),
+        (0o700, &["audit/", "lock", "notes.txt"], Status::Pass, 0o700, 0o700),
+        (0o700, &["audit/", "lock"], Status::Pass, 0o711, 0o700),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().to_owned();
+        for name in ["logs/"].iter().chain(names) {
+            if name.ends_with('/') {
+                fs::create_dir(state.join(name)).unwrap();
+            } else {
+                fs::write(state.join(name), "").unwrap();
+            }
+        }
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        set(&state.join("logs"), 0o755);
+        set(&state, mode);
+        let scene = Scene {
+            uid: nix::unistd::geteuid().as_raw(),
+            state: state.clone(),
+            config: None,
+            socket: PathBuf::new(),
+            host: None,
+            installed: BTreeMap::new(),
+            refused: false,
+            fix: true,
+        };
+        let rows = files::rows(&scene);
+        assert!(rows[0].id == "permissions.state" && rows.len() == 5, "{rows:?}");
+        let now = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
+        assert_eq!(
+            (rows[0].status, now(&state), now(&state.join("logs"))),
+            (status, left, logs),
+            "{mode:o} {names:?}: {rows:?}"
+        );
     }
 }
 

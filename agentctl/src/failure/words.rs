@@ -69,7 +69,7 @@ const fn model(error: ModelError) -> &'static str {
         ModelError::InvalidJson => "invalid_json",
         ModelError::Truncated => "truncated",
         ModelError::Auth => "auth",
-        ModelError::Rejected { .. } => "rejected",
+        ModelError::Rejected { .. } | ModelError::NoVision => "rejected",
         ModelError::Server { .. } => "server",
         ModelError::Credentials(error) => cred(error),
         ModelError::Script => "script",
@@ -108,6 +108,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::TooManyRuns { .. } => "too_many_runs",
         RouterError::NotUnderWay => "not_under_way",
         RouterError::BadWords => "bad_words",
+        RouterError::NoVision(_) => "no_vision",
         RouterError::NotSteered(_) => "not_steered",
         RouterError::OwnerOnly => "owner_only",
         RouterError::NotGrantable => "not_grantable",
@@ -119,6 +120,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::NotInScope(_) => "not_in_scope",
         RouterError::KeyExists => "key_exists",
         RouterError::BadKey => "bad_key",
+        RouterError::KeyReused => "key_reused",
     }
 }
 
@@ -174,6 +176,7 @@ const fn cred(error: CredError) -> &'static str {
         CredError::Dial(_)
         | CredError::Tls
         | CredError::Upstream
+        | CredError::Compressed
         | CredError::Stalled
         | CredError::NoReply => "upstream",
     }

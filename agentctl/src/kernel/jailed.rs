@@ -1,10 +1,9 @@
-//! What the kernel says of a jail beyond what it says of every process: the mounts of its tree, which of its files come from
-//! elsewhere, whom its user namespace maps, its cgroup. And the children of a process, since nobody else names runners.
+//! What the kernel says of a jail beyond what it says of every process: the mounts of its tree, whom its user
+//! namespace maps, its cgroup. And the children of a process, since nobody else names runners.
 
-use super::{Said, facts, reason, text};
+use super::{Said, facts, text};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::Path;
 
 /// One mount, as the process sees it.
@@ -49,31 +48,6 @@ pub(super) fn cgroup(folder: &Path) -> Said<String> {
 pub(super) fn name(folder: &Path) -> Said<String> {
     let line = text(&folder.join("cmdline"))?;
     Ok(line.split('\0').next().unwrap_or_default().to_owned())
-}
-
-/// What those of its descriptors point to that were not opened on one of these mounts.
-pub(super) fn foreign(folder: &Path, mounts: &Said<Vec<Mount>>) -> Said<BTreeSet<String>> {
-    let mounts = mounts.as_ref().map_err(Clone::clone)?;
-    let mut found = BTreeSet::new();
-    for entry in fs::read_dir(folder.join("fd")).map_err(reason)? {
-        let number = entry.map_err(reason)?.file_name();
-        let Some(target) = there(fs::read_link(folder.join("fd").join(&number)))? else { continue };
-        let Some(facts) = there(fs::read_to_string(folder.join("fdinfo").join(&number)))? else { continue };
-        let mount = facts.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
-        if !mounts.iter().any(|own| Some(own.id.as_str()) == mount) {
-            found.insert(target.to_string_lossy().into_owned());
-        }
-    }
-    Ok(found)
-}
-
-/// What was read of a descriptor; none where it was closed since it was listed.
-fn there<T>(read: io::Result<T>) -> Said<Option<T>> {
-    match read {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(reason(error)),
-    }
 }
 
 /// The processes whose parent this is, but those that have ended and only wait to be noticed.
@@ -122,14 +96,5 @@ mod tests {
             ended()
         }));
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_file_that_was_opened_elsewhere_is_told_from_one_of_its_own_mounts() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let own = text(Path::new("/proc/self/mountinfo")).map(|text| parse_mounts(&text));
-        let opened = file.path().to_string_lossy().into_owned();
-        assert!(!foreign(Path::new("/proc/self"), &own).unwrap().contains(&opened));
-        assert!(foreign(Path::new("/proc/self"), &Ok(vec![])).unwrap().contains(&opened));
     }
 }

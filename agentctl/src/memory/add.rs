@@ -91,7 +91,9 @@ fn entry(arguments: Add) -> Result<Entry, Failure> {
         Named::Note => Kind::Note { key: arguments.key },
         Named::Episodic => Kind::Episodic { role: Name::clip("user") },
         Named::Semantic(category) => {
-            let key = arguments.key.ok_or_else(|| Failure::Usage("what is --key about?".to_owned()))?;
+            let key = arguments
+                .key
+                .ok_or_else(|| Failure::Usage("--key is needed: what it is about, in a word".to_owned()))?;
             Kind::Semantic(Fact { category, key, confidence: arguments.confidence })
         }
         Named::Observation(r#type) => {

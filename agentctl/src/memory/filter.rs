@@ -1,10 +1,12 @@
 //! Which memories a command is about, as options.
 
+use super::sessions::session_ids;
 use super::{named, tag};
+use crate::app::App;
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::ids::SessionId;
-use ipc_proto::memory::{Filter, KindName, ObservationType, Project, StateName};
+use ipc_proto::memory::{Area, Filter, KindName, ObservationType, Project, StateName};
 use ipc_proto::{List, Name, Text};
 
 /// Which memories.
@@ -28,9 +30,9 @@ pub(super) struct Which {
     /// Of this project: a directory, or any other name
     #[arg(long, value_parser = crate::project::named)]
     project: Option<Project>,
-    /// Of the session with this id
-    #[arg(long, value_name = "ID")]
-    session: Option<SessionId>,
+    /// Of this session: its id, CLIENT:NAME, or cordon:ID of a session of this host
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
     /// That matter at least so much, 1 to 5
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=5))]
     importance: Option<u8>,
@@ -52,8 +54,12 @@ impl Which {
     /// As it is asked for.
     ///
     /// # Errors
-    /// An option was given more often than it may be.
-    pub(super) fn filter(self) -> Result<Box<Filter>, Failure> {
+    /// An option was given more often than it may be, or there is no such session.
+    pub(super) async fn filter(self, app: &App, area: &Area) -> Result<Box<Filter>, Failure> {
+        let session = match self.session {
+            Some(given) => Some(one_session(app, area, &given).await?),
+            None => None,
+        };
         let most = |what| move |why| Failure::TooLong { what, why };
         Ok(Box::new(Filter {
             kinds: List::new(self.kinds).map_err(most("--kind"))?,
@@ -62,12 +68,24 @@ impl Which {
             any_tags: List::new(self.any_tags).map_err(most("--any-tag"))?,
             files: List::new(self.files).map_err(most("--file"))?,
             project: self.project,
-            session: self.session,
+            session,
             importance: self.importance,
             importance_most: self.importance_most,
             since_ms: self.since,
             until_ms: self.until,
             state: self.state,
         }))
+    }
+}
+
+/// The session that is meant, where it is one.
+async fn one_session(app: &App, area: &Area, given: &str) -> Result<SessionId, Failure> {
+    match session_ids(app, area, given).await?.as_slice() {
+        [id] => Ok(*id),
+        ids => {
+            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            let ids = ids.join(", ");
+            Err(Failure::Usage(format!("{given} is here more than once; name one by its id: {ids}")))
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! `agentctl memory delete` and `forget`: memories go, one or many. Before many go, a person is asked.
 
 use super::sessions::session_ids;
+use super::show::title;
 use super::{Where, ask};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::control::ControlError;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Forget as What, Forgotten, MemoryError, Project, Said};
+use ipc_proto::memory::{Area, Ask, Forget as What, Forgotten, MOST_IDS, MemoryError, Project, Said};
 use ipc_proto::{List, Text};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal};
@@ -16,6 +17,7 @@ use std::io::{BufRead, IsTerminal};
 #[derive(clap::Args)]
 pub(crate) struct Delete {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     #[command(flatten)]
     place: Where,
@@ -44,6 +46,7 @@ pub(crate) struct Forget {
 #[group(required = true, multiple = false)]
 struct Selection {
     /// Their ids
+    #[arg(value_parser = super::id)]
     ids: Vec<MemoryId>,
     /// Every memory of a project: a directory, or any other name
     #[arg(long, value_parser = crate::project::named)]
@@ -78,7 +81,11 @@ pub(super) async fn forget(app: &App, arguments: Forget) -> Outcome {
     let ids: Vec<String> = there.first.iter().map(ToString::to_string).collect();
     if dry_run {
         let fields = json!({ "dry_run": true, "rows": there.rows, "more": there.more, "ids": ids });
-        return Ok(app.out.done(fields, &format!("{} would be forgotten", counted(&there)))?);
+        let done = app.out.done(fields, &format!("{} would be forgotten", counted(&there)))?;
+        if !app.out.json {
+            shown(app, &area, there.first).await?;
+        }
+        return Ok(done);
     }
     if there.rows > 1 && !yes && !agreed(app, &there, purge)? {
         return Ok(app.out.done(json!({ "rows": 0 }), "nothing was forgotten")?);
@@ -95,6 +102,14 @@ pub(super) async fn forget(app: &App, arguments: Forget) -> Outcome {
         }
     }
     Ok(app.out.done(json!({ "rows": rows, "purged": purge }), &format!("{rows} forgotten"))?)
+}
+
+/// Shows the first of those that would be forgotten, a line each.
+async fn shown(app: &App, area: &Area, first: List<MemoryId, MOST_IDS>) -> Result<(), Failure> {
+    for row in ask(app, area.clone(), Ask::Read(first), Said::rows).await? {
+        app.out.line(&format!("{}  {}", row.entry.id, text::begin(title(&row), 80)))?;
+    }
+    Ok(())
 }
 
 /// What would be forgotten in all.

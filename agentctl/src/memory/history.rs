@@ -12,6 +12,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(crate) struct History {
     /// The id of any of its revisions
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     #[command(flatten)]
     place: Where,

@@ -2,23 +2,28 @@
 //! is looked through before any of it is sent. What comes from elsewhere is a stranger's unless its person says otherwise.
 
 use super::lines::{Kept, Line, LineFault, Lines, Told};
+use super::markdown::Notes;
+use super::sessions::all;
 use super::{PROGRAM, area, ask, done, markdown, named};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::sibling;
+use crate::{sibling, text};
 use ipc_proto::List;
 use ipc_proto::control::ControlError;
+use ipc_proto::ids::SessionId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, Said, SessionRow};
-use serde_json::json;
+use ipc_proto::memory::{Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, SESSIONS, Said, SessionRow};
+use serde_json::{Value, json};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Why a file of a folder was left out, by its word for a program.
+const UNREAD: &str = "unreadable";
 /// How a database of SQLite begins.
 const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 
@@ -55,16 +60,42 @@ struct Count {
     sessions: u64,
     /// Refused by memory, with the number of the line or note and why.
     refused: Vec<(usize, MemoryError)>,
+    /// Files that could not be read, and why.
+    unread: Vec<(String, io::Error)>,
+    /// What the notes are called, in their order; empty where lines are taken in.
+    names: Vec<String>,
 }
 
 impl Count {
-    /// How many were refused for each reason, by its word for a program.
+    /// How many were left out for each reason, by its word for a program.
     fn reasons(&self) -> BTreeMap<&'static str, u64> {
         let mut reasons = BTreeMap::new();
-        for (_, why) in &self.refused {
-            *reasons.entry(reason(*why)).or_default() += 1;
+        for why in self.refused.iter().map(|(_, why)| reason(*why)).chain(self.unread.iter().map(|_| UNREAD))
+        {
+            *reasons.entry(why).or_default() += 1;
         }
         reasons
+    }
+
+    /// What was left out, for a program.
+    fn left_out(&self) -> Vec<Value> {
+        let refused = self.refused.iter().map(|(line, why)| {
+            json!({ "line": line, "file": self.file(*line), "reason": reason(*why), "why": why.to_string() })
+        });
+        let unread = self.unread.iter().map(
+            |(file, why)| json!({ "line": null, "file": file, "reason": UNREAD, "why": why.to_string() }),
+        );
+        refused.chain(unread).collect()
+    }
+
+    /// What a refused one is called: a note by its file, a line by its number.
+    fn name(&self, number: usize) -> String {
+        self.file(number).map_or_else(|| format!("line {number}"), str::to_owned)
+    }
+
+    /// The file that a note is made of.
+    fn file(&self, number: usize) -> Option<&str> {
+        number.checked_sub(1).and_then(|place| self.names.get(place)).map(String::as_str)
     }
 
     /// Counts what came of one; what concerns all of them ends the import, and then it is said how far it came.
@@ -100,7 +131,7 @@ enum Origin {
     /// Lines, of this program or of a database of another.
     Lines { file: File, foreign: bool },
     /// Notes.
-    Notes(Vec<Entry>),
+    Notes(Notes),
 }
 
 /// Takes them in.
@@ -109,18 +140,14 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
         Origin::Lines { file, foreign } => lines(app, &arguments, file, foreign).await?,
         Origin::Notes(notes) => self::notes(app, &arguments, notes).await?,
     };
-    let refused: Vec<_> = count
-        .refused
-        .iter()
-        .map(|(line, why)| json!({ "line": line, "reason": reason(*why), "why": why.to_string() }))
-        .collect();
+    let refused = count.left_out();
     let reasons = count.reasons();
     let fields = json!({
         "dry_run": arguments.dry_run, "taken": count.taken, "left": count.left, "sessions": count.sessions,
         "refused": refused, "reasons": reasons,
     });
     let would = if arguments.dry_run { "would be " } else { "" };
-    let why: Vec<String> = reasons.iter().map(|(why, rows)| format!("{rows} {why}")).collect();
+    let why: Vec<String> = reasons.iter().map(|(why, count)| format!("{count} {why}")).collect();
     let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
     let sentence = format!(
         "{} {would}taken in, {} left as they are, {} refused{why}; {} sessions",
@@ -131,9 +158,12 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
     );
     app.out.done(fields, &sentence)?;
     for (line, why) in &count.refused {
-        app.out.remark(&format!("line {line}: {why}"));
+        app.out.remark(&format!("{}: {why}", count.name(*line)));
     }
-    Ok(if count.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    for (file, why) in &count.unread {
+        app.out.remark(&format!("{}: {why}", text::line(file)));
+    }
+    Ok(if reasons.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What the file is, by how it begins.
@@ -177,11 +207,14 @@ async fn lines(app: &App, arguments: &Import, mut file: File, foreign: bool) -> 
         match told {
             // Of one instant the newest stands first in an export.
             Told::Memory(kept) => order.push((kept.row.created_ms, Reverse(number), at)),
-            Told::Session(..) => sessions.push((number, at)),
+            Told::Session(row, area) => {
+                let area = arguments.area.clone().unwrap_or(area);
+                sessions.push(Listed { number, at, id: row.id, area });
+            }
         }
     }
     // The oldest session stands last in an export.
-    for (number, at) in sessions.into_iter().rev() {
+    for Listed { number, at, .. } in newest(app, sessions, &mut count).await?.into_iter().rev() {
         let Some(Told::Session(row, area)) = line_at(arguments, &mut file, at)? else { continue };
         let came = session(app, arguments, *row, area).await;
         if matches!(came, Ok(true)) {
@@ -203,6 +236,40 @@ async fn lines(app: &App, arguments: &Import, mut file: File, foreign: bool) -> 
         count.count(app, number, came)?;
     }
     Ok(count)
+}
+
+/// Where a session stands in a file, and the area that it goes to.
+struct Listed {
+    number: usize,
+    at: u64,
+    id: SessionId,
+    area: Area,
+}
+
+/// Those of the sessions that there is room for. The newest stand first; the others are refused here, since memory, which is
+/// told of the oldest first, would have no room for the newest.
+async fn newest(app: &App, sessions: Vec<Listed>, count: &mut Count) -> Result<Vec<Listed>, Failure> {
+    let mut areas: Vec<(Area, HashSet<SessionId>)> = Vec::new();
+    let mut newest = Vec::new();
+    for session in sessions {
+        let at = match areas.iter().position(|(area, _)| *area == session.area) {
+            Some(at) => at,
+            None => {
+                // Where one is missing, memory itself refuses what it has no room for.
+                let (here, _) = all(app, &session.area).await?;
+                areas.push((session.area.clone(), here.iter().map(|row| row.id).collect()));
+                areas.len() - 1
+            }
+        };
+        let Some((_, known)) = areas.get_mut(at) else { continue };
+        if known.contains(&session.id) || known.len() < SESSIONS {
+            known.insert(session.id);
+            newest.push(session);
+        } else {
+            count.refused.push((session.number, MemoryError::Full));
+        }
+    }
+    Ok(newest)
 }
 
 /// What the line says that begins so many bytes after the file's beginning.
@@ -237,15 +304,18 @@ fn wrong(path: &Path, fault: LineFault) -> Failure {
 }
 
 /// Takes notes in: one whose text is here already is left as it is.
-async fn notes(app: &App, arguments: &Import, notes: Vec<Entry>) -> Result<Count, Failure> {
-    let mut count = Count::default();
+async fn notes(app: &App, arguments: &Import, notes: Notes) -> Result<Count, Failure> {
+    let Notes { entries: notes, unread } = notes;
+    let mut count = Count { unread, ..Count::default() };
     let area = arguments.area.clone().unwrap_or(Area::User);
-    let mut here = std::collections::HashSet::new();
+    let mut here = HashSet::new();
     for some in notes.chunks(MOST_IDS) {
         let ids = List::clip(some.iter().map(|entry| entry.id));
         let rows = ask(app, area.clone(), Ask::Read(ids), Said::rows).await?;
         here.extend(rows.iter().map(|row| row.entry.id));
     }
+    let key = |entry: &Entry| entry.texts().next().unwrap_or_default().to_owned();
+    count.names = notes.iter().map(key).collect();
     for (place, mut entry) in notes.into_iter().enumerate() {
         if here.contains(&entry.id) {
             count.left += 1;

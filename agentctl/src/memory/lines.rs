@@ -4,7 +4,7 @@
 
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::memory::{Area, CONTENT_BOUND, Project, RAW_BOUND, Row, SessionRow, SessionStatus};
-use ipc_proto::{Name, Text};
+use ipc_proto::{Name, Text, json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
@@ -214,7 +214,8 @@ impl<R: BufRead> Lines<R> {
                 return Err(malformed(format!("longer than {LINE_BOUND} bytes")));
             }
             if !line.trim_ascii().is_empty() {
-                let told = Told::read(&line).map_err(malformed)?;
+                let line = if number == 1 { json::unmarked(&line) } else { &line };
+                let told = Told::read(line).map_err(malformed)?;
                 return Ok(Some(Line { number, at, told }));
             }
         }

@@ -10,6 +10,7 @@ use ipc_proto::memory::{CONTENT_BOUND, Detail, Entry, Kind, Project, Row, Source
 use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders below the first that are looked into.
@@ -61,31 +62,48 @@ fn escaped(text: &str) -> String {
     out
 }
 
+/// What there is to take in.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The notes, in the order of their files.
+    pub(super) entries: Vec<Entry>,
+    /// Files of a folder that cannot be read or are no text, and why: they are left out.
+    pub(super) unread: Vec<(String, io::Error)>,
+}
+
 /// The notes of a folder of Markdown files, or of one file: the key of each is its path. The same file is the same
 /// memory however often it is taken in, and one that was changed takes the place of what it was.
 ///
 /// # Errors
-/// A file cannot be read or is no text, or there are too many.
-pub(super) fn notes(from: &Path, project: Option<&Project>) -> Result<Vec<Entry>, Failure> {
+/// The one file cannot be read or is no text; or the folder cannot be gone through, or holds too many.
+pub(super) fn notes(from: &Path, project: Option<&Project>) -> Result<Notes, Failure> {
     let mut files = Vec::new();
-    if from.is_dir() {
+    let is_folder = from.is_dir();
+    if is_folder {
         collect(from, DEPTH, &mut files)?;
     } else {
         files.push(from.to_owned());
     }
     files.sort();
-    let mut notes = Vec::new();
+    let mut notes = Notes::default();
     for file in files {
         let name = file.strip_prefix(from).ok().filter(|name| !name.as_os_str().is_empty());
         let name = name.or_else(|| file.file_name().map(Path::new)).unwrap_or(&file);
-        let said = read(&file)?;
+        let said = match read(&file) {
+            Ok(said) => said,
+            Err(why) if is_folder => {
+                notes.unread.push((name.to_string_lossy().into_owned(), why));
+                continue;
+            }
+            Err(cause) => return Err(Failure::File { path: file, cause }),
+        };
         for (part, content) in parts(&said).into_iter().enumerate() {
             let key = if part == 0 {
                 name.to_string_lossy().into_owned()
             } else {
                 format!("{}#{}", name.display(), part + 1)
             };
-            notes.push(note(&key, content, project));
+            notes.entries.push(note(&key, content, project));
         }
     }
     Ok(notes)
@@ -112,12 +130,14 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let at = |cause| Failure::File { path: path.to_owned(), cause };
-    if fs::metadata(path).map_err(at)?.len() > FILE {
-        return Err(at(std::io::ErrorKind::FileTooLarge.into()));
+fn read(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.len() > FILE {
+        return Err(io::ErrorKind::FileTooLarge.into());
     }
-    fs::read_to_string(path).map_err(at)
+    let text = fs::read_to_string(path)?;
+    // A mark of some editors, and no part of what is said.
+    let Some(rest) = text.strip_prefix('\u{feff}') else { return Ok(text) };
+    Ok(rest.to_owned())
 }
 
 /// A text in pieces that fit into a memory each, cut at the ends of lines where it can be.
@@ -168,12 +188,26 @@ mod tests {
         fs::write(folder.path().join("deep/topic.md"), "x".repeat(CONTENT_BOUND + 1)).unwrap();
         fs::write(folder.path().join("other.txt"), "no").unwrap();
         std::os::unix::fs::symlink("/etc", folder.path().join("link")).unwrap();
-        let found = notes(folder.path(), None).unwrap();
+        let found = notes(folder.path(), None).unwrap().entries;
         let keys: Vec<String> = found.iter().map(|entry| entry.texts().next().unwrap().to_owned()).collect();
         assert_eq!(keys, ["MEMORY.md", "deep/topic.md", "deep/topic.md#2"]);
         assert!(found.iter().all(|entry| entry.detail.source.external));
         let again = notes(folder.path(), None).unwrap();
-        assert_eq!(found, again);
+        assert_eq!((found, again.unread.len()), (again.entries, 0));
+    }
+
+    #[test]
+    fn a_file_of_a_folder_that_is_no_text_is_left_out_by_its_name_and_by_itself_it_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        fs::write(folder.path().join("MEMORY.md"), "- the ferry leaves at noon\n").unwrap();
+        let no_text = folder.path().join("deep/latin.md");
+        fs::write(&no_text, b"the caf\xe9 opens at six").unwrap();
+        let found = notes(folder.path(), None).unwrap();
+        let unread: Vec<&str> = found.unread.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((found.entries.len(), unread), (1, vec!["deep/latin.md"]));
+        let alone = notes(&no_text, None).unwrap_err();
+        assert!(matches!(&alone, Failure::File { path, .. } if *path == no_text), "{alone}");
     }
 
     #[test]

@@ -8,13 +8,14 @@ use crate::failure::Failure;
 use crate::{text, view};
 use ipc_proto::control::ControlError;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, Filter, Kind, MemoryError, Row, Said, State, StateName};
+use ipc_proto::memory::{Ask, Filter, Kind, MemoryError, Row, Said, Start, State, StateName};
 use serde_json::json;
 
 /// The arguments of what is about one memory.
 #[derive(clap::Args)]
 pub(crate) struct One {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     #[command(flatten)]
     place: Where,
@@ -33,7 +34,8 @@ pub(crate) struct Proposals {
 pub(super) async fn proposals(app: &App, arguments: Proposals) -> Outcome {
     let Proposals { page: Page { limit, offset }, place } = arguments;
     let filter = Box::new(Filter { state: StateName::Proposed, ..Filter::default() });
-    let rows = ask(app, place.area.clone(), Ask::List { filter, limit, offset }, Said::rows).await?;
+    let newest = Ask::List { filter, limit, start: Start::After(offset) };
+    let rows = ask(app, place.area.clone(), newest, Said::rows).await?;
     say_unread(app, place.area).await?;
     let head = ["ID", "CREATED", "KIND", "KEY", "TAGS", "LABEL", "CONTENT"];
     Ok(app.out.list("memories", &rows, view::memory, &head, whole)?)

@@ -14,6 +14,7 @@ use serde_json::json;
 #[derive(clap::Args)]
 pub(crate) struct Revise {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     /// What it says from now on; as before without
     content: Option<String>,
@@ -42,6 +43,7 @@ pub(crate) struct Revise {
 #[derive(clap::Args)]
 pub(crate) struct Edit {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     #[command(flatten)]
     how: How,
@@ -51,6 +53,7 @@ pub(crate) struct Edit {
 #[derive(clap::Args)]
 pub(crate) struct Remove {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     #[command(flatten)]
     how: How,

@@ -52,7 +52,7 @@ pub(super) async fn search(app: &App, arguments: Search) -> Outcome {
     let typed = arguments.words.join(" ");
     let words = words(typed.trim());
     let clipped = words.len() < typed.trim().len();
-    let filter = *arguments.which.filter()?;
+    let filter = *arguments.which.filter(app, &arguments.place.area).await?;
     if words.is_empty() && filter == Filter::default() {
         return Err(Failure::Usage("what is looked for? Words, or a filter such as --tag".to_owned()));
     }

@@ -1,17 +1,16 @@
 //! `agentctl memory sessions`, `mute`, `unmute`, `stats` and `reindex`: what clients told of, and how much there is.
 
+use super::pages::{PAGE, Pages};
 use super::{Page, Where, ask, done, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
+use ipc_proto::control::ControlError;
 use ipc_proto::ids::SessionId;
-use ipc_proto::memory::{Area, Ask, Muted, OWN_CLIENT, Project, Said, SessionRow};
-use ipc_proto::{Name, Text};
+use ipc_proto::memory::{Area, Ask, MemoryError, Muted, OWN_CLIENT, Project, Said, SessionRow, Start};
+use ipc_proto::{List, Name, Text};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashSet};
-
-/// Sessions of one answer.
-const PAGE: u16 = 100;
+use std::collections::BTreeMap;
 
 /// The arguments of `memory sessions`.
 #[derive(clap::Args)]
@@ -21,6 +20,9 @@ pub(crate) struct Sessions {
     project: Option<Project>,
     #[command(flatten)]
     page: Page,
+    /// Go on behind this one, the last of the page before: its id or CLIENT:NAME; whatever came since, none is shown twice
+    #[arg(long, value_name = "SESSION", conflicts_with = "offset")]
+    behind: Option<String>,
     #[command(flatten)]
     place: Where,
 }
@@ -78,8 +80,12 @@ pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<V
         return id.map(|id| vec![id]);
     }
     let named = |row: &SessionRow| row.client == client && row.name == name;
-    let ids: Vec<SessionId> =
-        all(app, area).await?.iter().filter(|row| named(row)).map(|row| row.id).collect();
+    let (rows, may_lack) = all(app, area).await?;
+    if may_lack {
+        // One that was passed over may be meant as well.
+        return Err(ControlError::Memory(MemoryError::NotFound).into());
+    }
+    let ids: Vec<SessionId> = rows.iter().filter(|row| named(row)).map(|row| row.id).collect();
     if ids.is_empty() {
         let why = format!("no session {client}:{name} was taken down in this area; a session is {FORMS}");
         return Err(Failure::Usage(why));
@@ -87,25 +93,38 @@ pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<V
     Ok(ids)
 }
 
-/// Every session of an area, newest first, each once.
-pub(super) async fn all(app: &App, area: &Area) -> Result<Vec<SessionRow>, Failure> {
-    let (mut all, mut seen, mut offset) = (Vec::new(), HashSet::new(), 0);
-    loop {
-        let page = Ask::Sessions { project: None, limit: PAGE, offset };
-        let rows = ask(app, area.clone(), page, Said::sessions).await?;
-        let is_last = rows.len() < usize::from(PAGE);
-        all.extend(rows.into_iter().filter(|row| seen.insert(row.id)));
-        if is_last {
-            return Ok(all);
+/// Every session of an area, newest first, each once; and whether sessions went so often meanwhile that they are not all.
+pub(super) async fn all(app: &App, area: &Area) -> Result<(Vec<SessionRow>, bool), Failure> {
+    let (mut all, mut pages) = (Vec::new(), Pages::new(|row: &SessionRow| row.id));
+    while let Some(start) = pages.start() {
+        if matches!(&start, Start::Behind(known) if known.is_empty()) {
+            // What went since the last time is none of them.
+            all.clear();
         }
-        offset += u32::from(PAGE);
+        let page = Ask::Sessions { project: None, limit: PAGE, start };
+        all.extend(pages.took(ask(app, area.clone(), page, Said::sessions).await)?);
+    }
+    Ok((all, pages.may_lack))
+}
+
+/// Behind which session a list begins.
+async fn start(app: &App, area: &Area, behind: &str) -> Result<Start<SessionId>, Failure> {
+    match session_ids(app, area, behind).await?.as_slice() {
+        [one] => Ok(Start::Behind(List::clip([*one]))),
+        _ => Err(Failure::Usage(format!(
+            "{behind} is here more than once: name it by its id, as --json shows it"
+        ))),
     }
 }
 
 /// Lists sessions.
 pub(super) async fn sessions(app: &App, arguments: Sessions) -> Outcome {
-    let Sessions { project, page: Page { limit, offset }, place } = arguments;
-    let asked = Ask::Sessions { project, limit, offset };
+    let Sessions { project, page: Page { limit, offset }, behind, place } = arguments;
+    let start = match &behind {
+        Some(behind) => start(app, &place.area, behind).await?,
+        None => Start::After(offset),
+    };
+    let asked = Ask::Sessions { project, limit, start };
     let rows = ask(app, place.area.clone(), asked, Said::sessions).await?;
     say_unread(app, place.area).await?;
     let head = ["SESSION", "STATUS", "BEGAN", "OBSERVATIONS", "MUTED", "PROJECT"];
@@ -154,13 +173,16 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
     let stats = ask(app, place.area, question, Said::stats).await?;
     let by_kind: Vec<_> = stats.kinds.iter().map(|(kind, count)| (view::word(kind), *count)).collect();
     let by_type: Vec<_> = stats.types.iter().map(|(kind, count)| (view::word(kind), *count)).collect();
-    let counted = |pairs: &[(String, u32)]| {
-        pairs.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    let counted = |pairs: &[(String, u32)]| match pairs {
+        [] => "0".to_owned(),
+        _ => pairs.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", "),
     };
     let embedder = stats.embedder.as_ref().map_or_else(
         || "none but the built-in".to_owned(),
         |name| format!("{name}, {} memories have its vector", stats.embedded),
     );
+    let muted: Vec<&str> = stats.muted.iter().map(|project| project.as_str()).collect();
+    let muted = if muted.is_empty() { "nothing".to_owned() } else { muted.join(", ") };
     let facts = [
         ("memories", counted(&by_kind)),
         ("observations", counted(&by_type)),
@@ -172,7 +194,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
         ("sessions", stats.sessions.to_string()),
         ("tokens", format!("{}, found out for {}", stats.tokens, stats.discovery_tokens)),
         ("embedder", embedder),
-        ("muted", stats.muted.iter().map(|project| project.as_str()).collect::<Vec<_>>().join(", ")),
+        ("muted", muted),
     ];
     let map = |pairs: Vec<(String, u32)>| pairs.into_iter().collect::<BTreeMap<_, _>>();
     let fields = json!({

@@ -5,7 +5,7 @@ use super::{Page, Where, ask, fetch, say_unread};
 use crate::app::{App, Outcome};
 use crate::{text, view};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask, Kind, Row, Said, State};
+use ipc_proto::memory::{Area, Ask, Kind, Row, Said, Start, State};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -13,6 +13,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(crate) struct Show {
     /// Its id
+    #[arg(value_parser = super::id)]
     id: MemoryId,
     /// What an observation was made from as well
     #[arg(long)]
@@ -36,6 +37,7 @@ pub(crate) struct List {
 #[derive(clap::Args)]
 pub(crate) struct Timeline {
     /// The memory around which to look; the newest without one
+    #[arg(value_parser = super::id)]
     anchor: Option<MemoryId>,
     /// So many before it
     #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = clap::value_parser!(u16).range(0..=50))]
@@ -73,14 +75,14 @@ pub(super) async fn show(app: &App, arguments: Show) -> Outcome {
 /// Lists them.
 pub(super) async fn list(app: &App, arguments: List) -> Outcome {
     let List { page: Page { limit, offset }, which, place } = arguments;
-    let all = Ask::List { filter: which.filter()?, limit, offset };
+    let all = Ask::List { filter: which.filter(app, &place.area).await?, limit, start: Start::After(offset) };
     rows(app, place.area, all).await
 }
 
 /// Lists those around one.
 pub(super) async fn timeline(app: &App, arguments: Timeline) -> Outcome {
     let Timeline { anchor, before, after, which, place } = arguments;
-    let around = Ask::Timeline { anchor, filter: which.filter()?, before, after };
+    let around = Ask::Timeline { anchor, filter: which.filter(app, &place.area).await?, before, after };
     rows(app, place.area, around).await
 }
 

@@ -5,6 +5,7 @@ use super::edit::edited;
 use super::provider::Provider;
 use crate::failure::Failure;
 use crate::sibling;
+use crate::whole::folder_of;
 use ipc_proto::model::ModelName;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -28,6 +29,12 @@ pub(super) fn usual() -> PathBuf {
     let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = of("XDG_CONFIG_HOME").or_else(|| Some(of("HOME")?.join(".config")));
     folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
+}
+
+/// Whether both names are one file.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    whole(one) == whole(other)
 }
 
 fn is_system() -> bool {
@@ -83,7 +90,8 @@ fn checked(path: &Path, text: &str) -> Result<NamedTempFile, Failure> {
     fs::create_dir_all(folder).map_err(at)?;
     let builder = tempfile::Builder::new().prefix(".cordon-").suffix(".toml").tempfile_in(folder);
     let mut file = builder.map_err(at)?;
-    file.write_all(text.as_bytes()).map_err(at)?;
+    // By the file itself, since a failure of the other one names a file that nobody knows.
+    file.as_file_mut().write_all(text.as_bytes()).map_err(at)?;
     let arguments = [OsStr::new("--check"), OsStr::new("--config"), file.path().as_os_str()];
     let output = sibling::run(PROGRAM, &arguments)?;
     if output.status.success() {
@@ -110,11 +118,6 @@ impl Draft {
     }
 }
 
-/// The folder that a file is in; of a bare name, the one that this process is in.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Keeps a copy of what is there; whether anything is.
 fn keep(path: &Path, backup: &Path) -> io::Result<bool> {
     match fs::copy(path, backup) {
@@ -139,13 +142,6 @@ fn like(file: &File, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bare_name_is_a_file_of_the_folder_that_this_process_is_in() {
-        for (path, folder) in [("cordon.toml", "."), ("a/cordon.toml", "a"), ("/cordon.toml", "/")] {
-            assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
-        }
-    }
 
     #[test]
     fn a_file_is_replaced_whole_with_its_mode_and_the_old_one_is_kept() {

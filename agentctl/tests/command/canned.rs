@@ -57,6 +57,7 @@ impl Control for Canned {
             uptime_ms: 90_000_000,
             reason: Text::clip("disk: 3 MiB free, 64 are kept"),
             state_dir: Text::clip(&self.get(|state| state.state_dir.clone())),
+            config: Text::clip(&self.get(|state| state.config.clone())),
             processes: List::clip(some.into_iter().map(|(name, pid)| process(name, pid, generation))),
         })
     }

@@ -2,7 +2,7 @@
 
 use crate::canned::{Canned, MEMORY, SESSION};
 use crate::host::{Host, agentctl, document, stderr, stdout};
-use ipc_proto::memory::{Ask, CaptureEvent, Forget, Muted};
+use ipc_proto::memory::{Ask, CaptureEvent, Forget, Muted, SESSIONS};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -193,6 +193,38 @@ fn a_session_is_muted_under_the_name_that_its_client_has_for_it() {
 }
 
 #[test]
+fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_are_counted() {
+    let host = Host::new(Canned::default());
+    let file = host.folder.path().join("export.jsonl");
+    let path = file.to_str().unwrap();
+    let _ = host.json(&["memory", "export", path]);
+    let exported = std::fs::read_to_string(&file).unwrap();
+    let session: Value = serde_json::from_str(exported.lines().last().unwrap()).unwrap();
+    // The newest stand first; one of them is here already, beside whatever else may be.
+    let lines = (0..SESSIONS + 2).map(|number| {
+        let mut line = session.clone();
+        if number != 7 {
+            line["session"]["id"] = json!(format!("{number:08}-0000-4000-8000-000000000000"));
+        }
+        line["session"]["name"] = json!(format!("s{number}"));
+        line.to_string() + "\n"
+    });
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let output = host.run(&["memory", "import", path, "--json"]);
+    let came: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&came["sessions"], &came["reasons"]), (&json!(SESSIONS), &json!({ "full": 2 })), "{came}");
+    let refused: Vec<&Value> = came["refused"].as_array().unwrap().iter().map(|it| &it["line"]).collect();
+    assert_eq!(refused, [&json!(SESSIONS + 1), &json!(SESSIONS + 2)]);
+    let asks = host.canned.get(|state| state.memories.clone());
+    let names = asks.iter().filter_map(|ask| match ask {
+        Ask::RestoreSession { session, .. } => Some(session.name.to_string()),
+        _ => None,
+    });
+    let names: Vec<String> = names.collect();
+    assert_eq!((names.first().unwrap().as_str(), names.last().unwrap().as_str()), ("s4999", "s0"));
+}
+
+#[test]
 fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     let host = Host::new(Canned::default());
     let file = host.folder.path().join("export.jsonl");
@@ -208,7 +240,7 @@ fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     assert!(said.contains("line 3") && said.contains("malformed"), "{said}");
     let restored = |ask: &Ask| matches!(ask, Ask::Restore { .. });
     assert!(!host.canned.get(|state| state.memories.iter().any(restored)));
-    std::fs::write(&file, &good).unwrap();
-    assert_eq!(host.json(&["memory", "import", path])["taken"], json!(1));
+    std::fs::write(&file, format!("\u{feff}{good}")).unwrap();
+    assert_eq!(host.json(&["memory", "import", path])["taken"], json!(1), "whatever mark it begins with");
     assert!(host.canned.get(|state| state.memories.iter().any(restored)));
 }

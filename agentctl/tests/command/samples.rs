@@ -5,7 +5,7 @@ use ipc_proto::approval::Grant;
 use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::ProcessStatus;
-use ipc_proto::credproxy::{Binding, Lease, SecretInfo, Verb};
+use ipc_proto::credproxy::{Binding, Lease, LoginInfo, SecretInfo, Verb};
 use ipc_proto::curator::{AnswerType, JobInfo, JobKind, JobState, JobView, Priority};
 use ipc_proto::gate::Tried;
 use ipc_proto::ids::{
@@ -267,6 +267,7 @@ pub(crate) fn secret_info() -> SecretInfo {
         set_ms: 1,
         uses: 2,
         used_ms: 0,
+        login: Some(LoginInfo { until_ms: Some(9_000), renews: true }),
     }
 }
 

@@ -35,6 +35,7 @@ fn every_command_of_secrets_is_one_document_with_ok_and_its_fields() {
         ("cred remove key", "/name", json!("key")),
         ("cred show key", "/secret/uses_left", json!(3)),
         ("cred show key", "/secret/verbs/1", json!("POST")),
+        ("cred show key", "/secret/login", json!({ "until_ms": 9000, "renews": true })),
         ("cred revoke key", "/name", json!("key")),
         ("cred bind key --path /v1", "/name", json!("key")),
         ("cred test key https://api.example.com/", "/status", json!(200)),
@@ -93,7 +94,15 @@ fn everything_that_a_secret_is_bound_to_is_within_its_seal() {
     assert_eq!(bound.at, List::new(places).unwrap());
     let plain = [binding(&name, &bound, lease), b"0123456789".to_vec()].concat();
     assert_eq!(key.unseal(&sealed).unwrap(), plain);
-    for wrong in ["--verb TRACE", "--uses 0", "--expires soon", "--header", "0123456789"] {
+    for wrong in [
+        "--host https://b.test",
+        "--path v1",
+        "--verb TRACE",
+        "--uses 0",
+        "--expires soon",
+        "--header",
+        "0123456789",
+    ] {
         let words: Vec<&str> = "cred set k --host a.test".split(' ').chain(wrong.split(' ')).collect();
         assert_eq!(host.run_with(&words, b"0123456789").status.code(), Some(64), "{wrong}");
     }
@@ -102,11 +111,24 @@ fn everything_that_a_secret_is_bound_to_is_within_its_seal() {
 #[test]
 fn what_is_not_given_of_a_binding_stays_when_it_is_narrowed() {
     let (host, _key, _vault) = host();
+    let nothing = host.run_with(&["cred", "bind", "key"], b"");
+    assert!(nothing.status.code() == Some(64) && stderr(&nothing).contains("--uses"), "{}", stderr(&nothing));
     let words = ["cred", "bind", "key", "--path", "/v1", "--uses", "2"];
     assert!(host.run_with(&words, b"").status.success());
     let (_, bound, lease, _) = host.canned.get(|state| state.secrets[0].clone());
     assert_eq!((bound.hosts[0].as_str(), bound.verbs.len()), ("api.example.com", 2));
     assert_eq!((bound.paths[0].as_str(), lease.uses), ("/v1", Some(2)));
+}
+
+#[test]
+fn keys_of_the_environment_are_taken_on_request_alone() {
+    let (host, _key, _vault) = host();
+    for words in ["", "--replace", "--passphrase-file /nowhere", "--env /a/file"] {
+        let words: Vec<&str> = "cred import".split(' ').chain(words.split_whitespace()).collect();
+        let refused = host.run_with(&words, b"");
+        assert_eq!(refused.status.code(), Some(64), "{words:?} {}", stderr(&refused));
+    }
+    assert_eq!(host.run_with(&["cred", "import", "--env"], b"").status.code(), Some(0));
 }
 
 #[test]

@@ -163,8 +163,18 @@ fn status_has_exactly_the_fields_that_are_promised() {
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(names(&document), set(&["degraded", "host", "ok", "processes"]));
-    let host_fields =
-        ["limits", "mode", "pid", "reason", "self_check", "state", "state_dir", "uptime_ms", "version"];
+    let host_fields = [
+        "config",
+        "limits",
+        "mode",
+        "pid",
+        "reason",
+        "self_check",
+        "state",
+        "state_dir",
+        "uptime_ms",
+        "version",
+    ];
     assert_eq!(names(at(&document, "/host")), set(&host_fields));
     let promised = [
         "name",

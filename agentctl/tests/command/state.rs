@@ -32,6 +32,8 @@ pub(crate) struct State {
     pub(crate) processes: Vec<(&'static str, u32)>,
     /// The state directory.
     pub(crate) state_dir: String,
+    /// The configuration file.
+    pub(crate) config: String,
     /// How often the process `router` was started.
     pub(crate) generation: u64,
     /// `restart` breaks the connection after it took effect.

@@ -3,7 +3,8 @@
 use crate::canned::{Canned, WORKSPACE, done, output, said, tool, tool_end};
 use crate::host::{ATTACHED_ID, Host, document, stderr, stdout, until};
 use ipc_proto::Text;
-use ipc_proto::router::{End, Task, TurnEvent};
+use ipc_proto::control::ControlError;
+use ipc_proto::router::{End, RouterError, Task, TurnEvent};
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
 
@@ -254,9 +255,34 @@ fn a_command_that_cordon_ended_exits_124_or_125() {
         assert_eq!((output.status.code(), pointer(&document(&output), "/ok")), (Some(exit), &json!(false)));
     }
     let host = Host::new(Canned::default());
-    let refusal = ipc_proto::control::ControlError::NotAllowed(ipc_proto::Name::clip("guest"));
+    let refusal = ControlError::NotAllowed(ipc_proto::Name::clip("guest"));
     host.canned.set(|state| state.refuse = Some(refusal));
     assert_eq!(host.run(&["sandbox", "run", "--", "x"]).status.code(), Some(125));
+}
+
+#[test]
+fn an_agent_that_there_is_not_and_a_session_of_another_are_named() {
+    let host = Host::new(Canned::default());
+    for (refusal, kind, says) in [
+        (
+            RouterError::NoAgent(Text::clip("default, other")),
+            "no_agent",
+            "no agent nope; there are: default, other",
+        ),
+        (RouterError::Taken, "taken", "session s1 already has another agent"),
+    ] {
+        host.canned.set(|state| state.refuse = Some(ControlError::Router(refusal)));
+        for words in [&["chat", "-m", "x"][..], &["run"]] {
+            let words = [
+                words,
+                &["-a", "nope", "-s", "s1", "--json"],
+                if words.len() > 1 { &[] } else { &["--", "x"] },
+            ];
+            let said = document(&host.run(&words.concat()));
+            let message = pointer(&said, "/error/message").as_str().unwrap_or_default();
+            assert!(pointer(&said, "/error/type") == kind && message.contains(says), "{said}");
+        }
+    }
 }
 
 #[test]

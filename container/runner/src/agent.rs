@@ -10,7 +10,7 @@ mod profile;
 mod program;
 
 use crate::RunnerFault;
-use crate::command::Piece;
+use crate::command::{Piece, not_run};
 use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::router::{Run, Typed};
@@ -41,8 +41,13 @@ pub(crate) async fn run(
     let model = model_of(gate).await?;
     let environment = profile::prepare(run.profile, &model, places)?;
     let argv: Vec<&str> = run.argv.iter().map(|word| word.as_str()).collect();
-    let Some(program) = Program::start(&argv, run.terminal.as_ref(), &environment, places)? else {
-        return Ok(Ending::NotStarted);
+    let program = match Program::start(&argv, run.terminal.as_ref(), &environment, places)? {
+        Ok(program) => program,
+        Err(cause) => {
+            // A terminal that shows what a program says as it is goes to the line's begin by a word of its own.
+            let line_end = if run.terminal.is_some() { "\r\n" } else { "\n" };
+            return not_run(gate, argv.first().copied().unwrap_or_default(), &cause, line_end).await;
+        }
     };
     let Program { output, input, mut ended } = program;
     let mut typing = tokio::task::spawn_local(type_in(gate.clone(), input));

@@ -12,7 +12,7 @@ use ipc_proto::{Blob, List, PROTOCOL_VERSION, Text};
 use manifest::Process;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use tarpc::{ClientMessage, Request, Response};
@@ -22,28 +22,12 @@ use wire::hello::{HELLO, Hello, Purpose};
 /// The number of the question; the gate's client counts its own from another.
 const FIRST: u64 = 0;
 
-/// Bytes before the answer: the gate's hello, and the answer's length.
-const BEFORE: usize = HELLO + size_of::<u32>();
 /// Bytes that are asked for at once: hello and answer mostly come together.
 const ROOM: usize = 16 * 1024;
 
 /// What was asked and is not answered yet.
 #[derive(Debug)]
 pub(crate) struct Asking(UnixStream);
-
-/// What the gate has said so far.
-struct Said {
-    bytes: Vec<u8>,
-    /// How many of them.
-    length: usize,
-}
-
-impl Said {
-    /// The `N` bytes from here, which have come.
-    fn at<const N: usize>(&self, from: usize) -> Option<[u8; N]> {
-        self.bytes.get(from..self.length)?.first_chunk().copied()
-    }
-}
 
 impl Asking {
     /// Says hello and asks.
@@ -78,28 +62,34 @@ impl Asking {
     /// # Errors
     /// [`RunnerFault::GateGone`] if the gate speaks another version, says no, or says nothing.
     pub(crate) fn answered(self) -> Result<Work, RunnerFault> {
-        let mut said = Said { bytes: vec![0; ROOM], length: 0 };
-        self.fill(&mut said, HELLO, PollTimeout::NONE)?;
-        let hello = said.at(0).and_then(Hello::decode);
-        hello.filter(|it| it.version == PROTOCOL_VERSION).ok_or(RunnerFault::GateGone)?;
+        let mut from = BufReader::with_capacity(ROOM, &self.0);
+        let mut hello = [0; HELLO];
+        self.fill(&mut from, &mut hello, PollTimeout::NONE)?;
+        Hello::decode(hello).filter(|it| it.version == PROTOCOL_VERSION).ok_or(RunnerFault::GateGone)?;
         let patience = PollTimeout::try_from(method::work.deadline).unwrap_or(PollTimeout::MAX);
-        self.fill(&mut said, BEFORE, patience)?;
-        let length = said.at(HELLO).map(u32::from_le_bytes).and_then(|length| usize::try_from(length).ok());
+        let mut length = [0; size_of::<u32>()];
+        self.fill(&mut from, &mut length, patience)?;
+        let length = usize::try_from(u32::from_le_bytes(length)).ok();
         let length = length.filter(|length| *length <= FRAME_BOUND).ok_or(RunnerFault::GateGone)?;
-        self.fill(&mut said, BEFORE + length, patience)?;
-        let answer = said.bytes.get(BEFORE..said.length).filter(|answer| answer.len() == length);
-        taken(answer.ok_or(RunnerFault::GateGone)?)
+        let mut answer = vec![0; length];
+        self.fill(&mut from, &mut answer, patience)?;
+        if !from.buffer().is_empty() {
+            return Err(RunnerFault::GateGone);
+        }
+        taken(&answer)
     }
 
-    /// Reads on until there are at least so many bytes, waiting at most so long for each part of them.
-    fn fill(&self, said: &mut Said, least: usize, patience: PollTimeout) -> Result<(), RunnerFault> {
-        if said.bytes.len() < least {
-            said.bytes.resize(least, 0);
-        }
-        while said.length < least {
-            match (&self.0).read(said.bytes.get_mut(said.length..).unwrap_or_default()) {
+    /// Reads all of these bytes, waiting at most so long for each part of them.
+    fn fill(
+        &self,
+        from: &mut BufReader<&UnixStream>,
+        mut bytes: &mut [u8],
+        patience: PollTimeout,
+    ) -> Result<(), RunnerFault> {
+        while !bytes.is_empty() {
+            match from.read(bytes) {
                 Ok(0) => return Err(RunnerFault::GateGone),
-                Ok(length) => said.length += length,
+                Ok(read) => bytes = bytes.get_mut(read..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(patience)?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(RunnerFault::GateGone),
@@ -131,8 +121,15 @@ fn taken(answer: &[u8]) -> Result<Work, RunnerFault> {
 /// # Errors
 /// None that the answer to a question could not have as well.
 pub(crate) fn rehearse() -> Result<(), RunnerFault> {
-    let work = Work {
-        task: Task::Put { path: Text::clip("a"), bytes: Blob::default() },
+    let work = least(Task::Put { path: Text::clip("a"), bytes: Blob::default() });
+    let answer = Response { request_id: FIRST, message: Ok(RunnerGateResponse::Work(Ok(work))) };
+    taken(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
+}
+
+/// Work with nothing beside it.
+fn least(task: Task) -> Work {
+    Work {
+        task,
         prompt: Text::clip("a"),
         messages: List::default(),
         tools: List::default(),
@@ -141,9 +138,7 @@ pub(crate) fn rehearse() -> Result<(), RunnerFault> {
         wall_ms: 0,
         tool_ms: List::default(),
         engine: None,
-    };
-    let answer = Response { request_id: FIRST, message: Ok(RunnerGateResponse::Work(Ok(work))) };
-    taken(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
+    }
 }
 
 #[cfg(test)]
@@ -153,17 +148,7 @@ mod tests {
     use tarpc::ServerError;
 
     fn work() -> Work {
-        Work {
-            task: Task::Get { path: Text::clip("a") },
-            prompt: Text::default(),
-            messages: List::default(),
-            tools: List::default(),
-            tool_calls: 0,
-            tool_failures: 0,
-            wall_ms: 1,
-            tool_ms: List::default(),
-            engine: None,
-        }
+        least(Task::Get { path: Text::clip("a") })
     }
 
     fn answer(request_id: u64, message: Result<RunnerGateResponse, ServerError>) -> Vec<u8> {

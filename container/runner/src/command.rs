@@ -5,6 +5,7 @@ use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::Text;
 use ipc_proto::runner_gate::Ending;
+use nix::errno::Errno;
 use runner::tools::limit;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -23,6 +24,9 @@ pub(crate) const WAITING: usize = 8;
 const LINGER: Duration = Duration::from_millis(500);
 /// Where programs are looked up.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+/// As shells and env(1) end for a program that is not there, and for one that cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_RUNNABLE: u8 = 126;
 const CUT: &[u8] = b"\n[... output cut at 1000000 bytes]\n";
 
 /// A piece of output; `true` for standard error.
@@ -36,7 +40,13 @@ pub(crate) async fn run(
     wall_ms: u32,
 ) -> Result<Ending, RunnerFault> {
     limit::begin();
-    let Some(mut child) = start(argv, places) else { return Ok(Ending::NotStarted) };
+    let mut child = match start(argv, places) {
+        Ok(child) => child,
+        Err(cause) => {
+            let program = argv.first().map_or("", Text::as_str);
+            return not_run(gate, program, &cause, "\n").await;
+        }
+    };
     let (pieces, heard) = channel(WAITING);
     read(false, child.stdout.take(), pieces.clone())?;
     read(true, child.stderr.take(), pieces)?;
@@ -55,8 +65,33 @@ pub(crate) async fn run(
     }
 }
 
-fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
-    let (program, arguments) = argv.split_first()?;
+/// Says which program could not be run and why, and ends as it would have.
+pub(crate) async fn not_run(
+    gate: &Gate,
+    program: &str,
+    cause: &io::Error,
+    line_end: &str,
+) -> Result<Ending, RunnerFault> {
+    let Some((status, why)) = unrunnable(cause) else { return Ok(Ending::NotStarted) };
+    gate.output(true, format!("{program}: {why}{line_end}").as_bytes()).await?;
+    Ok(Ending::Exited { status })
+}
+
+/// The status that shells and env(1) end with for a program that the kernel says this of, 127 where there is none and 126
+/// where it is none that can be run, and why in words. Anything else is of this jail and not of the program.
+pub(crate) fn unrunnable(cause: &io::Error) -> Option<(u8, &'static str)> {
+    match cause.raw_os_error().map(Errno::from_raw)? {
+        Errno::ENOENT => Some((NOT_FOUND, "no such program, or what it is run by is not there")),
+        Errno::EACCES | Errno::ENOTDIR | Errno::ELOOP | Errno::ENAMETOOLONG => {
+            Some((NOT_RUNNABLE, "it cannot be run: it is no program, or may not be run"))
+        }
+        Errno::ENOEXEC => Some((NOT_RUNNABLE, "it cannot be run: it is no program of this machine's")),
+        _ => None,
+    }
+}
+
+fn start(argv: &[Text<8192>], places: &Places) -> io::Result<Child> {
+    let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     #[expect(clippy::disallowed_methods, reason = "a person's own command, in the jail")]
     let mut command = Command::new(program.as_str());
     command
@@ -73,7 +108,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> Option<Child> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    command.spawn().ok()
+    command.spawn()
 }
 
 /// Reads a stream to its end on a thread of its own.

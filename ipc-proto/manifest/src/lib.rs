@@ -6,6 +6,7 @@
 pub mod acts;
 pub mod command;
 pub mod dot;
+pub mod folders;
 mod process;
 mod row;
 pub mod schemas;

@@ -2,7 +2,7 @@
 //! done, and every refusal names the field and what is valid. A null stands for nothing.
 
 use crate::catalogue::Tool;
-use crate::cursor::Bound;
+use crate::cursor::{Bound, Reached};
 use crate::envelope::Fault;
 use crate::store::Place;
 use ipc_proto::bounded::TooLong;
@@ -180,6 +180,12 @@ impl Args {
     pub(crate) fn cursor(&mut self) -> Result<u64, Fault> {
         let cursor: Option<Text<256>> = self.text("cursor")?;
         cursor.map_or(Ok(0), |cursor| self.bound.read(&cursor))
+    }
+
+    /// Behind which rows an earlier answer ended.
+    pub(crate) fn reached(&mut self) -> Result<Reached, Fault> {
+        let cursor: Option<Text<256>> = self.text("cursor")?;
+        cursor.map_or(Ok(Reached::default()), |cursor| self.bound.reached(&cursor))
     }
 
     /// The names in a field that is an object of flags; those that are true.

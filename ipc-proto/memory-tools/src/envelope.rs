@@ -115,6 +115,7 @@ const fn mended(why: Refusal) -> &'static str {
         Refusal::Purged => "nothing under this id",
         Refusal::LessTrusted => "mode skip or merge",
         Refusal::Expired => "what is not over its own time",
+        Refusal::OwnClient => "another client",
         Refusal::NotDone => "nothing: the person's own command does this",
     }
 }

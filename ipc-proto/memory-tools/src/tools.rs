@@ -17,11 +17,12 @@ mod tests;
 
 use crate::args::Args;
 use crate::catalogue::TOOLS;
+use crate::cursor::Reached;
 use crate::envelope::{Code, Done, Fault, envelope};
-use crate::store::Store;
+use crate::store::{Store, Trouble};
 use ipc_proto::List;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, Row};
+use ipc_proto::memory::{Ask, Filter, HITS, MemoryError, Row, Said};
 use serde_json::{Map, Value, json};
 
 /// The answer of a tool to these arguments.
@@ -55,15 +56,46 @@ async fn run<S: Store>(store: &S, name: &str, given: Map<String, Value>) -> Resu
 async fn ask<S: Store, T>(
     store: &S,
     ask: Ask,
-    take: impl FnOnce(ipc_proto::memory::Said) -> Result<T, ipc_proto::memory::MemoryError>,
+    take: impl FnOnce(Said) -> Result<T, MemoryError>,
 ) -> Result<T, Fault> {
     Ok(take(store.ask(ask).await?)?)
 }
 
+/// Rows from where a list was read to, newest first; fewer than asked for are the last.
+async fn listed<S: Store>(
+    store: &S,
+    filter: Filter,
+    limit: u16,
+    from: &Reached,
+) -> Result<List<Row, HITS>, Fault> {
+    let start = from.start(MemoryId::from_bytes);
+    let asked = Ask::List { filter: Box::new(filter), limit, start };
+    Ok(store.ask(asked).await.map_err(gone)?.rows()?)
+}
+
+/// Why a list does not go on.
+fn gone(trouble: Trouble) -> Fault {
+    match trouble {
+        Trouble::Memory(MemoryError::NotFound) => {
+            let must = "goes on behind what is all gone by now";
+            Fault::field("cursor", must, json!("none: begin anew"))
+        }
+        trouble => trouble.into(),
+    }
+}
+
 /// The row with this id.
 async fn row<S: Store>(store: &S, id: MemoryId) -> Result<Row, Fault> {
-    let rows = ask(store, Ask::Read(List::clip([id])), ipc_proto::memory::Said::rows).await?;
+    let rows = ask(store, Ask::Read(List::clip([id])), Said::rows).await?;
     rows.into_iter().next().ok_or_else(|| Fault::no_row(&id.to_string()))
+}
+
+/// What is said of a row that was revised: which one stands in its place now, after every further revision.
+async fn revised_since<S: Store>(store: &S, id: MemoryId) -> Result<Fault, Fault> {
+    let rows = ask(store, Ask::History(id), Said::rows).await?;
+    let newest = rows.last().map_or(id, |row| row.entry.id);
+    let fault = Fault::new(Code::Conflict, "Another memory stands in the place of this one already.");
+    Ok(fault.with(json!({ "current": newest.to_string() })))
 }
 
 /// An id of a row.

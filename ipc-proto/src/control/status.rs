@@ -62,6 +62,8 @@ pub struct HostStatus {
     pub reason: Text<256>,
     /// The state directory.
     pub state_dir: Text<4096>,
+    /// The configuration file that it read; empty where there was none and the defaults hold.
+    pub config: Text<4096>,
     /// Every process.
     pub processes: List<ProcessStatus, 32>,
 }

@@ -22,6 +22,15 @@ pub struct Login {
     pub grant: Grant,
 }
 
+/// What may be known of a login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginInfo {
+    /// When the token that requests carry now ends, unix ms, if its server said.
+    pub until_ms: Option<u64>,
+    /// Whether another is asked for before that, by itself.
+    pub renews: bool,
+}
+
 /// What tokens are asked for with.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]

@@ -2,7 +2,7 @@
 //! connection; none names an owner.
 
 use super::entry::{Entry, FilePath, KindName, ObservationType, Project, Row, StateName};
-use super::{BLOCK_BOUND, HITS, LEFT_OUT, LISTED, MOST_IDS, MemoryError, RAW_BOUND, WORDS};
+use super::{BEHIND, BLOCK_BOUND, HITS, LEFT_OUT, LISTED, MOST_IDS, MemoryError, RAW_BOUND, WORDS};
 use crate::ids::{MemoryId, SessionId};
 use crate::label::Label;
 use crate::{Blob, List, Name, Text};
@@ -27,8 +27,8 @@ pub enum Ask {
         filter: Box<Filter>,
         /// At most so many.
         limit: u16,
-        /// Leave out so many of the newest.
-        offset: u32,
+        /// From where on.
+        start: Start,
     },
     /// Rows that answer a question best, best first. Said: [`Said::Found`].
     Find(Box<Question>),
@@ -49,8 +49,8 @@ pub enum Ask {
         project: Option<Project>,
         /// At most so many.
         limit: u16,
-        /// Leave out so many of the newest.
-        offset: u32,
+        /// From where on.
+        start: Start<SessionId>,
     },
     /// Writes a new row in the place of one, in one transaction. Said: [`Said::Id`].
     Revise {
@@ -129,6 +129,18 @@ pub enum Ask {
     },
     /// Builds the indexes anew and has every vector made again. Said: [`Said::Stats`].
     Reindex,
+}
+
+/// Where a list begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Start<T = MemoryId> {
+    /// Behind so many of the newest. Those that cannot be read count as well, here and in what is listed, so that the next
+    /// page begins where this one ends.
+    After(u32),
+    /// Behind these rows or sessions of a list, whatever became of them since: behind the furthest of those that are still
+    /// here, or with the newest if none is named. A list that is shorter than it may be is the end.
+    /// [`MemoryError::NotFound`] if none of them is here any more.
+    Behind(List<T, BEHIND>),
 }
 
 /// What happens to a row that is here when one with its id is put back.

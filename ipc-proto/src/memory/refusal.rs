@@ -25,7 +25,7 @@ pub enum Refusal {
     /// Another row of this owner has its id, in this area or another one.
     #[error("its id is another memory's")]
     IdInUse,
-    /// A row with its id was deleted for good by its owner.
+    /// A row with its id was deleted for good by its owner, or is a fact that they did not want.
     #[error("it was deleted here for good")]
     Purged,
     /// Others wrote it, and what it would take away is trusted more.
@@ -34,6 +34,9 @@ pub enum Refusal {
     /// By its own word it is forgotten by now.
     #[error("its time is over")]
     Expired,
+    /// A session of another program is not called as those of this host are.
+    #[error("sessions of this client are this host's own")]
+    OwnClient,
     /// Memory does not do this for whoever asks.
     #[error("this is not done here")]
     NotDone,
@@ -41,7 +44,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Empty,
         Self::Injection,
         Self::Secret,
@@ -51,6 +54,7 @@ impl Refusal {
         Self::Purged,
         Self::LessTrusted,
         Self::Expired,
+        Self::OwnClient,
         Self::NotDone,
     ];
 
@@ -67,6 +71,7 @@ impl Refusal {
             Self::Purged => "purged",
             Self::LessTrusted => "less_trusted",
             Self::Expired => "expired",
+            Self::OwnClient => "own_client",
             Self::NotDone => "not_done",
         }
     }

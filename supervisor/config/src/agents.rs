@@ -1,13 +1,13 @@
 //! Second pass over `[agent.NAME]`: models that there are, tools that there are, prompts that can be read. `default` is
 //! built in, and the file can change it.
 
-use crate::asking::is_model;
+use crate::asking::{is_model, sees};
 use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
 use crate::keys::{MEMORY_TOOLS, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
-use ipc_proto::config::{Agent, AgentLimits, Service};
+use ipc_proto::config::{Agent, AgentLimits, Model, Service};
 use ipc_proto::engine::Engine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +25,8 @@ const NO_LOGIN: &str = "needs a `[service.NAME]` with `oauth` that names this ag
 pub struct Known<'a> {
     /// Every `provider/model` but the scripted ones, and the tasks.
     pub models: &'a [String],
+    /// What is known of these.
+    pub asked: &'a Model,
     /// Whether there is a memory.
     pub memory: bool,
     /// Whether there is the web.
@@ -51,8 +53,10 @@ pub fn resolve(file: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> B
 
 fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
     let limits = view.table("limits");
+    let (model, engine) = (model(view, known, problems), engines::of_agent(view, known.engines, problems));
     Agent {
-        model: model(view, known, problems),
+        sees: engine.is_none() && sees(&model, known.asked),
+        model,
         prompt: prompt(view, known, problems),
         tools: tools(name, view, known, problems),
         profile: view.word("profile"),
@@ -69,7 +73,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
             model_calls_per_hour: limits.number("model_calls_per_hour"),
             same_call: limits.number("same_call"),
         },
-        engine: engines::of_agent(view, known.engines, problems),
+        engine,
     }
 }
 

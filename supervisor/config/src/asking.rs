@@ -3,7 +3,7 @@
 use crate::forms::script_holds;
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
-use ipc_proto::config::{Asking, AtLimit, Budget};
+use ipc_proto::config::{Asking, AtLimit, Budget, Model};
 use ipc_proto::model::TASKS;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,21 @@ const THOUSANDTH: u64 = 1000;
 #[must_use]
 pub fn is_model(name: &str, models: &[String]) -> bool {
     name.strip_prefix("scripted/").is_some_and(script_holds) || models.iter().any(|model| model == name)
+}
+
+/// Whether what answers by this name has vision: of a task, any model of its chain.
+#[must_use]
+pub fn sees(name: &str, asked: &Model) -> bool {
+    let has_vision = |name: &str| {
+        let known = name.split_once('/').and_then(|(by, model)| asked.providers.get(by)?.models.get(model));
+        known.is_some_and(|model| model.vision)
+    };
+    if name.contains('/') {
+        return has_vision(name);
+    }
+    let route = &asked.asking.route;
+    let chain = route.get(name).or_else(|| route.get("default"));
+    chain.is_some_and(|chain| chain.iter().any(|name| has_vision(name)))
 }
 
 /// Reads `[model]`.

@@ -51,10 +51,13 @@ fn output(args: &Args) -> Result<Vec<u8>, String> {
 fn plan(args: &Args) -> Result<(String, Plan), String> {
     let source = Source::open(args.config.as_deref()).map_err(|report| report.to_string())?;
     let state_dir = args.state_dir.as_deref().unwrap_or(Path::new("/var/lib/cordon"));
+    // Named whole: who is told of it stands elsewhere.
+    let file = args.config.as_deref().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.into()));
     let machine = Machine {
         owner: args.owner.unwrap_or(Uid::current().as_raw()),
         root: Uid::effective().is_root(),
         state_dir: state_dir.to_string_lossy().into_owned(),
+        file: file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default(),
         accounts: Accounts::read(Path::new("/etc"), Path::new("/proc/self/uid_map")),
     };
     let plan = read(&source, &machine).map_err(|report| report.to_string())?;

@@ -39,6 +39,8 @@ pub struct Machine {
     pub root: bool,
     /// The state directory.
     pub state_dir: String,
+    /// The file itself, whole from the root; empty if there is none.
+    pub file: String,
     /// Who has which ids.
     pub accounts: Accounts,
 }
@@ -98,6 +100,8 @@ pub struct Plan {
     pub router: Router,
     /// The state directory.
     pub state_dir: String,
+    /// The file, for messages that name it.
+    pub file: String,
 }
 
 impl Plan {
@@ -126,6 +130,7 @@ impl Plan {
         let local = local.filter(|_| memory.is_some());
         let known = Known {
             models: &outside.names,
+            asked: &outside.model,
             memory: memory.is_some(),
             web: web.web,
             services: &services,
@@ -133,6 +138,7 @@ impl Plan {
             folder,
         };
         let agents = agents::resolve(file, &known, problems);
+        users::run_by(machine.owner, file, problems);
         let users = users::resolve(file, &host, problems);
         let router = router(file, host.slots, machine.owner, (users, agents), problems);
         let log = file.table("log");
@@ -158,6 +164,7 @@ impl Plan {
             services,
             router,
             state_dir,
+            file: machine.file.clone(),
         }
     }
 
@@ -231,8 +238,8 @@ impl Plan {
             Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
-                let (state_dir, finding) = (self.state_dir.clone(), self.finding.clone());
-                self.json(process, Control { state_dir, owner_uid, finding })
+                let (state_dir, file) = (self.state_dir.clone(), self.file.clone());
+                self.json(process, Control { state_dir, file, owner_uid, finding: self.finding.clone() })
             }
         }
     }

@@ -18,6 +18,16 @@ pub fn resolve(file: &View<'_>, host: &Host, problems: &mut Problems) -> Vec<Use
     file.rows("user").iter().map(|view| user(view, host, &mut seen, problems)).collect()
 }
 
+/// That the person who runs the host is somebody: a uid that stands for nobody is answered by no process.
+pub fn run_by(owner: u32, file: &View<'_>, problems: &mut Problems) {
+    if owner != 0 && !ordinary(owner) {
+        let host = file.table("host");
+        let what =
+            format!("it would be run by uid {owner}, which stands for nobody and is answered by nothing");
+        problems.add(host.line("mode"), &host.key(""), what, "a user of its own, to run agentd as");
+    }
+}
+
 fn user(view: &View<'_>, host: &Host, seen: &mut Seen, problems: &mut Problems) -> User {
     let name = view.word("name");
     let role = match view.word("role").as_str() {

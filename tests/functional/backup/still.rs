@@ -1,30 +1,11 @@
 //! Standing still: what every process does while the state is copied, and what becomes of it however that ends.
 
-use ipc_proto::control::{Answer, ControlClient, ControlError, FRAME_BOUND};
-use manifest::Process;
+use crate::control::ask;
+use ipc_proto::control::{Answer, ControlError};
 use serde_json::Value;
 use std::fs;
-use std::time::{Duration, Instant};
-use tarpc::client::RpcError;
-use tarpc::context::Context;
+use std::time::Duration;
 use tests::{Host, kill};
-use tokio::net::UnixStream;
-
-/// Asks control, over a connection of its own.
-fn ask<T>(
-    host: &Host,
-    call: impl AsyncFnOnce(ControlClient, Context) -> Result<Answer<T>, RpcError>,
-) -> Answer<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let stream = UnixStream::connect(host.socket()).await.unwrap();
-        let transport = wire::client(stream, Process::Agentd, FRAME_BOUND).await.unwrap();
-        let client = ControlClient::new(tarpc::client::Config::default(), transport).spawn();
-        let mut context = tarpc::context::current();
-        context.deadline = Instant::now() + Duration::from_secs(30);
-        call(client, context).await.unwrap()
-    })
-}
 
 fn freeze(host: &Host, ms: u32) -> Answer<()> {
     ask(host, async |control, context| control.freeze(context, ms).await)

@@ -107,6 +107,53 @@ fn a_certain_attack_is_refused_before_anything_leaves_and_that_is_on_the_record(
 }
 
 #[test]
+fn what_was_decided_ahead_of_the_scanner_is_taken_back_or_said_anew_before_anything_leaves() {
+    let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
+    let port = free_port();
+    let host = host(&upstream, &format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n"));
+    let way = Way::Tcp(port, super::new_key(&host, "laptop", &[]));
+    let hello = json!([{ "role": "user", "content": "hello" }]);
+    assert_eq!(ask(&way, &hello).status, 200);
+    // Known from here on. Each question: its status, and what the record says of it in order.
+    let secret =
+        json!([{ "role": "user", "content": format!("is {} right?", TOKEN.0.to_owned() + TOKEN.1) }]);
+    let tool = json!([
+        { "role": "user", "content": "hello" },
+        { "role": "assistant", "tool_calls": [
+            { "id": "call_1", "type": "function", "function": { "name": "look", "arguments": "{}" } },
+        ] },
+        { "role": "tool", "tool_call_id": "call_1", "content": "a lamp" },
+    ]);
+    let attack = json!([{ "role": "user", "content": ATTACK }]);
+    let mut before = host.recorded("model_decided").len();
+    for (messages, status, said) in [
+        (&hello, 200, &[("success", "internal")][..]),
+        (&tool, 200, &[("success", "internal")]),
+        (&secret, 200, &[("success", "internal"), ("success", "sensitive")]),
+        (&attack, 400, &[("success", "internal"), ("blocked", "")]),
+    ] {
+        let answer = ask(&way, messages);
+        assert_eq!(answer.status, status, "{}", answer.body);
+        let decided = host.recorded("model_decided").split_off(before);
+        let told: Vec<(&str, &str)> = decided
+            .iter()
+            .map(|it| (it["result"].as_str().unwrap(), it["label"]["class"].as_str().unwrap_or_default()))
+            .collect();
+        assert_eq!(told, said, "{decided:?}");
+        assert!(decided.iter().all(|it| it["call"] == decided[0]["call"]), "{decided:?}");
+        before += decided.len();
+    }
+    assert_eq!(upstream.heard().len(), 4, "an attack is not sent");
+    let _ = host.json(&["key", "revoke", "laptop"]);
+    assert_eq!(ask(&way, &hello).status, 401);
+    host.wait_for("what was decided ahead of the refusal is taken back", || {
+        let decided = host.recorded("model_decided").split_off(before);
+        decided.last().is_none_or(|it| it["result"] == "blocked")
+    });
+    assert_eq!(upstream.heard().len(), 4, "nor what a key asks that is none any more");
+}
+
+#[test]
 fn a_client_that_asks_too_often_is_told_when_to_come_again() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
     let host = host(&upstream, "[gateway]\nrequests_per_minute = 2\n");
@@ -158,4 +205,25 @@ fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_f
     host.wait_for("nothing is set aside", || set_aside() == 0);
     let _ = host.json(&["release", "audit"]);
     host.wait_for("it answers again", || ask(&way, &messages).status == 200);
+}
+
+#[test]
+fn an_image_for_a_model_that_takes_none_and_a_compressed_reply_are_called_what_they_are() {
+    let packed =
+        "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx";
+    let upstream = Upstream::answering("text/event-stream", |_| packed.to_owned());
+    let host = host(&upstream, "");
+    let way = Way::unix(&host);
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AQID"}});
+    let shown = json!([{"role": "user", "content": [{"type": "text", "text": "look"}, image]}]);
+    let refused = way.post("/v1/chat/completions", &json!({"model": "corp/small", "messages": shown}));
+    let error = refused.document()["error"].clone();
+    assert_eq!((refused.status, &error["code"]), (400, &json!("model_has_no_vision")), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("`corp/small` takes no images"), "{error}");
+    assert!(upstream.heard().is_empty(), "nothing was sent");
+    let failed = way.post("/v1/chat/completions", &json!({"model": "corp/small", "messages": said("x")}));
+    let error = failed.document()["error"].clone();
+    assert_eq!(failed.status, 502, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("compressed its reply"), "{error}");
+    assert_eq!(upstream.heard().len(), 1, "it would be compressed again");
 }

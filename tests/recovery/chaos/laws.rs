@@ -7,7 +7,7 @@ use crate::record::{self, Facts};
 use crate::stand::Stand;
 use ipc_proto::approval::Reply;
 use ipc_proto::control::method;
-use ipc_proto::memory::{self, Area, Ask};
+use ipc_proto::memory::{self, Area, Ask, Start};
 use ipc_proto::router::{Accepted, MessageState, MessageView};
 use ipc_proto::{List, Text};
 use std::collections::{BTreeMap, HashMap};
@@ -245,7 +245,7 @@ fn once(asker: &mut Asker) -> Vec<Broken> {
     let mut offset = 0;
     loop {
         let listed = asker.patiently(&method::memory, soon(), async |control, context| {
-            let all = Ask::List { filter: Box::default(), limit: 100, offset };
+            let all = Ask::List { filter: Box::default(), limit: 100, start: Start::After(offset) };
             control.memory(context, Area::User, all).await
         });
         let Ok(Ok(rows)) = listed.map(memory::Said::rows) else { break };

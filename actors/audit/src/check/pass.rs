@@ -324,17 +324,17 @@ impl Pass {
 
     /// What comes after the bundle that grows has room and nothing else, until that one is full.
     fn ahead(&mut self) {
-        let there = |bundle: &Bundle| bundle.entries().count() as u64;
-        let written = |bundle: &Bundle| bundle.is_tail && !bundle.bytes.is_empty();
-        if !Bundle::read(&self.folder, self.index + 1).is_some_and(|bundle| written(&bundle)) {
+        let next = Bundle::read(&self.folder, self.index + 1);
+        if !next.is_some_and(|next| next.is_tail && !next.bytes.is_empty()) {
             return;
         }
         // Read behind it: a host that writes meanwhile fills this one first.
         let Some(grows) = Bundle::read(&self.folder, self.index) else { return };
-        if there(&grows) < WIDTH {
+        let there = grows.entries().count() as u64;
+        if there < WIDTH {
             let path = tile::tail_path(self.index + 1);
             let message = format!("{path} holds something before its time: a start cuts it off");
-            self.faults.add(Fault::new(Kind::Torn, self.index * WIDTH + there(&grows), message));
+            self.faults.add(Fault::new(Kind::Torn, self.index * WIDTH + there, message));
         }
     }
 

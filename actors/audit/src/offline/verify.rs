@@ -37,8 +37,8 @@ pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
 
 /// The checkpoint that was kept; of a witness's file of several, the last.
 pub(crate) fn saved(words: &Words) -> Result<Option<String>, OfflineFault> {
-    let text = words.text("checkpoint")?;
-    Ok(text.map(|text| last(&text).unwrap_or(text)))
+    let kept = words.get("checkpoint").zip(words.text("checkpoint")?);
+    kept.map(|(file, text)| last(file, &text)).transpose()
 }
 
 /// The tree that another host witnessed, as `SIZE:ROOT`.
@@ -90,7 +90,7 @@ fn against(folder: &Path, other: &Path, key: Option<&str>, findings: &mut Findin
                 format!("the two logs differ from entry {index} on; entries below {index} are the same");
             findings.faults.add(Fault::new(Kind::Fork, index, message));
         }
-        None => match check::run(other, key, None) {
+        None => match settled(other, key, None) {
             Ok(copy) => {
                 let faults = copy.faults.listed.into_iter().map(|fault| Fault {
                     message: format!("in {}: {}", other.display(), fault.message),
@@ -186,7 +186,7 @@ pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
         Err(cause) => return Err(OfflineFault::File { file, cause }),
     };
-    let last = kept.as_deref().and_then(last);
+    let last = kept.as_deref().filter(|kept| !kept.is_empty()).map(|kept| last(&file, kept)).transpose()?;
     let found = settled(&folder, words.text("key")?.as_deref(), last.as_deref().map(Kept::Note));
     let (ok, document) = document(&found, words.get("key").is_none());
     let note = Folder::new(&folder).read_text(CHECKPOINT, NOTE).ok().flatten();
@@ -208,9 +208,16 @@ pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
     Ok(ExitCode::from(u8::from(!ok)))
 }
 
-/// The last note of a file of notes: each is text, a blank line and its signatures, and a blank line divides them.
-fn last(kept: &str) -> Option<String> {
+/// The last note of a file of notes: each is text, a blank line and its signatures, and a blank line divides them. That it was
+/// edited, or is of another log, is for the verifier to say; here it is told from what never was one.
+fn last(file: &str, kept: &str) -> Result<String, OfflineFault> {
     let parts: Vec<&str> = kept.trim_end().split("\n\n").collect();
-    let [.., text, signatures] = parts.as_slice() else { return None };
-    Some(format!("{text}\n\n{signatures}\n"))
+    let note = match parts.as_slice() {
+        [.., text, signatures] => Some(format!("{text}\n\n{signatures}\n")),
+        _ => None,
+    };
+    note.filter(|note| Checkpoint::unchecked(note).is_some()).ok_or_else(|| OfflineFault::NoCheckpoint {
+        file: file.to_owned(),
+        what: "it has no log's name, size and root above a signature, as `agentctl audit checkpoint` prints them",
+    })
 }

@@ -2,6 +2,7 @@
 //! number that has no word is shown as such, never guessed at.
 
 use super::disk::words;
+use ipc_proto::config::Control;
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
@@ -74,7 +75,7 @@ impl Board {
     }
 
     /// The host as `agentctl status` shows it.
-    pub(crate) fn status(&self, state_dir: &str, now_ms: u64) -> HostStatus {
+    pub(crate) fn status(&self, config: &Control, now_ms: u64) -> HostStatus {
         let [state, mode, began_ms, pid, _, holder, ..] = self.host;
         let processes = self.processes.iter().map(|(process, words)| status_of(*process, words, now_ms));
         HostStatus {
@@ -86,7 +87,8 @@ impl Board {
             pid: narrow(pid),
             uptime_ms: now_ms.saturating_sub(began_ms),
             reason: Text::clip(&self.reason()),
-            state_dir: Text::clip(state_dir),
+            state_dir: Text::clip(&config.state_dir),
+            config: Text::clip(&config.file),
             processes: List::clip(processes),
         }
     }
@@ -174,6 +176,12 @@ const fn holder_word(holder: Holder) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::config::Finding;
+
+    fn placed(state_dir: &str, file: &str) -> Control {
+        let (state_dir, file) = (state_dir.to_owned(), file.to_owned());
+        Control { state_dir, file, owner_uid: 0, finding: Finding::default() }
+    }
 
     fn told(process: Process, state: ProcessState) -> Frame {
         let words = [state as u64, 77, 780_001, 3, 2, 5_000, 11, 12, 13, 14, 15, 16, 17, 18];
@@ -189,11 +197,15 @@ mod tests {
         let host = [HostState::Degraded as u64, Mode::User as u64, 1_000, 42, 9_000, Holder::Cgroup as u64];
         board.take(&Frame::new(Kind::HostState, Process::Agentd).with(&host));
 
-        let status = board.status("/var/lib/cordon", 10_000);
+        let status = board.status(&placed("/var/lib/cordon", "/etc/cordon/cordon.toml"), 10_000);
         assert_eq!((status.state.as_str(), status.mode.as_str()), ("degraded", "user"));
         assert_eq!(status.reason.as_str(), "");
         assert_eq!(status.limits.as_str(), "cgroup");
-        assert_eq!((status.pid, status.uptime_ms, status.state_dir.as_str()), (42, 9_000, "/var/lib/cordon"));
+        assert_eq!((status.pid, status.uptime_ms), (42, 9_000));
+        assert_eq!(
+            (status.state_dir.as_str(), status.config.as_str()),
+            ("/var/lib/cordon", "/etc/cordon/cordon.toml")
+        );
         let audit = ProcessStatus {
             name: Name::clip("audit"),
             state: Name::clip("ready"),
@@ -241,7 +253,7 @@ mod tests {
         ];
         for (check, words) in cases {
             board.take(&told(check));
-            assert_eq!(board.status("", 0).self_check.as_str(), words);
+            assert_eq!(board.status(&placed("", ""), 0).self_check.as_str(), words);
         }
     }
 
@@ -250,7 +262,7 @@ mod tests {
         let mut board = Board::default();
         board.take(&Frame::new(Kind::ProcessState, Process::Model).with(&[99, 0, u64::MAX, 1, 0, 5]));
         board.take(&Frame::new(Kind::HostState, Process::Agentd).with(&[99, 99, u64::MAX, u64::MAX]));
-        let status = board.status("", 10);
+        let status = board.status(&placed("", ""), 10);
         assert_eq!(
             (status.state.as_str(), status.mode.as_str(), status.uptime_ms),
             ("unknown", "unknown", 0)
@@ -264,7 +276,7 @@ mod tests {
         let mut board = Board::default();
         for (low, reason) in [(true, "disk: 3 MiB free, 64 are kept"), (false, "")] {
             board.room = Room { low, free_mib: 3, kept_mib: 64 };
-            assert_eq!(board.status("", 0).reason.as_str(), reason);
+            assert_eq!(board.status(&placed("", ""), 0).reason.as_str(), reason);
         }
     }
 
@@ -272,12 +284,12 @@ mod tests {
     fn a_vault_that_waits_for_its_passphrase_is_a_reason_beside_the_others() {
         let mut board = Board::default();
         board.host[LOCKED_WORD] = 1;
-        assert!(board.status("", 0).reason.starts_with("vault: locked"));
+        assert!(board.status(&placed("", ""), 0).reason.starts_with("vault: locked"));
         board.room = Room { low: true, free_mib: 3, kept_mib: 64 };
-        let both = board.status("", 0).reason;
+        let both = board.status(&placed("", ""), 0).reason;
         assert!(both.starts_with("disk: ") && both.contains("; vault: locked"), "{}", both.as_str());
         board.host[LOCKED_WORD] = 0;
-        assert!(!board.status("", 0).reason.contains("vault"));
+        assert!(!board.status(&placed("", ""), 0).reason.contains("vault"));
     }
 
     #[test]
@@ -290,7 +302,7 @@ mod tests {
             (9, "record: does not verify"),
         ] {
             board.host[RECORD_WORD] = state;
-            let said = board.status("", 0).reason;
+            let said = board.status(&placed("", ""), 0).reason;
             assert!(said.starts_with(reason) && said.is_empty() == reason.is_empty(), "{}", said.as_str());
         }
     }

@@ -32,7 +32,7 @@ impl Caller {
     /// The host and every process.
     pub(crate) async fn host_status(&self) -> HostStatus {
         let (damaged, embedder) = tokio::join!(self.memory_is_damaged(), self.embedder_fails());
-        let mut status = self.desk.board.borrow().status(&self.desk.config.state_dir, kit::now_ms());
+        let mut status = self.desk.board.borrow().status(&self.desk.config, kit::now_ms());
         let other = Some(status.reason.to_string()).filter(|reason| !reason.is_empty());
         let damaged = damaged.then(|| damaged_in(&self.desk.config.state_dir));
         let reasons: Vec<String> = other.into_iter().chain(damaged).chain(embedder).collect();

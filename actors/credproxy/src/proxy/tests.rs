@@ -369,18 +369,23 @@ fn secrets_set_or_removed_while_a_reply_comes_in_are_cut_out_of_it() {
 #[test]
 fn compressed_upgraded_garbled_and_cut_replies_are_told_as_upstreams_fault() {
     run(async {
-        let heads: [&[u8]; 6] = [
+        let compressed: [&[u8]; 2] = [
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx",
             b"HTTP/1.1 200 OK\r\nContent-Encoding: identity, br\r\nContent-Length: 1\r\n\r\nx",
+        ];
+        let heads: [&[u8]; 4] = [
             b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
             b"SSH-2.0-OpenSSH_9.2\r\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
             b"",
         ];
-        for head in heads {
+        let called =
+            |heads: &[&'static [u8]], fault| heads.iter().map(|head| (*head, fault)).collect::<Vec<_>>();
+        let heads = [called(&compressed, CredError::Compressed), called(&heads, CredError::Upstream)];
+        for (head, fault) in heads.concat() {
             let (lab, _server) = Lab::with(vec![Step::Send(head.to_vec())]).await;
             let told = lab.request(get("http://plain.test/")).await;
-            assert_eq!(told, Err(CredError::Upstream), "{}", String::from_utf8_lossy(head));
+            assert_eq!(told, Err(fault), "{}", String::from_utf8_lossy(head));
             assert_eq!(lab.proxy.slots.available_permits(), AT_ONCE);
         }
         let cut: [&[u8]; 3] = [

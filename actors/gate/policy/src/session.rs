@@ -98,6 +98,12 @@ impl Session {
         self.taint.add(text, label.trust == Trust::Untrusted);
     }
 
+    /// An image that entered the context: content of so many tokens.
+    pub fn image(&mut self, label: &Label, tokens: u32) {
+        self.label = self.label.join(label);
+        self.taint.add_tokens(tokens.into(), label.trust == Trust::Untrusted);
+    }
+
     /// What a tool gave back: content; and where the tool's output is the owner's own records, these vouch for the
     /// arguments that other tools let them vouch for.
     pub fn output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, text: &str) {

@@ -14,7 +14,11 @@ impl Taint {
     /// Counts a text that entered the context.
     pub fn add(&mut self, text: &str, tainted: bool) {
         let chars = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
-        let tokens = chars.div_ceil(CHARS_PER_TOKEN);
+        self.add_tokens(chars.div_ceil(CHARS_PER_TOKEN), tainted);
+    }
+
+    /// Counts what is no text.
+    pub fn add_tokens(&mut self, tokens: u64, tainted: bool) {
         self.total = self.total.saturating_add(tokens);
         if tainted {
             self.tainted = self.tainted.saturating_add(tokens);

@@ -106,6 +106,7 @@ fn what_may_have_taken_effect_is_unknown_and_what_only_read_or_was_never_sent_ha
         (refused(CredError::Stalled, false), Outcome::Unknown),
         (refused(CredError::Upstream, false), Outcome::Unknown),
         (refused(CredError::Upstream, true), Outcome::Error),
+        (refused(CredError::Compressed, false), Outcome::Unknown),
         (refused(CredError::NotBound, false), Outcome::Error),
         (late(&json!({"method": "POST"})), Outcome::Unknown),
         (late(&json!({})), Outcome::Error),

@@ -9,7 +9,7 @@ use crate::relay::{self, Client};
 use crate::running::Asker;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope, State};
+use ipc_proto::memory::{self, Area, Ask, Filter, MemoryError, Question, Row, Said, Scope, Start, State};
 use ipc_proto::{List, Name, Text};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ pub(super) async fn list(shared: &Shared, context: &TurnContext, args: &Value) -
     let newest = Ask::List {
         filter: Box::new(filter(args)),
         limit: number(args, "limit", 10),
-        offset: u32::try_from(offset).unwrap_or(u32::MAX),
+        start: Start::After(u32::try_from(offset).unwrap_or(u32::MAX)),
     };
     let listed = ask(shared, scope(context, args), newest).await?.rows()?;
     Ok(rows(listed.iter().map(|row| (row, Much::Beginning))))

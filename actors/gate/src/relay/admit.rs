@@ -2,17 +2,21 @@
 //! that order, whatever was found out first. Nothing goes on before it is on the record, and what is refused is there
 //! as well.
 
+mod ahead;
 mod paying;
 mod telling;
 
-use super::answer::Decided;
+pub(crate) use ahead::Callers;
+
+use super::answer::{Decided, Decision};
 use super::around::relayed;
-use super::clean::{self, Found};
+use super::clean::{self, Cleaned, Found};
 use super::rates::{Load, Seat, Whose};
 use crate::host::{Shared, down};
 use crate::running::Asker;
+use ahead::Ahead;
 use ipc_proto::api::{Caller, Holder};
-use ipc_proto::audit::{Event, Result3};
+use ipc_proto::audit::Event;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
@@ -29,11 +33,15 @@ const NO_AGENT: &str = "api";
 /// Questions to memory that count as one request: a tool that gives out or takes in many rows asks one for each.
 const QUESTIONS: u32 = 32;
 
+/// What is asked: of which model, and how many bytes of text.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    model: &'a str,
+    bytes: usize,
+}
+
 /// What one request takes of what there is.
 pub(crate) type Room = (Seat, Load);
-
-/// What is left of a request once it is clean, and what was found of its texts either way.
-type Cleaned<T> = (Result<T, RelayError>, Found);
 
 /// Who asked, as far as it was found out.
 pub(crate) struct Client {
@@ -78,11 +86,20 @@ impl Client {
             .call(&router::method::holder, |router, rpc| async move { router.holder(rpc, caller).await });
         let holder = match holder.await {
             Ok(Ok(holder)) => holder,
-            Ok(Err(router::RouterError::NoKey)) => return Err(RelayError::NoKey),
+            Ok(Err(router::RouterError::NoKey)) => {
+                shared.callers.learn(caller, None);
+                return Err(RelayError::NoKey);
+            }
             Ok(Err(_)) | Err(_) => return Err(relayed(down("router"))),
         };
+        shared.callers.learn(caller, Some(&holder));
+        Ok(Self::holding(holder))
+    }
+
+    /// Whom router knows.
+    fn holding(holder: Holder) -> Self {
         let whose = Whose::of(&holder);
-        Ok(Self { who: Who::Holder(holder), whose, id: CallId::random() })
+        Self { who: Who::Holder(holder), whose, id: CallId::random() }
     }
 
     /// A program that a person runs: who it is was known before it began. It shares its person's rate.
@@ -130,20 +147,18 @@ impl Client {
         }
     }
 
-    /// The number that the events of one request share.
-    pub(super) const fn id(&self) -> CallId {
-        self.id
-    }
-
     /// Its key reaches this model, and its minute has room.
     async fn may_ask(&self, shared: &Shared, model: &str) -> Result<(), RelayError> {
-        if let Who::Holder(holder) = &self.who
-            && !holder.may_use(model)
-        {
+        if !self.reaches(model) {
             self.refused(shared, model, "not in the key's scope").await?;
             return Err(RelayError::NotInScope);
         }
         shared.rates.take(self.whose, Instant::now())
+    }
+
+    /// Whether its key reaches this model.
+    fn reaches(&self, model: &str) -> bool {
+        !matches!(&self.who, Who::Holder(holder) if !holder.may_use(model))
     }
 
     /// The same, and there is room for one more that comes at once.
@@ -152,18 +167,31 @@ impl Client {
         shared.rates.seat(self.whose, Instant::now())
     }
 
+    /// A conversation that has no seat yet, once the scanner has read it.
+    async fn seated(
+        &self,
+        shared: &Shared,
+        asked: Asked<'_>,
+        cleaned: Cleaned<Request>,
+        load: Load,
+    ) -> Result<(Decided, Seat), RelayError> {
+        self.alarm(shared, cleaned.1).await?;
+        let seat = self.seat(shared, asked.model).await?;
+        let load = self.load(load)?;
+        Ok((self.decided(shared, asked, cleaned, load).await?, seat))
+    }
+
     /// A conversation that was decided on.
     async fn decided(
         &self,
         shared: &Shared,
-        model: &str,
-        bytes: usize,
+        asked: Asked<'_>,
         cleaned: Cleaned<Request>,
         load: Load,
     ) -> Result<Decided, RelayError> {
-        let (mut request, decision) = self.judge(shared, model, bytes, cleaned).await?;
+        let (mut request, event) = self.judge(shared, asked, cleaned).await?;
         request.payer = self.payer(shared)?;
-        Ok(Decided { request, id: self.id, whose: self.phrase(), load, decision })
+        Ok(Decided { request, id: self.id, whose: self.phrase(), load, decision: Decision::Due(event) })
     }
 
     /// What was found of its texts may go to a model; on the record.
@@ -174,7 +202,7 @@ impl Client {
         bytes: usize,
         cleaned: Cleaned<T>,
     ) -> Result<T, RelayError> {
-        let (request, decision) = self.judge(shared, model, bytes, cleaned).await?;
+        let (request, decision) = self.judge(shared, Asked { model, bytes }, cleaned).await?;
         shared.record(decision).await.map_err(relayed)?;
         Ok(request)
     }
@@ -183,10 +211,10 @@ impl Client {
     async fn judge<T>(
         &self,
         shared: &Shared,
-        model: &str,
-        bytes: usize,
+        asked: Asked<'_>,
         cleaned: Cleaned<T>,
     ) -> Result<(T, Event), RelayError> {
+        let model = asked.model;
         let (request, found) = match cleaned {
             (Ok(request), found) => (request, found),
             (Err(error @ RelayError::Blocked(_)), _) => {
@@ -195,21 +223,23 @@ impl Client {
             }
             (Err(error), _) => return Err(error),
         };
-        let label = match &self.who {
-            Who::Holder(holder) => found.label(&format!("api:{}", holder.name)),
-            // It has read its workspace.
-            Who::Run(asker) => found.label("run").join(&asker.label),
-            Who::Background(work) => found.label(work.by.name()).join(&work.label),
-        };
+        let label = self.label(found);
         let session = self.session(&label);
         if let Err(policies) = policy::passes(&shared.engine(), &session, Passage::Prompt, &label) {
             self.refused(shared, model, "policy").await?;
             return Err(RelayError::Policy(List::clip(policies)));
         }
-        let mut event = self.event(model, Result3::Success).because(&self.phrase());
-        event.bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        event.label = Some(label);
-        Ok((request, event))
+        Ok((request, self.permitted(asked, label)))
+    }
+
+    /// The label of what it asks, of which this was found.
+    fn label(&self, found: Found) -> Label {
+        match &self.who {
+            Who::Holder(holder) => found.label(&format!("api:{}", holder.name)),
+            // It has read its workspace.
+            Who::Run(asker) => found.label("run").join(&asker.label),
+            Who::Background(work) => found.label(work.by.name()).join(&work.label),
+        }
     }
 
     /// What policies see of it: a client is held to the profile that its texts are scanned by, a program to its agent's.
@@ -241,21 +271,22 @@ impl Client {
 }
 
 /// Decides on a request for an answer. Who asks is found out while the scanner reads; if it is nobody, the scanner
-/// stops.
+/// stops. Where they have asked before, the decision is on its way to the record meanwhile.
 pub(crate) async fn answer(
     shared: &Shared,
     caller: Caller,
     request: Request,
 ) -> Result<(Decided, Seat), RelayError> {
     let (model, bytes) = (request.model.clone(), clean::bytes(&request));
+    let asked = Asked { model: &model, bytes };
     let load = shared.rates.hold(clean::size(&request))?;
-    let mut found = Found::SENT;
-    let reading = async { Ok(clean::request(shared, request, &mut found).await) };
+    let ahead = Ahead::send(shared, caller, asked, Found::expected(&request)).await;
+    let reading = async { Ok(clean::request(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
-    client.alarm(shared, found).await?;
-    let seat = client.seat(shared, &model).await?;
-    let load = load.of(client.whose, Instant::now())?;
-    Ok((client.decided(shared, &model, bytes, (cleaned, found), load).await?, seat))
+    match ahead {
+        Some(ahead) => ahead.confirm(client, cleaned, load).await,
+        None => client.seated(shared, asked, cleaned, load).await,
+    }
 }
 
 /// The same of what a program asks that a person runs.
@@ -281,10 +312,9 @@ async fn known(shared: &Shared, client: Client, request: Request) -> Result<(Dec
     let (model, bytes) = (request.model.clone(), clean::bytes(&request));
     let seat = client.seat(shared, &model).await?;
     let load = shared.rates.hold(clean::size(&request))?.of(client.whose, Instant::now())?;
-    let mut found = Found::SENT;
-    let cleaned = clean::request(shared, request, &mut found).await;
-    client.alarm(shared, found).await?;
-    Ok((client.decided(shared, &model, bytes, (cleaned, found), load).await?, seat))
+    let cleaned = clean::request(shared, request).await;
+    client.alarm(shared, cleaned.1).await?;
+    Ok((client.decided(shared, Asked { model: &model, bytes }, cleaned, load).await?, seat))
 }
 
 /// Decides on texts that are to be embedded.
@@ -296,12 +326,11 @@ pub(crate) async fn embedding(
     let model = request.model.clone();
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?;
-    let mut found = Found::SENT;
-    let reading = async { Ok(clean::embedding(shared, request, &mut found).await) };
+    let reading = async { Ok(clean::embedding(shared, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(shared, caller), reading)?;
-    client.alarm(shared, found).await?;
+    client.alarm(shared, cleaned.1).await?;
     let load = load.of(client.whose, Instant::now())?;
-    let (request, seat) = to_embed(shared, &client, &model, bytes, (cleaned, found)).await?;
+    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
     Ok((request, (seat, load)))
 }
 
@@ -315,10 +344,9 @@ pub(crate) async fn background_embedding(
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?;
     let client = Client::background(work);
-    let mut found = Found::SENT;
-    let cleaned = clean::embedding(shared, request, &mut found).await;
-    client.alarm(shared, found).await?;
-    let (request, seat) = to_embed(shared, &client, &model, bytes, (cleaned, found)).await?;
+    let cleaned = clean::embedding(shared, request).await;
+    client.alarm(shared, cleaned.1).await?;
+    let (request, seat) = to_embed(shared, &client, &model, bytes, cleaned).await?;
     Ok((request, (seat, load)))
 }
 
@@ -346,10 +374,9 @@ pub(super) async fn question(
     let bytes = request.texts.iter().map(|text| text.len()).sum();
     let load = shared.rates.hold(bytes)?.of(client.whose, Instant::now())?;
     let seat = shared.rates.seat(client.whose, Instant::now())?;
-    let mut found = Found::SENT;
-    let cleaned = clean::embedding(shared, request, &mut found).await;
-    client.alarm(shared, found).await?;
-    let mut request = client.decide(shared, &model, bytes, (cleaned, found)).await?;
+    let cleaned = clean::embedding(shared, request).await;
+    client.alarm(shared, cleaned.1).await?;
+    let mut request = client.decide(shared, &model, bytes, cleaned).await?;
     request.payer = client.payer(shared)?;
     Ok((request, (seat, load)))
 }

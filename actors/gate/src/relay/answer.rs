@@ -2,7 +2,10 @@
 //! for go on at its end, each whole, valid and scanned, and never a fragment before. It must never give out anything
 //! that the scanner has not seen, nor begin again once somebody has heard some of it.
 
+mod decided;
 mod pieces;
+
+pub(crate) use decided::{Decided, Decision};
 
 use super::around::Around;
 use super::rates::Load;
@@ -26,21 +29,6 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_secs(20);
 /// Pieces given out at once: of the longest, so many fit the bound of an answer of the interface.
 const BATCH: usize = 56;
-
-/// A request that was decided on.
-#[derive(Debug)]
-pub(crate) struct Decided {
-    /// What goes to the model.
-    pub(crate) request: Request,
-    /// Joins its decision and its end on the record.
-    pub(crate) id: CallId,
-    /// Who asked for it, for the record.
-    pub(crate) whose: Name,
-    /// Room for its bytes.
-    pub(crate) load: Load,
-    /// What goes on the record before anybody is asked.
-    pub(crate) decision: Event,
-}
 
 /// An answer under way.
 #[derive(Debug)]
@@ -71,6 +59,8 @@ pub(crate) struct Answer {
     begun: Instant,
     again: u32,
     answering: Option<ModelName>,
+    /// The model that whoever pulls was told last to answer, where that is another than was asked for.
+    named: Option<ModelName>,
     over: bool,
 }
 
@@ -80,7 +70,7 @@ impl Answer {
     pub(crate) async fn begin(around: &impl Around, decided: Decided) -> Result<Self, RelayError> {
         let Decided { request, id, whose, load, decision } = decided;
         let begun = Instant::now();
-        let (recorded, started) = futures::join!(around.record(decision), around.start(&request));
+        let (recorded, started) = futures::join!(decision.recorded(around), around.start(&request));
         if let Err(error) = recorded {
             if let Ok(stream) = started {
                 around.cancel(stream).await;
@@ -104,6 +94,7 @@ impl Answer {
             begun,
             again: 0,
             answering: None,
+            named: None,
             over: false,
         };
         match started {
@@ -151,11 +142,16 @@ impl Answer {
         let pieces: Vec<Piece> = self.ready.drain(..most).collect();
         self.load.shrink(pieces.iter().map(weight).sum());
         self.given = self.given || pieces.iter().any(is_said);
+        let named = pieces.iter().rev().find_map(|piece| match piece {
+            Piece::Failover { to, .. } => Some(to.clone()),
+            _ => None,
+        });
+        self.named = named.or(self.named.take());
         Ok(pieces)
     }
 
     async fn hear(&mut self, around: &impl Around) -> Result<(), RelayError> {
-        match around.next(self.stream).await? {
+        match around.next(self.model(), self.stream).await? {
             Pulled::Lost => return Box::pin(self.begin_again(around)).await,
             Pulled::Failed(error) => self.fail(around, error),
             Pulled::Pieces(pieces) => {
@@ -196,6 +192,7 @@ impl Answer {
                 self.answering = Some(to.clone());
                 self.ready.push_back(Piece::Failover { from, why, to });
             }
+            Step::OverBudget(per) => self.ready.push_back(Piece::OverBudget { per }),
             Step::Failed(ModelError::Credentials(CredError::NoReply))
                 if !self.given && self.again < AGAIN =>
             {
@@ -269,12 +266,12 @@ impl Answer {
         self.ended(around, Result3::Error, &error.to_string());
     }
 
-    /// Nothing of the answer so far stands.
+    /// Nothing of the answer so far stands; what is known of a budget does.
     fn void(&mut self) {
         self.assembly = Assembly::default();
         self.text.clear();
         self.reasoning.clear();
-        self.ready.clear();
+        self.ready.retain(|piece| matches!(piece, Piece::OverBudget { .. }));
         self.load.shrink(usize::MAX);
         self.spoken = false;
     }
@@ -288,6 +285,11 @@ impl Answer {
         self.again += 1;
         self.void();
         self.answering = None;
+        let to = self.request.model.clone();
+        if let Some(from) = self.named.clone().filter(|named| *named != to) {
+            // Who answers is found anew, and whoever was named before need not be the one.
+            self.ready.push_back(Piece::Failover { from, why: ModelError::Truncated, to });
+        }
         match around.start(&self.request).await {
             Ok(stream) => self.stream = stream,
             Err(RelayError::Model(error)) => self.fail(around, error),

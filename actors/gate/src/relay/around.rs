@@ -19,8 +19,8 @@ pub(crate) const STRICTNESS: Profile = Profile::PowerUser;
 pub(crate) trait Around {
     /// Begins an answer.
     async fn start(&self, request: &Request) -> Result<StreamId, RelayError>;
-    /// The next pieces.
-    async fn next(&self, stream: StreamId) -> Result<Pulled, RelayError>;
+    /// The next pieces of an answer, which this model gives.
+    async fn next(&self, model: &str, stream: StreamId) -> Result<Pulled, RelayError>;
     /// Lets an answer go.
     async fn cancel(&self, stream: StreamId);
     /// How much of a text that streams may go on.
@@ -38,8 +38,8 @@ impl Around for Shared {
         source::start(self, request).await.map_err(relayed)
     }
 
-    async fn next(&self, stream: StreamId) -> Result<Pulled, RelayError> {
-        source::pull(self, stream).await.map_err(relayed)
+    async fn next(&self, model: &str, stream: StreamId) -> Result<Pulled, RelayError> {
+        source::pull(self, model, stream).await.map_err(relayed)
     }
 
     async fn cancel(&self, stream: StreamId) {
@@ -73,7 +73,7 @@ pub(crate) fn relayed(error: GateError) -> RelayError {
         GateError::Model(error) => RelayError::Model(error),
         GateError::Down(name) => RelayError::Down(name),
         // Turns alone come to these.
-        GateError::OutOfTurn | GateError::Over | GateError::Quota { .. } => {
+        GateError::OutOfTurn | GateError::Over | GateError::Quota { .. } | GateError::Looping { .. } => {
             RelayError::Down(Name::clip("gate"))
         }
     }

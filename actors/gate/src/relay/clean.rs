@@ -22,9 +22,22 @@ pub(crate) struct Found {
     pub(crate) held_secret: bool,
 }
 
+/// What is left of a request once it is clean, and what was found of its texts either way.
+pub(crate) type Cleaned<T> = (Result<T, RelayError>, Found);
+
 impl Found {
     /// Texts that the holder of a key sends: nothing is known of them but that.
-    pub(crate) const SENT: Self = Self { trust: Trust::User, class: Class::Internal, held_secret: false };
+    const SENT: Self = Self { trust: Trust::User, class: Class::Internal, held_secret: false };
+
+    /// What is to be expected of a request that nobody has read yet: nothing in it that its holder did not send.
+    pub(crate) fn expected(request: &Request) -> Self {
+        let mut found = Self::SENT;
+        let strange = |message: &Message| message.role == Role::Tool;
+        if !request.images.is_empty() || request.messages.iter().any(strange) {
+            found.is_a_stranger_s();
+        }
+        found
+    }
 
     const fn is_a_stranger_s(&mut self) {
         self.trust = Trust::Untrusted;
@@ -45,12 +58,19 @@ impl Found {
     }
 }
 
-/// Cleans a request. What is found stands also where it is refused.
-pub(crate) async fn request(
-    around: &impl Around,
-    mut request: Request,
-    found: &mut Found,
-) -> Result<Request, RelayError> {
+/// Cleans a request.
+pub(crate) async fn request(around: &impl Around, request: Request) -> Cleaned<Request> {
+    let mut found = Found::SENT;
+    (clean(around, request, &mut found).await, found)
+}
+
+/// Cleans texts that are to be embedded: nobody obeys them, so it is secrets alone that matter.
+pub(crate) async fn embedding(around: &impl Around, request: Embedding) -> Cleaned<Embedding> {
+    let mut found = Found::SENT;
+    (clean_embedding(around, request, &mut found).await, found)
+}
+
+async fn clean(around: &impl Around, mut request: Request, found: &mut Found) -> Result<Request, RelayError> {
     let declared = declared(&request);
     let mut messages = request.messages.into_vec();
     let all = declared.iter().map(|text| (Crossing::Record, text.as_str()));
@@ -81,8 +101,7 @@ pub(crate) async fn request(
     Ok(request)
 }
 
-/// Cleans texts that are to be embedded: nobody obeys them, so it is secrets alone that matter.
-pub(crate) async fn embedding(
+async fn clean_embedding(
     around: &impl Around,
     mut request: Embedding,
     found: &mut Found,
@@ -257,8 +276,8 @@ mod tests {
     }
 
     async fn request(around: &Fake, request: Request) -> Result<(Request, Found), RelayError> {
-        let mut found = Found::SENT;
-        super::request(around, request, &mut found).await.map(|request| (request, found))
+        let (request, found) = super::request(around, request).await;
+        request.map(|request| (request, found))
     }
 
     async fn cleaned(asked: Request) -> Result<(Vec<String>, Label), RelayError> {
@@ -357,8 +376,8 @@ mod tests {
     async fn texts_to_embed_lose_their_secrets_and_are_not_taken_for_attacks() {
         let mut request = super::super::testing::embed();
         request.texts = List::clip([Text::clip("ATTACK"), Text::clip("SECRET")]);
-        let mut found = Found::SENT;
-        let clean = embedding(&Fake::default(), request, &mut found).await.unwrap();
+        let (clean, found) = embedding(&Fake::default(), request).await;
+        let clean = clean.unwrap();
         assert_eq!(clean.texts.iter().map(|text| text.as_str()).collect::<Vec<_>>(), ["ATTACK", "[cut]"]);
         assert_eq!(found.label("api").class, Class::Sensitive);
     }

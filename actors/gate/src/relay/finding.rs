@@ -17,8 +17,9 @@ use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// How long a vector of a question is waited for.
+/// How long a vector of a question is waited for, and what of it is left for a provider's failure to be told as what it was.
 const PATIENCE: Duration = Duration::from_secs(8);
+const TO_TELL: Duration = Duration::from_millis(500);
 /// How long a question may take: less than anybody waits for its answer. What a vector and memory leave of it, an order may
 /// have.
 const WHOLE: Duration = Duration::from_secs(30);
@@ -49,6 +50,9 @@ pub(crate) async fn find(
         question.limit = limit.max(finding.rerank_top.into());
     }
     let mut answered = ask(shared, &scope, &question).await?;
+    if answered.rows.is_empty() && question.manner == Manner::Meaning {
+        note = question.vector.as_ref().map(|vector| without_vectors(&vector.by));
+    }
     if reorders {
         reorder(shared, (client, &scope), &question, (top, until), &mut answered).await;
         let most = usize::from(limit).min(HITS);
@@ -57,6 +61,13 @@ pub(crate) async fn find(
     let notes = note.as_deref().map(Text::clip).into_iter().chain(std::mem::take(&mut answered.notes));
     answered.notes = List::clip(notes);
     Ok(answered)
+}
+
+/// What is said where nothing is found by the vectors of an embedder: memories that it has made none of yet look the same.
+fn without_vectors(by: &str) -> String {
+    format!(
+        "by meaning only memories with a vector of {by} are found; `agentctl memory stats` says how many have one"
+    )
 }
 
 async fn ask(shared: &Shared, scope: &Scope, question: &Question) -> Result<Box<Answered>, RelayError> {
@@ -91,8 +102,13 @@ async fn elsewhere(shared: &Shared, client: &Client, by: &str, words: &str) -> R
         // Who pays is filled in where it is decided on.
         payer: Payer::of(client.user()),
     };
+    let until = Instant::now() + PATIENCE;
     let (request, _room) = admit::question(shared, client, request).await?;
-    let embedded = embedded(shared, request).await?;
+    let left = until.saturating_duration_since(Instant::now()).saturating_sub(TO_TELL);
+    if left.is_zero() {
+        return Err(RelayError::Model(ModelError::Timeout));
+    }
+    let embedded = embedded(shared, request, Some(left)).await?;
     let values = embedded.vectors.first().ok_or(RelayError::Model(ModelError::InvalidJson))?;
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     let values = Blob::new(bytes).map_err(|_| RelayError::Model(ModelError::InvalidJson))?;

@@ -135,12 +135,12 @@ async fn decide(shared: &Shared, client: &Client, tool: &str) -> Result<(), Rela
         (client.session(&label), Map::from_iter([("scope".to_owned(), Value::from("user"))]));
     let verdict = policy::decide(&shared.engine(), &shared.catalogue, &session, &Call { tool, args: &args });
     if verdict.decision == Decision::Allow {
-        let event = event(client, Action::ToolDecided, Result3::Success, tool).because(&client.phrase());
+        let event = client.told(Action::ToolDecided, Result3::Success, tool).because(&client.phrase());
         return shared.record(event).await.map(drop).map_err(relayed);
     }
     let why = format!("{}: policy", client.phrase());
     shared
-        .record(event(client, Action::ToolDecided, Result3::Blocked, tool).because(&why))
+        .record(client.told(Action::ToolDecided, Result3::Blocked, tool).because(&why))
         .await
         .map_err(relayed)?;
     Err(RelayError::Policy(verdict.why.policies))
@@ -153,7 +153,7 @@ async fn given(
     (tool, begun): (&str, Instant),
     said: Result<Said, RelayError>,
 ) -> Result<Said, RelayError> {
-    let mut ended = event(client, Action::ToolEnded, Result3::Success, tool).because(&client.phrase());
+    let mut ended = client.told(Action::ToolEnded, Result3::Success, tool).because(&client.phrase());
     ended.duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
     let said = match said {
         Ok(said) => said,
@@ -180,13 +180,6 @@ async fn given(
             Err(RelayError::Policy(List::clip(policies)))
         }
     }
-}
-
-/// An event of one question; without anything of what is asked or said.
-fn event(client: &Client, action: Action, result: Result3, tool: &str) -> Event {
-    let mut event = Event::new(action, result).about(tool);
-    event.call = Some(client.id());
-    event
 }
 
 /// What the record says of an answer.

@@ -6,7 +6,7 @@ use ipc_proto::gate::{TO_ORDER, ToOrder};
 use ipc_proto::model::Payer;
 use ipc_proto::{List, Text};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
@@ -34,11 +34,8 @@ struct Table {
 }
 
 /// What waits, and what came.
-#[derive(Clone, Default)]
-pub(crate) struct Orders(Arc<Shared>);
-
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Orders {
     table: Mutex<Table>,
     /// Told when a list comes.
     come: Notify,
@@ -46,7 +43,7 @@ struct Shared {
 
 impl Orders {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The order that these rows had for this question not long ago.
@@ -81,7 +78,7 @@ impl Orders {
             id
         };
         let asked = Asked { orders: self, id };
-        self.0.come.notify_one();
+        self.come.notify_one();
         let told = timeout(patience, told).await;
         drop(asked);
         match told {
@@ -96,7 +93,7 @@ impl Orders {
     pub(crate) async fn next(&self, wait_ms: u32) -> Option<ToOrder> {
         let next = async {
             loop {
-                let come = self.0.come.notified();
+                let come = self.come.notified();
                 if let Some(wanted) = self.table().waiting.pop_front() {
                     return wanted;
                 }
@@ -139,6 +136,7 @@ mod tests {
     use super::*;
     use ipc_proto::ids::UserId;
     use ipc_proto::label::Label;
+    use std::sync::Arc;
 
     fn wanted(patience_ms: u32) -> ToOrder {
         ToOrder {
@@ -157,14 +155,14 @@ mod tests {
 
     #[tokio::test]
     async fn an_order_goes_to_who_asked_for_it_and_to_nobody_else() {
-        let orders = Orders::default();
+        let orders = Arc::new(Orders::default());
         let one = tokio::spawn({
-            let orders = orders.clone();
+            let orders = Arc::clone(&orders);
             async move { orders.ask(wanted(5000), payer()).await }
         });
         let first = orders.next(5000).await.unwrap();
         let two = tokio::spawn({
-            let orders = orders.clone();
+            let orders = Arc::clone(&orders);
             async move { orders.ask(wanted(5000), payer()).await }
         });
         let second = orders.next(5000).await.unwrap();
@@ -189,9 +187,9 @@ mod tests {
 
     #[tokio::test]
     async fn lists_that_wait_and_orders_that_are_known_are_bounded() {
-        let orders = Orders::default();
+        let orders = Arc::new(Orders::default());
         let asking = || {
-            let orders = orders.clone();
+            let orders = Arc::clone(&orders);
             tokio::spawn(async move { orders.ask(wanted(60_000), payer()).await })
         };
         let waiting: Vec<_> = (0..WAITING).map(|_| asking()).collect();

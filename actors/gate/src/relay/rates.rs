@@ -15,7 +15,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const STREAMS: usize = 224;
 /// Bytes of requests, and of their answers as far as nobody has taken them, of all clients together: those of the API,
 /// programs in jails and background work. What is done with a text takes copies of it, of the 256 MiB that this process
-/// may have, and the turns of agents are to find room besides.
+/// may have, and the turns of agents are to find room besides: of theirs the images
+/// alone are counted here, for as long as a model is asked.
 pub(crate) const HELD: usize = 64 << 20;
 /// Of those, of one client: whoever asks for much has the others wait for no more than half.
 const SHARE: usize = HELD / 2;
@@ -117,6 +118,11 @@ impl Rates {
         counts.streams += 1;
         drop(counts);
         Ok(Seat { rates: self.clone(), whose })
+    }
+
+    /// Answers that come now.
+    pub(crate) fn coming(&self) -> usize {
+        self.counts().streams
     }
 
     /// Takes room for so many bytes of a request; it is free again when what is given back is dropped.

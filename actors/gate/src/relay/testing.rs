@@ -54,7 +54,7 @@ impl Around for Fake {
         Ok(StreamId(*self.begun.borrow()))
     }
 
-    async fn next(&self, _: StreamId) -> Result<Pulled, RelayError> {
+    async fn next(&self, _: &str, _: StreamId) -> Result<Pulled, RelayError> {
         match self.pulls.borrow_mut().pop_front() {
             Some(pulled) => Ok(pulled),
             None => Ok(Pulled::Failed(ModelError::Timeout)),

@@ -1,6 +1,6 @@
 //! A model that is tried: one short question, on the owner's money and on the record like any other, and how it did.
 
-use super::answer::{Answer, Decided};
+use super::answer::{Answer, Decided, Decision};
 use super::around::relayed;
 use crate::host::{Shared, down};
 use ipc_proto::api::Caller;
@@ -29,7 +29,8 @@ pub(crate) async fn try_model(shared: &Shared, model: ModelName, by: &str) -> Re
     let mut decision = Event::new(Action::ModelDecided, Result3::Success).about(&model).because(&whose);
     decision.call = Some(id);
     decision.bytes = QUESTION.len() as u64;
-    let decided = Decided { request: request(model, payer), id, whose, load, decision };
+    let decided =
+        Decided { request: request(model, payer), id, whose, load, decision: Decision::Due(decision) };
     let begun = Instant::now();
     let mut answer = Answer::begin(shared, decided).await?;
     let heard = tokio::time::timeout(PATIENCE, hear(shared, &mut answer, begun)).await;
@@ -62,6 +63,7 @@ async fn hear(shared: &Shared, answer: &mut Answer, begun: Instant) -> Result<Tr
                 Piece::Usage(used) => usage = used,
                 Piece::Failed(error) => return Err(RelayError::Model(error)),
                 Piece::Failover { .. } => first = None,
+                Piece::OverBudget { .. } => {}
                 _ => first = first.or_else(|| Some(ms(begun))),
             }
         }

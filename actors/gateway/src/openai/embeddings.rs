@@ -1,6 +1,6 @@
 //! `/v1/embeddings`: vectors of texts, as numbers or as base64 of their bytes, which is what official clients ask for.
 
-use crate::answer::document;
+use crate::answer::{document, warned};
 use crate::body::{self, Mixed};
 use crate::desk::Desk;
 use crate::fault::Fault;
@@ -17,8 +17,10 @@ use base64::engine::general_purpose::STANDARD;
 use ipc_proto::gate::method;
 use ipc_proto::model::{Embedded, Embedding, ModelName};
 use ipc_proto::{List, Text};
+use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::fmt;
 use std::sync::Arc;
 
 /// Texts in one request of a client.
@@ -29,10 +31,33 @@ const BATCH: usize = 64;
 #[derive(Debug, Deserialize)]
 struct Ask {
     model: String,
-    input: Mixed<String>,
+    input: Mixed<Given>,
     dimensions: Option<u16>,
     #[serde(default)]
     encoding_format: Encoding,
+}
+
+/// One text. Its tokens are none: those that a client cut it into are of one vendor's models.
+#[derive(Debug)]
+struct Given(String);
+
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Of;
+        impl Visitor<'_> for Of {
+            type Value = Given;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a string: arrays of tokens are not taken, send the text itself \
+                     (of LangChain's OpenAIEmbeddings: check_embedding_ctx_length=False)",
+                )
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Given, E> {
+                Ok(Given(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_str(Of)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -66,16 +91,17 @@ pub(crate) async fn embed(
 ) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
     let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
-    let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding_format, ask.dimensions);
+    let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding_format, ask.dimensions()?);
     let name = ModelName::new(model.as_str()).map_err(|long| Fault::bad("model", long.to_string()))?;
     // Written as it comes: there may be two million numbers, of which each is a multiple of its text as a value.
     let mut whole = br#"{"object":"list","data":["#.to_vec();
-    let (mut count, mut tokens) = (0, 0_u64);
+    let (mut count, mut tokens, mut over) = (0, 0_u64, None);
     for texts in ask.texts()?.chunks(BATCH) {
         let texts = List::clip(texts.iter().cloned());
         let embedding = Embedding { model: name.clone(), texts, dimensions, payer: nobody() };
         let embedded = batch(&desk, &who, embedding).await?;
         tokens += u64::from(embedded.usage.input);
+        over = over.or(embedded.over);
         for vector in &embedded.vectors {
             if count > 0 {
                 whole.push(b',');
@@ -89,7 +115,7 @@ pub(crate) async fn embed(
     whole.extend_from_slice(br#","usage":"#);
     write(&mut whole, &json!({"prompt_tokens": tokens, "total_tokens": tokens}));
     whole.push(b'}');
-    Ok(document(Body::from(whole)))
+    Ok(warned(document(Body::from(whole)), over))
 }
 
 fn write(out: &mut Vec<u8>, value: &impl Serialize) {
@@ -123,10 +149,21 @@ fn one(index: usize, vector: &[f32], encoding: Encoding) -> One<'_> {
 }
 
 impl Ask {
+    /// What the vendor would refuse is not sent.
+    fn dimensions(&self) -> Result<Option<u16>, Fault> {
+        match self.dimensions {
+            Some(0) => {
+                Err(Fault::bad("dimensions", "Invalid value for 'dimensions': it must be at least 1.")
+                    .coded("invalid_value"))
+            }
+            dimensions => Ok(dimensions),
+        }
+    }
+
     fn texts(self) -> Result<Vec<Text<32768>>, Fault> {
         let texts = match self.input {
             Mixed::Text(text) => vec![text],
-            Mixed::Parts(texts) => texts,
+            Mixed::Parts(texts) => texts.into_iter().map(|Given(text)| text).collect(),
         };
         if texts.is_empty() || texts.len() > TEXTS {
             return Err(Fault::bad("input", format!("There must be from 1 to {TEXTS} texts.")));
@@ -145,6 +182,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Dialect;
     use serde_json::Value;
 
     fn texts(input: Value) -> Result<usize, Fault> {
@@ -165,6 +203,29 @@ mod tests {
             json!("a".repeat(40_000)),
         ] {
             assert!(texts(wrong).is_err());
+        }
+        for (tokens, param) in
+            [(json!([1, 2]), "input[0]"), (json!(["a", 3]), "input[1]"), (json!([[1]]), "input[0]")]
+        {
+            let error = texts(tokens).unwrap_err().json(Dialect::OpenAi, "")["error"].clone();
+            assert_eq!((&error["type"], &error["param"]), (&json!("invalid_request_error"), &json!(param)));
+            assert!(error["message"].as_str().unwrap().contains("send the text itself"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_vector_of_no_dimensions_is_refused_before_anybody_is_asked() {
+        let of = |dimensions: Value| {
+            let body = json!({"model": "m", "input": "a", "dimensions": dimensions}).to_string();
+            body::decode::<Ask>(body.as_bytes()).and_then(|ask| ask.dimensions())
+        };
+        assert_eq!((of(json!(1)).unwrap(), of(Value::Null).unwrap()), (Some(1), None));
+        for wrong in [json!(0), json!(-1), json!(65_536)] {
+            let error = of(wrong).unwrap_err().json(Dialect::OpenAi, "")["error"].clone();
+            assert_eq!(
+                (&error["type"], &error["param"]),
+                (&json!("invalid_request_error"), &json!("dimensions"))
+            );
         }
     }
 

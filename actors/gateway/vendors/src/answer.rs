@@ -13,10 +13,12 @@ use axum::response::Response;
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::Name;
 use ipc_proto::ids::{CallId, TurnId};
-use ipc_proto::model::{Finish, Thought, Usage};
+use ipc_proto::model::{Finish, Per, Thought, Usage};
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The header that names a budget which is used up, and only warns.
+const OVER: &str = "x-budget-used-up";
 /// Bytes of text and arguments in one answer; a model that never ends is cut off there.
 const WHOLE: usize = 8 << 20;
 
@@ -36,12 +38,16 @@ pub enum Said {
     Thought(Thought),
     /// What was said before is void: the answer begins again.
     Void,
+    /// Another model answers than was asked for: this one.
+    By(String),
     /// The whole text as it was kept, whatever was said of it before.
     Answer(String),
     /// Something that is no part of the answer.
     Note(String),
     /// Tokens so far.
     Usage(Usage),
+    /// A budget that only warns is used up.
+    OverBudget(Per),
     /// The end.
     Done(Finish),
     /// The end, by a fault.
@@ -81,6 +87,10 @@ pub struct Whole {
     pub usage: Usage,
     /// Why it ended.
     pub finish: Finish,
+    /// Which model answered, where it is another than was asked for.
+    pub by: Option<String>,
+    /// A budget that is used up, and only warns.
+    pub over: Option<Per>,
 }
 
 /// What an answer is an answer of.
@@ -94,6 +104,8 @@ pub struct Origin {
 pub trait Writer: Send + 'static {
     /// The answer begins; called once, before anything else, for a stream and for a whole answer alike.
     fn begin(&mut self, origin: Origin);
+    /// Another model answers than was asked for.
+    fn by(&mut self, model: String);
     /// What a stream opens with.
     fn open(&mut self, out: &mut Vec<u8>);
     /// Text was said.
@@ -108,8 +120,16 @@ pub trait Writer: Send + 'static {
     fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>);
     /// Nothing has happened for a while.
     fn idle(&self, out: &mut Vec<u8>);
-    /// The whole answer as one document.
-    fn whole(&mut self, whole: &Whole) -> Value;
+    /// The whole answer as one document, by whoever was told.
+    fn compose(&mut self, whole: &Whole) -> Value;
+
+    /// The whole answer as one document, by whoever gave it.
+    fn whole(&mut self, whole: &Whole) -> Value {
+        if let Some(model) = &whole.by {
+            self.by(model.clone());
+        }
+        self.compose(whole)
+    }
 }
 
 /// The whole of an answer. What was said before a model was replaced by another is not part of it.
@@ -123,6 +143,8 @@ pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
         thoughts: Vec::new(),
         usage: Usage::default(),
         finish: Finish::Stop,
+        by: None,
+        over: None,
     };
     let mut bytes = 0;
     loop {
@@ -145,8 +167,10 @@ pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
                     whole.calls.clear();
                     whole.thoughts.clear();
                 }
+                Said::By(model) => whole.by = Some(model),
                 Said::Answer(text) => whole.text = text,
                 Said::Usage(usage) => whole.usage = usage,
+                Said::OverBudget(per) => whole.over = Some(per),
                 Said::Note(_) => {}
                 Said::Done(finish) => {
                     whole.finish = finish;
@@ -164,6 +188,15 @@ pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
 /// The answer is over its bound.
 fn endless() -> Fault {
     Fault::new(Kind::Upstream, format!("The model said more than {WHOLE} bytes and was cut off."))
+}
+
+/// The same response, which says in its head which budget is used up, and only warns.
+#[must_use]
+pub fn warned(mut response: Response, over: Option<Per>) -> Response {
+    if let Some(per) = over.and_then(|per| HeaderValue::from_str(&per.to_string()).ok()) {
+        response.headers_mut().insert(OVER, per);
+    }
+    response
 }
 
 /// A response that is one document.
@@ -240,7 +273,9 @@ mod tests {
                 text("no"),
                 Said::Thought(Thought { text: Text::clip("hm"), ..Thought::default() }),
                 Said::Call(call.clone()),
+                Said::OverBudget(Per::Day),
                 Said::Void,
+                Said::By("c/d".into()),
             ],
             vec![],
             vec![
@@ -251,8 +286,15 @@ mod tests {
                 Said::Done(Finish::ToolUse),
             ],
         ];
-        let expected =
-            Whole { text: "ab".into(), calls: vec![call], thoughts: vec![], usage, finish: Finish::ToolUse };
+        let expected = Whole {
+            text: "ab".into(),
+            calls: vec![call],
+            thoughts: vec![],
+            usage,
+            finish: Finish::ToolUse,
+            by: Some("c/d".into()),
+            over: Some(Per::Day),
+        };
         assert_eq!(whole(said).unwrap(), expected);
         let turn = vec![vec![text("partly"), Said::Answer("all of it".into()), Said::Done(Finish::Stop)]];
         assert_eq!(whole(turn).unwrap().text, "all of it");

@@ -20,8 +20,9 @@ pub fn read(bytes: &[u8]) -> Result<wish::Ask<Messages>, Fault> {
         let missing = Fault::bad("max_tokens", "max_tokens: Field required");
         return Err(missing.coded("missing_required_parameter"));
     }
-    let (streams, writer) = (ask.stream.unwrap_or_default(), Messages::new(&ask.model));
-    Ok(wish::Ask { wish: ask.wish()?, streams, writer })
+    let (streams, wish) = (ask.stream.unwrap_or_default(), ask.wish()?);
+    let writer = Messages::new(&wish.request.model, &wish.request.stop);
+    Ok(wish::Ask { wish, streams, writer })
 }
 
 /// Reads a conversation whose tokens are to be counted.

@@ -1,6 +1,7 @@
 //! The body of a request: bounded in bytes and time, and decoded with the place of whatever is wrong in it.
 
 use crate::fault::{Fault, Kind};
+use crate::strict::Strict;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
@@ -19,6 +20,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const VALUES: usize = 100_000;
 /// Bytes of a decoder's words that are passed on.
 const WORDS: usize = 300;
+
+/// What a decoder calls types, in words of JSON.
+const PLAIN: [(&str, &str); 7] = [
+    ("expected u32", "expected a whole number"),
+    ("expected u16", "expected a whole number"),
+    ("expected f64", "expected a number"),
+    ("expected a sequence", "expected a list"),
+    ("invalid type: sequence", "invalid type: list"),
+    ("invalid type: map", "invalid type: object"),
+    ("floating point", "number"),
+];
+
+/// How a decoder's words begin that end with a field of the object at the place, what a client is told, and its code.
+const FIELDS: [(&str, &str, &str); 2] = [
+    ("missing field `", "Missing required parameter", "missing_required_parameter"),
+    ("duplicate field `", "Duplicate parameter", "duplicate_parameter"),
+];
 
 /// Reads it whole, `bound` bytes at most.
 ///
@@ -47,12 +65,8 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
         let message = format!("The request's body has more than {VALUES} values.");
         return Err(Fault::new(Kind::Large, message));
     }
-    // A struct could be read from a list of its fields in order, which no vendor's API takes.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Fault::new(Kind::Bad, "The request's body must be a JSON object.").coded("invalid_type"));
-    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|fault| {
+    let value = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|fault| {
         let path = fault.path().to_string();
         wrong(&path, fault.inner())
     })?;
@@ -86,11 +100,17 @@ fn wrong(path: &str, fault: &serde_json::Error) -> Fault {
     let named = said.split_once("expected struct ").map(|(before, _)| format!("{before}expected an object"));
     let said = named.as_deref().unwrap_or(said);
     let path = if path == "." { "" } else { path };
-    if let Some(field) = said.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-        let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
-        let message = format!("Missing required parameter: '{path}'.");
-        return Fault::bad(path, message).coded("missing_required_parameter");
+    if path.is_empty() && said.starts_with("invalid type") {
+        return Fault::new(Kind::Bad, "The request's body must be a JSON object.").coded("invalid_type");
     }
+    for (begin, what, code) in FIELDS {
+        let named = said.strip_prefix(begin).and_then(|rest| rest.strip_suffix('`'));
+        let Some(field) = named else { continue };
+        let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+        let message = format!("{what}: '{path}'.");
+        return Fault::bad(path, message).coded(code);
+    }
+    let said = PLAIN.iter().fold(said.to_owned(), |said, (word, plain)| said.replace(word, plain));
     let said = said.get(..said.floor_char_boundary(WORDS)).unwrap_or_default();
     let message = format!("Invalid type or value for '{path}': {said}.");
     let fault = Fault::new(Kind::Bad, message).coded("invalid_type");
@@ -145,6 +165,9 @@ mod tests {
     #[derive(Debug, serde::Deserialize, PartialEq)]
     struct Part {
         text: String,
+        of: Option<Box<Part>>,
+        #[serde(default)]
+        more: Value,
     }
 
     #[derive(Debug, serde::Deserialize, PartialEq)]
@@ -175,12 +198,35 @@ mod tests {
             ("3", Value::Null),
             (r#"["m", null]"#, Value::Null),
             (r#"{"model":"m","content":[3]}"#, json!("content[0]")),
+            // What would be the fields of an object in order is none.
+            (r#"{"model":"m","content":[["a",null,1]]}"#, json!("content[0]")),
+            (r#"{"model":"m","content":[{"text":"a","of":["b",null,1]}]}"#, json!("content[0].of")),
+            (
+                r#"{"model":"m","content":[{"text":"a","of":{"text":"b","of":[["c"]]}}]}"#,
+                json!("content[0].of.of"),
+            ),
+            (r#"{"model":"m","content":[{"text":"a","of":{"text":["b"]}}]}"#, json!("content[0].of.text")),
+            (r#"{"model":"m","content":[{"text":"a"},["b"]]}"#, json!("content[1]")),
         ] {
             let error = error(body);
             let message = error["message"].as_str().unwrap();
-            assert!(!message.contains("struct") && !message.contains("Ask"), "{body}: {message}");
+            for word in ["struct", "Ask", "sequence", "map"] {
+                assert!(!message.contains(word), "{body}: {message}");
+            }
             assert_eq!(error["param"], param, "{body}: {error}");
             assert_eq!(error["type"], "invalid_request_error");
+        }
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_named_with_its_place() {
+        for (body, param) in [
+            (r#"{"model":"m","model":"n"}"#, "model"),
+            (r#"{"model":"m","content":[{"text":"a"},{"text":"b","text":"c"}]}"#, "content[1].text"),
+        ] {
+            let error = error(body);
+            assert_eq!((&error["param"], &error["code"]), (&json!(param), &json!("duplicate_parameter")));
+            assert_eq!(error["message"], format!("Duplicate parameter: '{param}'."));
         }
     }
 
@@ -198,8 +244,12 @@ mod tests {
         let of = |body: &str| decode::<Ask>(body.as_bytes()).unwrap().content;
         assert_eq!(of(r#"{"model":"m","content":null,"x":1}"#), None);
         assert_eq!(of(r#"{"model":"m","content":"a\n"}"#), Some(Mixed::Text("a\n".into())));
-        let part = Part { text: "a".into() };
-        assert_eq!(of(r#"{"model":"m","content":[{"text":"a","y":{}}]}"#), Some(Mixed::Parts(vec![part])));
+        let more = json!({"x": [1, -2, 0.5, "b", null, true, {"z": []}]});
+        let inner = Part { text: "b".into(), of: None, more: Value::Null };
+        let part = Part { text: "a".into(), of: Some(inner.into()), more };
+        let body = r#"{"model":"m","content":[{"text":"a","y":{},"of":{"text":"b","of":null},
+            "more":{"x":[1,-2,0.5,"b",null,true,{"z":[]}]}}]}"#;
+        assert_eq!(of(body), Some(Mixed::Parts(vec![part])));
     }
 
     proptest::proptest! {

@@ -12,6 +12,40 @@ use serde_json::{Value, json};
 /// Bytes of a message; more is cut.
 const MESSAGE: usize = 1000;
 
+/// The code of a request that shows images to a model that takes none.
+const NO_VISION: &str = "model_has_no_vision";
+
+/// What a model's failure is to a client, by how the host's words for it begin; the first that fits counts. A request that
+/// the provider refused is as the provider's status has it.
+const FAILURES: [(&str, Kind); 11] = [
+    ("LLM_UNKNOWN_MODEL", Kind::Missing),
+    ("LLM_BUDGET_EXCEEDED", Kind::Spent),
+    ("LLM_RATE_LIMITED", Kind::Often),
+    ("LLM_TIMEOUT", Kind::Late),
+    ("LLM_CONTEXT_TOO_LONG", Kind::Bad),
+    (BLIND, Kind::Bad),
+    ("LLM_UNAVAILABLE", Kind::Busy),
+    ("LLM_ERROR: the ledger", Kind::Busy),
+    (LOCKED, Kind::Busy),
+    ("QUEUE_BUSY", Kind::Busy),
+    ("LLM_", Kind::Upstream),
+];
+
+/// How the words begin for a model that takes no images.
+const BLIND: &str = "LLM_REQUEST_ERROR: the model takes no images";
+
+/// How the words begin for a vault that waits for a person.
+const LOCKED: &str = "LLM_ERROR: the vault is locked";
+
+/// A budget that is free again within so many seconds, of answers that are under way or of a new day, is worth waiting for.
+const SOON_S: u32 = 30;
+
+/// The provider's status in the words for a request that it refused.
+fn status_in(words: &str) -> Option<u16> {
+    let told = words.strip_prefix("LLM_REQUEST_ERROR")?.strip_suffix(')')?;
+    told.rsplit_once("(status ")?.1.parse().ok()
+}
+
 /// Whose clients are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -92,6 +126,8 @@ pub struct Fault {
     code: Option<&'static str>,
     /// Seconds after which to try again.
     retry_s: Option<u32>,
+    /// Official clients are told not to try again by themselves.
+    is_final: bool,
 }
 
 impl Fault {
@@ -100,7 +136,7 @@ impl Fault {
         let mut message = message.into();
         let end = message.floor_char_boundary(MESSAGE);
         message.truncate(end);
-        Self { kind, message, param: None, code: None, retry_s: None }
+        Self { kind, message, param: None, code: None, retry_s: None, is_final: false }
     }
 
     /// A field of the request is not as it must be.
@@ -126,11 +162,67 @@ impl Fault {
         self
     }
 
+    /// Not to be tried again by the client's own library.
+    pub const fn never_by_itself(mut self) -> Self {
+        self.is_final = true;
+        self
+    }
+
     /// No such model; the valid names are said.
     pub fn no_model(model: &str, valid: &str) -> Self {
+        let there_are =
+            if valid.is_empty() { "there are none".to_owned() } else { format!("there are: {valid}") };
         let message =
-            format!("The model `{model}` does not exist or you do not have access to it; there are: {valid}");
+            format!("The model `{model}` does not exist or you do not have access to it; {there_are}");
         Self::new(Kind::Missing, message).about("model").coded("model_not_found")
+    }
+
+    /// The conversation shows images to a model that takes none.
+    pub fn no_vision(model: &str) -> Self {
+        let message = format!(
+            "The model `{model}` takes no images (it has no vision), and was sent nothing; `agentctl model list` shows which do."
+        );
+        Self::bad("messages", message).coded(NO_VISION)
+    }
+
+    /// A model's failure, by the word that its own words begin with: whoever is told of it, by a model's answer or by an
+    /// agent's turn, hears the same.
+    pub fn of_model(words: impl Into<String>) -> Self {
+        let words = words.into();
+        let kind = match status_in(&words) {
+            Some(200) => return Self::filtered(),
+            Some(400..=499) => Kind::Bad,
+            _ => FAILURES
+                .iter()
+                .find(|(begin, _)| words.starts_with(begin))
+                .map_or(Kind::Failed, |(_, kind)| *kind),
+        };
+        let begins = |word: &str| words.starts_with(word);
+        let (is_unknown, is_long) = (begins("LLM_UNKNOWN_MODEL"), begins("LLM_CONTEXT_TOO_LONG"));
+        let (is_blind, is_locked) = (begins(BLIND), begins(LOCKED));
+        let again = ModelError::again_in(&words).or(begins("QUEUE_BUSY").then_some(1));
+        let fault = match kind {
+            Kind::Spent if again.is_some_and(|seconds| seconds <= SOON_S) => {
+                let taken = "is used up, or set aside for answers that are under way";
+                Self::new(Kind::Often, words.replacen("is used up", taken, 1))
+            }
+            _ => Self::new(kind, words),
+        };
+        let fault = again.into_iter().fold(fault, Self::after);
+        match (is_unknown, is_long, is_blind) {
+            _ if is_locked => fault.coded("vault_locked").never_by_itself(),
+            (true, ..) => fault.about("model").coded("model_not_found"),
+            (_, true, _) => fault.about("messages").coded("context_length_exceeded"),
+            (.., true) => fault.about("messages").coded(NO_VISION),
+            _ => fault,
+        }
+    }
+
+    /// The provider's filter took its answer back, or its model would give none. Clients ask again after a 502, which is paid
+    /// for each time and ends the same.
+    fn filtered() -> Self {
+        let words = "LLM_REQUEST_ERROR: the provider's own filter took its answer back";
+        Self::new(Kind::Bad, words).coded("content_filter")
     }
 
     /// A process of the host does not answer.
@@ -164,10 +256,20 @@ impl Fault {
             }}),
             Dialect::Anthropic => json!({
                 "type": "error",
-                "error": {"type": second, "message": self.message},
+                "error": {"type": second, "message": self.placed()},
                 "request_id": request_id,
             }),
         }
+    }
+
+    /// The message with the field that it is about, which the second vendor's API has nowhere else.
+    fn placed(&self) -> String {
+        let Some(param) = self.param.as_deref().filter(|param| !self.message.contains(param)) else {
+            return self.message.clone();
+        };
+        // A part of the place, where the message begins by it, is said by the whole.
+        let part = self.message.split_once(": ").filter(|(begin, _)| param.starts_with(begin));
+        format!("{param}: {}", part.map_or(self.message.as_str(), |(_, rest)| rest))
     }
 
     /// The response, as the vendor's API gives it.
@@ -179,10 +281,12 @@ impl Fault {
         if let Some(seconds) = self.retry_s {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        // Official clients try again by themselves otherwise, which no budget is raised by.
+        if self.is_final || self.kind == Kind::Spent {
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
         match self.kind {
             Kind::NoKey => drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
-            // Official clients try again by themselves otherwise, which no budget is raised by.
-            Kind::Spent => drop(headers.insert("x-should-retry", HeaderValue::from_static("false"))),
             // What was not read of the body is not waited for.
             Kind::Large | Kind::Slow => {
                 drop(headers.insert(header::CONNECTION, HeaderValue::from_static("close")))
@@ -216,6 +320,8 @@ impl From<RouterError> for Fault {
             RouterError::NotInScope(_) => Self::new(Kind::Forbidden, message).about("model"),
             RouterError::NoAgent(names) => Self::no_model("agent/", &names),
             RouterError::BadMessage => Self::bad("messages", message),
+            RouterError::NoVision(_) => Self::bad("messages", message).coded(NO_VISION),
+            RouterError::KeyReused => Self::bad("Idempotency-Key", message).coded("idempotency_key_reused"),
             RouterError::SessionOver | RouterError::Taken => Self::new(Kind::Conflict, message),
             RouterError::NoSession(_) | RouterError::NotUnderWay => {
                 Self::new(Kind::Conflict, "Nothing is under way in this conversation; send it as a message.")
@@ -251,24 +357,7 @@ impl From<RelayError> for Fault {
 
 impl From<ModelError> for Fault {
     fn from(error: ModelError) -> Self {
-        let message = error.to_string();
-        match error {
-            ModelError::UnknownModel => {
-                Self::new(Kind::Missing, message).about("model").coded("model_not_found")
-            }
-            ModelError::RateLimited { retry_after_s } => Self::new(Kind::Often, message).after(retry_after_s),
-            ModelError::Timeout => Self::new(Kind::Late, message),
-            ModelError::TooLong { .. } => {
-                Self::new(Kind::Bad, message).about("messages").coded("context_length_exceeded")
-            }
-            ModelError::Budget { again_s: 0, .. } => Self::new(Kind::Spent, message),
-            ModelError::Budget { again_s, .. } => Self::new(Kind::Spent, message).after(again_s),
-            ModelError::Busy => Self::new(Kind::Busy, message).after(1),
-            ModelError::CoolingDown { again_s } => Self::new(Kind::Busy, message).after(again_s),
-            ModelError::Ledger => Self::new(Kind::Busy, message),
-            ModelError::Rejected { status: 400..=499 } => Self::new(Kind::Bad, message),
-            _ => Self::new(Kind::Upstream, message),
-        }
+        Self::of_model(error.to_string())
     }
 }
 
@@ -276,6 +365,7 @@ impl From<ModelError> for Fault {
 mod tests {
     use super::*;
     use ipc_proto::Text;
+    use ipc_proto::credproxy::CredError;
     use ipc_proto::model::Per;
 
     #[test]
@@ -287,8 +377,11 @@ mod tests {
         assert_eq!(first, expected);
         let second = fault.json(Dialect::Anthropic, "req_1");
         let expected = json!({"type": "error", "request_id": "req_1",
-            "error": {"type": "invalid_request_error", "message": "no such role"}});
+            "error": {"type": "invalid_request_error", "message": "messages[0].role: no such role"}});
         assert_eq!(second, expected);
+        let nested = Fault::bad("messages.0.content.0.type", "messages.0.content.0: no such content");
+        let nested = nested.json(Dialect::Anthropic, "")["error"]["message"].clone();
+        assert_eq!(nested, "messages.0.content.0.type: no such content", "the place is said once");
         let busy = Fault::new(Kind::Busy, "x").after(3);
         for (dialect, status) in [(Dialect::OpenAi, 503), (Dialect::Anthropic, 529)] {
             let response = busy.render(dialect, "r");
@@ -305,6 +398,8 @@ mod tests {
             (RouterError::NotInScope(Text::default()), 403),
             (RouterError::NoAgent(Text::clip("default")), 404),
             (RouterError::BadMessage, 400),
+            (RouterError::NoVision(Text::clip("a")), 400),
+            (RouterError::KeyReused, 400),
             (RouterError::Taken, 409),
             (RouterError::Busy { waiting: 1, retry_s: 2 }, 429),
             (RouterError::NotDurable, 503),
@@ -320,10 +415,19 @@ mod tests {
             (ModelError::Timeout, 504),
             (ModelError::CoolingDown { again_s: 1 }, 503),
             (ModelError::Rejected { status: 422 }, 400),
+            (ModelError::Rejected { status: 200 }, 400),
+            (ModelError::NoVision, 400),
+            (ModelError::Ledger, 503),
+            (ModelError::Busy, 503),
+            (ModelError::Script, 502),
+            (ModelError::Credentials(CredError::Compressed), 502),
+            (ModelError::Credentials(CredError::Locked), 503),
             (ModelError::Server { status: 500 }, 502),
             (ModelError::Auth, 502),
         ] {
-            assert_eq!(status(RelayError::Model(error).into()), expected, "{error}");
+            let (direct, of_turn): (Fault, _) =
+                (RelayError::Model(error).into(), Fault::of_model(error.to_string()));
+            assert_eq!((status(direct.clone()), direct), (expected, of_turn), "{error}");
         }
         let spent = Fault::from(ModelError::Budget { per: Per::Day, again_s: 60 });
         let response = spent.render(Dialect::OpenAi, "r");
@@ -331,6 +435,39 @@ mod tests {
             (&response.headers()["x-should-retry"], &response.headers()["retry-after"]),
             (&HeaderValue::from_static("false"), &HeaderValue::from_static("60"),)
         );
+    }
+
+    #[test]
+    fn a_client_repeats_what_is_free_again_in_seconds_and_not_what_waits_for_a_day_or_a_person() {
+        let told = |error: ModelError| {
+            let fault = Fault::from(error);
+            let response = fault.render(Dialect::OpenAi, "r");
+            let word =
+                |name: &str| response.headers().get(name).map(|word| word.to_str().unwrap().to_owned());
+            (response.status().as_u16(), fault.code(), word("retry-after"), word("x-should-retry"))
+        };
+        let (two, day) = (Some("2".to_owned()), Some("64903".to_owned()));
+        let never = Some("false".to_owned());
+        let budget = |again_s| ModelError::Budget { per: Per::Day, again_s };
+        assert_eq!(told(budget(2)), (429, "rate_limit_exceeded", two, None));
+        assert_eq!(told(budget(64_903)), (429, "insufficient_quota", day, never.clone()));
+        assert_eq!(
+            told(budget(0)),
+            (429, "insufficient_quota", None, never.clone()),
+            "it is never free again"
+        );
+        let locked = ModelError::Credentials(CredError::Locked);
+        assert_eq!(told(locked), (503, "vault_locked", None, never));
+        assert!(Fault::from(locked).message().contains("agentctl cred unlock"));
+    }
+
+    #[test]
+    fn a_client_is_told_what_a_model_lacks_and_that_there_is_none_where_there_is_none() {
+        let told = Fault::no_vision("acme/small").json(Dialect::OpenAi, "")["error"].clone();
+        assert!(told["message"].as_str().unwrap().contains("`acme/small` takes no images"), "{told}");
+        assert_eq!((&told["param"], &told["code"]), (&json!("messages"), &json!(NO_VISION)));
+        assert!(Fault::no_model("a/b", "").message().ends_with("; there are none"));
+        assert!(Fault::no_model("a/b", "c/d").message().ends_with("; there are: c/d"));
     }
 
     #[test]

@@ -9,4 +9,5 @@ pub mod fault;
 pub mod ids;
 pub mod openai;
 pub mod pieces;
+mod strict;
 pub mod wish;

@@ -62,8 +62,10 @@ impl Calls {
                 *self = Self::default();
                 said.push(Said::Note(format!("{from} failed ({why}); {to} answers")));
                 said.push(Said::Void);
+                said.push(Said::By(to.into_string()));
             }
             Piece::Usage(usage) => said.push(Said::Usage(usage)),
+            Piece::OverBudget { per } => said.push(Said::OverBudget(per)),
             Piece::Done(finish) => said.push(Said::Done(finish)),
             Piece::Failed(error) => said.push(Said::Failed(error.into())),
         }
@@ -134,7 +136,10 @@ mod tests {
             Piece::CallEnd { index: 0 },
             Piece::Usage(Usage::default()),
         ]);
-        assert!(matches!(&said[..], [Said::Note(_), Said::Void, Said::Usage(_)]), "{said:?}");
+        let [Said::Note(_), Said::Void, Said::By(model), Said::Usage(_)] = &said[..] else {
+            panic!("{said:?}")
+        };
+        assert_eq!(model, "c/d");
     }
 
     #[test]
@@ -151,7 +156,9 @@ mod tests {
             part(false, "m"),
             end(),
         ]);
-        let [Said::Note(_), Said::Void, Said::Thought(thought)] = &said[..] else { panic!("{said:?}") };
+        let [Said::Note(_), Said::Void, Said::By(_), Said::Thought(thought)] = &said[..] else {
+            panic!("{said:?}")
+        };
         assert_eq!((thought.text.as_str(), thought.seal.as_str()), ("hm", "s"));
         let long = "a".repeat(16384);
         assert!(told(vec![part(true, &long); 17]).iter().any(|said| matches!(said, Said::Failed(_))));

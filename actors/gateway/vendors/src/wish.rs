@@ -210,27 +210,41 @@ fn thousandths(field: &'static str, value: Option<f64>, most: f64) -> Result<Opt
     Ok((0..=2000_u16).rev().find(|thousandth| f64::from(*thousandth) <= (value * 1000.0).round()))
 }
 
-/// A tool as a client describes it.
+/// A tool as a client describes it; its schema with the name that the vendor has for it.
 ///
 /// # Errors
 /// It does not fit.
 pub fn tool(
     name: &str,
     description: Option<&str>,
-    schema: Option<&Value>,
+    (field, schema): (&str, Option<&Value>),
     at: &str,
 ) -> Result<ToolSpec, Fault> {
     let name = tool_name(name, &format!("{at}.name"))?;
-    let schema = schema
-        .filter(|schema| !schema.is_null())
-        .map_or_else(|| r#"{"type":"object","properties":{}}"#.to_owned(), Value::to_string);
+    let schema = schema.filter(|schema| !schema.is_null());
+    if schema.is_some_and(|schema| !schema.is_object()) {
+        return Err(invalid_type(&format!("{at}.{field}"), "it must be an object, a JSON Schema"));
+    }
+    let schema = schema.map_or_else(|| r#"{"type":"object","properties":{}}"#.to_owned(), Value::to_string);
     Ok(ToolSpec {
         name,
         description: Text::new(description.unwrap_or_default())
             .map_err(|long| too_long(&format!("{at}.description"), &long))?,
-        schema: Text::new(schema).map_err(|long| too_long(&format!("{at}.parameters"), &long))?,
+        schema: Text::new(schema).map_err(|long| too_long(&format!("{at}.{field}"), &long))?,
         in_jail: false,
     })
+}
+
+/// A field that must be there and is not, in the first vendor's words.
+#[must_use]
+pub fn missing(at: &str) -> Fault {
+    Fault::bad(at, format!("Missing required parameter: '{at}'.")).coded("missing_required_parameter")
+}
+
+/// A field that is of another type than it must be.
+#[must_use]
+pub fn invalid_type(at: &str, must: &str) -> Fault {
+    Fault::bad(at, format!("Invalid type or value for '{at}': {must}.")).coded("invalid_type")
 }
 
 /// The name of a tool.
@@ -289,6 +303,9 @@ pub fn picture(media: &str, data: &str, at: &str) -> Result<Picture, Fault> {
         return Err(Fault::bad(at, format!("An image is over the bound of {MEDIA_BOUND} bytes.")));
     }
     let bytes = STANDARD.decode(data).map_err(|_| Fault::bad(at, "An image is not in base64."))?;
+    if bytes.is_empty() {
+        return Err(Fault::bad(at, "An image is empty."));
+    }
     Ok(Picture { media: media.to_owned(), bytes })
 }
 
@@ -362,6 +379,7 @@ mod tests {
             "data:image/png,abc",
             "data:text/html;base64,QQ==",
             "data:image/png;base64,?",
+            "data:image/png;base64,",
         ] {
             assert!(picture_at(url, "x").is_err(), "{url}");
         }

@@ -1,10 +1,11 @@
-//! Opens a database and brings it to the version that its program knows: a copy of it as it was, and then each step in one
-//! transaction with its version number, so that a kill at any moment leaves one version or the next. It touches the
-//! database's own folder, and must never touch a database of a newer program.
+//! Opens a database and brings it to the version that its program knows: a copy of it as it was, and then all steps in one
+//! transaction with the version's number, so that a kill at any moment leaves the version before the first of them or the
+//! one after the last, and the copy is always of what was there before any. It touches the database's own folder, and must
+//! never touch a database of a newer program.
 //!
 //! Going back is putting the copy in the database's place and starting the program of that version.
 
-use nix::sys::statvfs::fstatvfs;
+use nix::sys::statvfs::statvfs;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +13,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why a database was not brought up to date; it is as it was, or at the last step that succeeded.
+/// Why a database was not brought up to date; it is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationFault {
     /// A newer program wrote it; nothing was touched.
@@ -76,17 +77,37 @@ pub fn open(file: &Path, steps: &[&str], room: Room) -> Result<Connection, Migra
     migrate(&mut db, file, steps)?;
     // SQLite reads its seed from /dev/urandom at the first use; after the seal that would be too late.
     db.query_row("SELECT random()", [], |_| Ok(()))?;
-    // A log that has no room ahead of it, on a disk with little, grows as it is written.
-    drop(lengthen(&beside(file, "-wal"), room.log_bytes.into()));
+    lengthen_log(file, room.log_bytes);
     Ok(db)
 }
 
+/// Has the log of the open database in `file` be so many bytes long, as [`Room::log_bytes`] says. One that has no room ahead of
+/// it, on a disk with little, grows as it is written.
+pub fn lengthen_log(file: &Path, bytes: u32) {
+    let log = beside(file, "-wal");
+    let room = statvfs(&log).map_or(0, |about| about.blocks_available() * about.fragment_size());
+    if room >= SPARE {
+        drop(filled(&log, bytes.into()));
+    }
+}
+
+/// The bytes of the log of the open database in `file`.
+#[must_use]
+pub fn log_length(file: &Path) -> u64 {
+    fs::metadata(beside(file, "-wal")).map_or(0, |log| log.len())
+}
+
+/// Gives the log of the open database in `file` the length again that it had before it was cut, which takes no more of the disk
+/// than it did then. It asks for nothing that a sealed process may not.
+pub fn refill_log(file: &Path, had: u64) {
+    drop(filled(&beside(file, "-wal"), had));
+}
+
 /// Fills a log up to this length. SQLite ends its reading of one at the first frame whose sum is wrong, and zeros are none.
-fn lengthen(log: &Path, bytes: u64) -> io::Result<()> {
+fn filled(log: &Path, bytes: u64) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).open(log)?;
     let had = file.metadata()?.len();
-    let about = fstatvfs(&file)?;
-    if had >= bytes || about.blocks_available() * about.fragment_size() < SPARE {
+    if had >= bytes {
         return Ok(());
     }
     // Zeros that are written, since room that is only set aside is no faster to write to than room that is not there.
@@ -94,9 +115,9 @@ fn lengthen(log: &Path, bytes: u64) -> io::Result<()> {
     filled.and_then(|_| file.sync_all()).or_else(|_| file.set_len(had))
 }
 
-/// Takes the steps that `db`, the database in `file`, has not had yet; step n leads to version n, counted from 1.
-/// One that has had some already is copied first to `FILE.vN` beside it, N being its version; copies of other
-/// versions are removed once all steps are taken.
+/// Takes the steps that `db`, the database in `file`, has not had yet, all of them or none; step n leads to version n,
+/// counted from 1. One that has had some already is copied first to `FILE.vN` beside it, N being its version; copies of
+/// other versions are removed once the steps are taken.
 ///
 /// # Errors
 /// [`MigrationFault`].
@@ -113,12 +134,13 @@ pub fn migrate(db: &mut Connection, file: &Path, steps: &[&str]) -> Result<(), M
         copy(db, file, found)
             .map_err(|fault| MigrationFault::NotCopied { found, cause: fault.to_string() })?;
     }
-    for (version, step) in (1_i64..).zip(steps).filter(|(version, _)| *version > found) {
-        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Between two steps no program would go on with what is there, and a copy made then would be of no use to any.
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (_, step) in (1_i64..).zip(steps).filter(|(version, _)| *version > found) {
         change.execute_batch(step)?;
-        change.pragma_update(None, "user_version", version)?;
-        change.commit()?;
     }
+    change.pragma_update(None, "user_version", known)?;
+    change.commit()?;
     remove_others(file, found);
     Ok(())
 }
@@ -214,6 +236,20 @@ mod tests {
         migrate(&mut db, &file, &[FIRST, SECOND]).unwrap();
         migrate(&mut db, &file, &[FIRST, SECOND]).unwrap();
         assert_eq!((version(&db), sum(&db)), (2, 4));
+    }
+
+    #[test]
+    fn steps_that_are_cut_short_leave_what_was_there_before_the_first_and_the_copy_is_of_that() {
+        let (folder, file, mut db) = database();
+        migrate(&mut db, &file, &[FIRST]).unwrap();
+        let broken = "INSERT INTO a VALUES (2); CREATE TABLE a (x);";
+        assert!(migrate(&mut db, &file, &[FIRST, SECOND, broken]).is_err());
+        assert_eq!((version(&db), sum(&db)), (1, 1));
+        migrate(&mut db, &file, &[FIRST, SECOND, SECOND]).unwrap();
+        assert_eq!((version(&db), sum(&db)), (3, 7));
+        assert_eq!(names(&folder), ["some.db", "some.db-wal", "some.db.v1"]);
+        let before = Connection::open(folder.path().join("some.db.v1")).unwrap();
+        assert_eq!((version(&before), sum(&before)), (1, 1));
     }
 
     #[test]

@@ -37,9 +37,12 @@ pub enum Fault {
     /// No handshake, not in time, or a certificate that is not believed.
     #[error("the TLS handshake failed")]
     Tls,
-    /// The server broke HTTP, went away, changed the protocol, or compressed its reply.
+    /// The server broke HTTP, went away, or changed the protocol.
     #[error("the server broke the protocol or went away")]
     Protocol,
+    /// The server compressed its reply, which the request had asked it not to.
+    #[error("the server compressed its reply")]
+    Compressed,
     /// The connection was over before anything of the request had left.
     #[error("the server had closed the connection")]
     Unsent,
@@ -140,8 +143,7 @@ impl Conversation {
             })
         };
         match timeout(patience, asked).await {
-            Ok(Ok(reply)) if !is_opaque(&reply) => Ok(reply),
-            Ok(Ok(_)) => Err(Fault::Protocol),
+            Ok(Ok(reply)) => plain(reply),
             Ok(Err(fault)) => Err(fault),
             Err(_) => Err(Fault::Stalled),
         }
@@ -169,9 +171,14 @@ pub async fn send(
     Ok((reply, conversation))
 }
 
-/// Whether the body would not be the plain bytes that it stands for.
-fn is_opaque(reply: &Response<Incoming>) -> bool {
-    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    reply.status() == StatusCode::SWITCHING_PROTOCOLS
-        || !reply.headers().get_all(CONTENT_ENCODING).iter().all(plain)
+/// A reply whose body is the plain bytes that it stands for.
+fn plain(reply: Response<Incoming>) -> Result<Response<Incoming>, Fault> {
+    let identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(Fault::Protocol);
+    }
+    if !reply.headers().get_all(CONTENT_ENCODING).iter().all(identity) {
+        return Err(Fault::Compressed);
+    }
+    Ok(reply)
 }

@@ -1,6 +1,8 @@
 //! Times that a text names, as days: "8 May 2023", "in July", "last Friday", "two weeks ago". What is said by the day it
-//! is said on is reckoned from that day. Pure; English; a text that names no time gives none.
+//! is said on is reckoned from that day. Pure; whole sentences in English, dates and days in the languages of the calendar as
+//! well; a text that names no time gives none.
 
+use crate::calendar;
 use crate::words::{Word, words};
 
 /// Days since 1 January 1970.
@@ -30,6 +32,11 @@ impl Span {
         self.from <= other.to && other.from <= self.to
     }
 
+    /// Whether a day is in it.
+    pub(crate) const fn holds(self, day: Day) -> bool {
+        self.from <= day && day <= self.to
+    }
+
     /// How many days it has.
     pub(crate) const fn days(self) -> Day {
         self.to - self.from + 1
@@ -51,21 +58,6 @@ pub fn date_in(text: &str) -> Option<u64> {
     u64::try_from(day).ok()?.checked_mul(DAY_MS)
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
@@ -101,12 +93,9 @@ struct Near<'a> {
 impl Near<'_> {
     fn span(&self, said: Day) -> Option<Span> {
         let by_day = match self.word {
-            "today" | "tonight" => Some(Span::day(said)),
             "yesterday" if self.two_back == "day" && self.back == "before" => Some(Span::day(said - 2)),
-            "yesterday" => Some(Span::day(said - 1)),
-            "tomorrow" => Some(Span::day(said + 1)),
             "ago" => self.ago(said),
-            _ => None,
+            word => calendar::days_from_today(word).map(|days| Span::day(said + days)),
         };
         by_day
             .or_else(|| self.month(said))
@@ -130,13 +119,12 @@ impl Near<'_> {
 
     /// A month with a day, with a year, with both, or alone.
     fn month(&self, said: Day) -> Option<Span> {
-        let month = month(self.word)?;
-        let before =
-            day_number(self.back).or_else(|| day_number(self.two_back).filter(|_| self.back == "of"));
+        let month = calendar::month(self.word)?;
+        let of = |word: &str| matches!(word, "of" | "de" | "del");
+        let before = day_number(self.back).or_else(|| day_number(self.two_back).filter(|_| of(self.back)));
         let behind = day_number(self.next);
         let day = before.or(behind);
-        let year =
-            year(self.next).or_else(|| year(self.after).filter(|_| behind.is_some() || self.next == "of"));
+        let year = year(self.next).or_else(|| year(self.after).filter(|_| behind.is_some() || of(self.next)));
         let introduced = matches!(
             self.back,
             "in" | "on"
@@ -151,9 +139,11 @@ impl Near<'_> {
                 | "mid"
                 | "during"
                 | "this"
+                | "im"
+                | "en"
+                | "de"
         );
-        // The verbs "may" and "march" are said far more often than the months.
-        if matches!(self.word, "may" | "march") && day.is_none() && year.is_none() && !introduced {
+        if calendar::is_unsure(self.word) && day.is_none() && year.is_none() && !introduced {
             return None;
         }
         let year = year.unwrap_or_else(|| nearest_year(said, month, day.unwrap_or(15)));
@@ -165,11 +155,13 @@ impl Near<'_> {
 
     /// "last Friday", "on Monday", "next Tuesday", "Friday".
     fn weekday(&self, said: Day) -> Option<Span> {
-        let wanted = Day::try_from(WEEKDAYS.iter().position(|name| *name == self.word)?).ok()?;
+        let wanted = calendar::weekday(self.word)?;
         let back = (weekday(said) - wanted).rem_euclid(7);
         let ahead = (wanted - weekday(said)).rem_euclid(7);
         Some(Span::day(match self.back {
-            "next" | "this" | "coming" => said + if ahead == 0 { 7 } else { ahead },
+            "next" | "this" | "coming" | "nachsten" | "kommenden" | "proximo" => {
+                said + if ahead == 0 { 7 } else { ahead }
+            }
             _ => said - if back == 0 { 7 } else { back },
         }))
     }
@@ -205,7 +197,7 @@ impl Near<'_> {
             return Some(Span::day(days(year, month, day)));
         }
         // With a month the month says it.
-        let of_month = month(self.back).or_else(|| month(self.two_back)).is_some();
+        let of_month = calendar::month(self.back).or_else(|| calendar::month(self.two_back)).is_some();
         (!of_month).then(|| Span { from: days(year, 1, 1), to: days(year, 12, 31) })
     }
 
@@ -216,7 +208,7 @@ impl Near<'_> {
             || self.word.ends_with("rd")
             || self.word.ends_with("th");
         let day = day_number(self.word).filter(|_| ordinal && self.back == "the")?;
-        if month(self.next).is_some() || self.next == "of" {
+        if calendar::month(self.next).is_some() || self.next == "of" {
             return None;
         }
         let (year, month, _) = civil(said);
@@ -226,14 +218,6 @@ impl Near<'_> {
         });
         near.into_iter().min_by_key(|it| (it - said).abs()).map(Span::day)
     }
-}
-
-/// Months by their whole name or the first three letters, which for "may" are the same.
-fn month(word: &str) -> Option<i64> {
-    let short =
-        |name: &str| word.len() == 3 && name.starts_with(word) || word == "sept" && name == "september";
-    let at = MONTHS.iter().position(|name| *name == word || short(name))?;
-    i64::try_from(at + 1).ok()
 }
 
 /// A day of a month: "8", "8th".
@@ -324,6 +308,10 @@ mod tests {
         {
             assert_eq!(named(text), on(2023, 5, 8), "{text}");
         }
+        for text in ["am 8. Mai 2023", "el 8 de mayo de 2023", "le 8 mai 2023"] {
+            assert_eq!(named(text), on(2023, 5, 8), "{text}");
+        }
+        assert_eq!(named("im Juli"), named("in July"));
         assert_eq!(named("in July"), [whole_month(2023, 7)]);
         assert_eq!(named("in December"), [whole_month(2022, 12)], "the nearest one");
         assert_eq!(named("in 2021"), [Span { from: days(2021, 1, 1), to: days(2021, 12, 31) }]);
@@ -338,6 +326,9 @@ mod tests {
             ("ten days ago", 2023, 4, 30),
             ("last Friday", 2023, 5, 5),
             ("on Monday", 2023, 5, 8),
+            ("am Montag", 2023, 5, 8),
+            ("gestern", 2023, 5, 9),
+            ("anteayer", 2023, 5, 8),
             ("next Tuesday", 2023, 5, 16),
         ] {
             assert_eq!(named(text), on(year, month, day), "{text}");
@@ -361,7 +352,9 @@ mod tests {
 
     #[test]
     fn words_that_are_also_months_are_months_only_with_a_sign_of_it() {
-        assert!(named("you may march on").is_empty());
+        for text in ["you may march on", "with mayo", "Julio called"] {
+            assert!(named(text).is_empty(), "{text}");
+        }
         assert_eq!(named("in May"), [whole_month(2023, 5)]);
         assert_eq!(named("in March 2022"), [whole_month(2022, 3)]);
     }

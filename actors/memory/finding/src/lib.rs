@@ -3,12 +3,15 @@
 //!
 //! One [`Index`] holds one scope: word counts of one owner must not move the ranking of another.
 
+mod best;
+mod calendar;
 mod dates;
 mod forms;
 mod fuse;
 mod index;
 mod kin;
 mod known;
+mod like;
 mod meaning;
 mod near;
 mod postings;
@@ -16,8 +19,10 @@ mod question;
 mod rank;
 mod row;
 mod snippet;
+mod sums;
 #[cfg(test)]
 mod tests;
+mod tongues;
 mod vector;
 mod words;
 
@@ -29,4 +34,4 @@ pub use question::Question;
 pub use rank::{Limits, Scored};
 pub use snippet::snippet;
 pub use vector::{Code, Vector};
-pub use words::{COMMON, Lexicon};
+pub use words::{Lexicon, says_little};

@@ -2,6 +2,7 @@
 //! and how often only where it is more than once. Rows come in order. One that left stays until the rows are numbered
 //! anew; whoever reads passes over it.
 
+use crate::like::Sketch;
 use std::collections::HashMap;
 
 /// Rows that can be told apart: a distance and one bit must fit 32 bits.
@@ -16,7 +17,8 @@ const OFTEN: u8 = 15;
 /// Rows by term.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    numbers: HashMap<Box<str>, u32>,
+    /// By term its number, and what it looks like.
+    numbers: HashMap<Box<str>, (u32, Sketch)>,
     lists: Vec<Packed>,
     /// Numbers of terms that no row holds any more.
     free: Vec<u32>,
@@ -35,7 +37,7 @@ struct Packed {
 impl Postings {
     /// Adds a row that is behind every row so far; gives the term's number.
     pub(crate) fn add(&mut self, term: &str, row: u32, often: usize) -> u32 {
-        let number = self.numbers.get(term).copied().unwrap_or_else(|| self.number(term));
+        let number = self.number_of(term).unwrap_or_else(|| self.number(term));
         if let Some(list) = self.lists.get_mut(number as usize) {
             let before = list.bytes.len();
             list.push(row, u8::try_from(often).unwrap_or(OFTEN).min(OFTEN));
@@ -50,13 +52,13 @@ impl Postings {
             self.lists.push(Packed::default());
             u32::try_from(self.lists.len() - 1).unwrap_or(u32::MAX)
         });
-        self.numbers.insert(term.into(), number);
+        self.numbers.insert(term.into(), (number, Sketch::of(term)));
         number
     }
 
     /// Tells of a row of a term that it left; a term that no row holds is forgotten. Gives the term's number.
     pub(crate) fn left(&mut self, term: &str) -> Option<u32> {
-        let number = *self.numbers.get(term)?;
+        let number = self.number_of(term)?;
         let list = self.lists.get_mut(number as usize)?;
         list.held = list.held.saturating_sub(1);
         if list.held == 0 {
@@ -70,12 +72,17 @@ impl Postings {
 
     /// The number of a term that a row holds.
     pub(crate) fn number_of(&self, term: &str) -> Option<u32> {
-        self.numbers.get(term).copied()
+        self.numbers.get(term).map(|(number, _)| *number)
     }
 
     /// How many rows hold a term.
     pub(crate) fn rows(&self, term: &str) -> usize {
         self.list(term).map_or(0, |list| list.held as usize)
+    }
+
+    /// Every term that a row holds and what it looks like, in no order.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&str, Sketch)> {
+        self.numbers.iter().map(|(term, (_, sketch))| (term.as_ref(), *sketch))
     }
 
     /// Every row that holds a term, and how often; those that left are among them.

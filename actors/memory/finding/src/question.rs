@@ -1,11 +1,14 @@
 //! What a question asks for: its terms, the times it names, and whether a time, a number or a name would answer it.
 
 use crate::dates::{self, Day, Span};
+use crate::tongues::Tongue;
 use crate::words::{Lexicon, Word, words};
 use std::collections::HashSet;
 
 /// Terms of one question that are looked for; further ones are left out.
 const MOST_TERMS: usize = 64;
+/// Times of one question that are looked for: every row is gone through for each.
+const MOST_TIMES: usize = 16;
 /// Characters of a text by which it is said to fit.
 const LOOKED_AT: usize = 8000;
 
@@ -37,13 +40,21 @@ impl Question {
     #[must_use]
     pub fn of(text: &str, now_ms: u64, lexicon: &Lexicon) -> Self {
         let words = words(text);
-        let mut terms = distinct(words.iter().filter(|word| !lexicon.is_common(&word.plain)), lexicon);
+        let tongue = Tongue::of(&words);
+        let little = |word: &&Word| match tongue {
+            None => lexicon.is_asking(&word.plain),
+            Some(tongue) => tongue.says_little(&word.plain),
+        };
+        let mut terms = distinct(words.iter().filter(|word| !little(word)), lexicon);
         let says_little = terms.is_empty();
         if says_little {
             terms = distinct(words.iter(), lexicon);
         }
         let now: Day = dates::day_of(now_ms);
-        Self { terms, times: dates::spans(&words, now), wants: wants(&words), says_little }
+        let wants = tongue.map_or_else(|| wants(&words), |tongue| tongue.wants(&words));
+        let mut times = dates::spans(&words, now);
+        times.truncate(MOST_TIMES);
+        Self { terms, times, wants, says_little }
     }
 
     /// Whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
@@ -118,6 +129,8 @@ mod tests {
         assert_eq!(question("cat Cats CAT").terms, ["cat"]);
         let many: Vec<String> = (0..1000).map(|n| format!("w{n}")).collect();
         assert_eq!(question(&many.join(" ")).terms.len(), MOST_TERMS);
+        let years: Vec<String> = (1900..2000).map(|year| year.to_string()).collect();
+        assert_eq!(question(&years.join(" in ")).times.len(), MOST_TIMES);
     }
 
     #[test]
@@ -147,6 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn small_words_are_those_of_the_language_that_is_asked_in() {
+        for (text, terms) in [
+            ("Which hat did she wear in the war?", vec!["hat", "wear", "war"]),
+            ("Wo war der Hut, den sie hat?", vec!["hut"]),
+            ("¿Cuándo se lanza la app?", vec!["lanza", "app"]),
+            ("Quand est-ce que le bateau part ?", vec!["bateau", "part"]),
+            ("die hard", vec!["die", "hard"]),
+        ] {
+            assert_eq!(question(text).terms, terms, "{text}");
+        }
+    }
+
+    #[test]
     fn the_first_words_say_what_would_answer() {
         for (text, wanted) in [
             ("When did she move?", Wants::Time),
@@ -155,6 +181,10 @@ mod tests {
             ("How did she meet him?", Wants::Anything),
             ("Who baked it?", Wants::Name),
             ("blue mugs", Wants::Anything),
+            ("Seit wann wohnt sie dort?", Wants::Time),
+            ("Wie viele Tassen hat sie verkauft?", Wants::Number),
+            ("¿Quién lo hizo?", Wants::Name),
+            ("Où est la clé ?", Wants::Name),
         ] {
             assert_eq!(question(text).wants, wanted, "{text}");
         }

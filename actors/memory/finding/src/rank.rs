@@ -5,12 +5,14 @@
 //! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two: what helped on
 //! one set alone was not kept.
 
+use crate::best::Best;
 use crate::dates::{Day, Span};
 use crate::index::Index;
+use crate::like;
 use crate::question::{Question, Wants};
 use crate::row::{Holds, Kept};
+use crate::sums::Sums;
 use crate::vector::Vector;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// BM25: how soon a repeated term says no more, and how much a long row counts less.
@@ -20,17 +22,22 @@ const BY_LENGTH: f32 = 0.2;
 const OF_NAME: f32 = 0.3;
 /// A term that more than one in so many rows hold stands in for no other.
 const TOO_COMMON: usize = 5;
+/// What a term is worth that is only written like one asked for, how many such are looked for, and for how many terms of a
+/// question that no row holds: the terms of the index are gone through once, and each is held against all of these.
+const INSTEAD: f32 = 0.5;
+const MOST_INSTEAD: usize = 16;
+const MOST_UNHELD: usize = 4;
 /// The share of a row's worth that the turns after it get, and those before it.
 const TO_LATER: [f32; 3] = [0.6, 0.55, 0.25];
 const TO_EARLIER: [f32; 2] = [0.3, 0.15];
 /// The share of the best of a session that each of its rows found gets.
 const OF_SESSION: f32 = 0.15;
-/// What it is worth to be of whom the question names, if nothing else speaks for a row.
-const OF_TAG: f32 = 0.01;
+/// What it is worth to be of whom the question names, beside a term that as many rows hold.
+const OF_TAG: f32 = 0.6;
 /// How much more a row is worth that is of whom the question names, and one of a session with them.
 const IF_NAMED: f32 = 2.0;
 const IF_WITH_NAMED: f32 = 1.25;
-/// What a day near one asked for is worth beside one that is spoken of, and how many days later is near.
+/// What a day soon after one asked for is worth beside one that is spoken of, and how many days later is near.
 const OF_NEAR_DAY: f32 = 0.6;
 const NEAR_DAYS: Day = 7;
 /// How much more a row is worth that holds what is asked for, and less one that asks itself.
@@ -40,6 +47,8 @@ const IF_ASKS: f32 = 0.6;
 const MOST_RAISED: f32 = IF_NAMED * IF_ANSWERS * 1.001;
 /// The part of its worth that a row shorter than the average may lose.
 const IF_SHORT: f32 = 0.5;
+/// Words of a row that is never short, however long others are.
+const ENOUGH: f32 = 16.0;
 
 /// Which rows may be found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,40 +82,15 @@ pub struct Scored {
     pub answers: bool,
 }
 
-/// One number a row, most of them 0.
-struct Sums {
-    of: Vec<f32>,
-    touched: Vec<usize>,
-}
-
-impl Sums {
-    fn new(rows: usize) -> Self {
-        Self { of: vec![0.0; rows], touched: Vec::new() }
-    }
-
-    fn get(&self, row: usize) -> f32 {
-        self.of.get(row).copied().unwrap_or_default()
-    }
-
-    /// Makes a row's number another one of it and of `by`, which is over 0.
-    fn join(&mut self, row: usize, by: f32, joined: impl FnOnce(f32, f32) -> f32) {
-        if let Some(sum) = self.of.get_mut(row) {
-            if *sum == 0.0 {
-                self.touched.push(row);
-            }
-            *sum = joined(*sum, by);
-        }
-    }
-
-    fn add(&mut self, row: usize, by: f32) {
-        self.join(row, by, |sum, by| sum + by);
-    }
-
-    /// Gives what there is and begins anew.
-    fn drain(&mut self) -> impl Iterator<Item = (usize, f32)> {
-        let of = &mut self.of;
-        self.touched.drain(..).map(|row| (row, of.get_mut(row).map(std::mem::take).unwrap_or_default()))
-    }
+/// How a row is about a time that is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// It speaks of it.
+    Spoken,
+    /// It was said on that very day, or in that week.
+    Said,
+    /// It was said soon after.
+    Near,
 }
 
 /// What a question says of this index: which of its terms are tags, and which rows are of the times it names.
@@ -172,29 +156,57 @@ impl Index {
     /// What each row's own terms are worth. Of a term and its kin the best counts, not the sum.
     fn own(&self, asked: &Asked<'_>) -> Sums {
         let (mut own, mut best) = (Sums::new(self.rows.len()), Sums::new(self.rows.len()));
+        let mut unheld = Vec::new();
         for term in &asked.question.terms {
             let is_name = asked.names.contains(&term.as_str());
+            if !is_name && self.terms.rows(term) == 0 {
+                unheld.push(term.as_str());
+            }
             self.term(term, if is_name { OF_NAME } else { 1.0 }, &mut best);
             if !is_name {
                 for (kin, near) in self.lexicon.kin(term) {
-                    if self.terms.rows(kin) * TOO_COMMON <= self.rows().max(100) {
-                        self.term(kin, *near, &mut best);
-                    }
+                    self.unless_common(kin, *near, &mut best);
                 }
             }
             best.drain().for_each(|(row, worth)| own.add(row, worth));
         }
+        unheld.truncate(MOST_UNHELD);
+        self.instead(&unheld, &mut best, &mut own);
         own
     }
 
+    /// What stands for terms that no row holds: those written nearly like them, and of a code what it is made of.
+    fn instead(&self, unheld: &[&str], best: &mut Sums, own: &mut Sums) {
+        for (term, held) in unheld.iter().zip(like::likest(unheld, self.terms.terms(), MOST_INSTEAD)) {
+            for held in held {
+                self.unless_common(held, INSTEAD, best);
+            }
+            best.drain().for_each(|(row, worth)| own.add(row, worth));
+            for part in like::parts(term) {
+                self.term(part, 1.0, best);
+                best.drain().for_each(|(row, worth)| own.add(row, worth));
+            }
+        }
+    }
+
+    /// What a term makes each row worth that holds it, or a part of that; of several the best counts.
     fn term(&self, term: &str, part: f32, best: &mut Sums) {
         let (worth, average) = (self.worth(self.terms.rows(term)) * part, self.average());
         for (at, often) in self.terms.of(term) {
-            let Some(row) = self.rows.get(at).filter(|row| !row.gone()) else { continue };
+            let Some(row) = self.rows.get(at).filter(|row| !row.gone()) else {
+                continue;
+            };
             let (words, often) = (row.words, f32::from(often));
             let length = 1.0 - BY_LENGTH + BY_LENGTH * f32::from(words) / average;
             let worth = worth * often * (SATURATION + 1.0) / (often + SATURATION * length);
             best.join(at, worth, f32::max);
+        }
+    }
+
+    /// The same as [`Index::term`], but for one that so many rows hold that it says too little.
+    fn unless_common(&self, term: &str, part: f32, best: &mut Sums) {
+        if self.terms.rows(term) * TOO_COMMON <= self.rows().max(100) {
+            self.term(term, part, best);
         }
     }
 
@@ -222,7 +234,9 @@ impl Index {
     fn lend(&self, row: usize, worth: f32, shares: &[f32], next: fn(&Kept) -> Option<u32>, all: &mut Sums) {
         let mut at = row;
         for share in shares {
-            let Some(to) = self.rows.get(at).and_then(next) else { return };
+            let Some(to) = self.rows.get(at).and_then(next) else {
+                return;
+            };
             at = to as usize;
             all.add(at, share * worth);
         }
@@ -236,8 +250,9 @@ impl Index {
     fn of_tags(&self, asked: &mut Asked<'_>, all: &mut Sums) {
         for name in &asked.names {
             asked.named.resize(self.rows.len(), false);
+            let worth = OF_TAG * self.worth(self.tags.rows(name));
             for (row, _) in self.tags.of(name) {
-                all.add(row, OF_TAG);
+                all.add(row, worth);
                 asked.named.get_mut(row).into_iter().for_each(|named| *named = true);
             }
         }
@@ -254,15 +269,22 @@ impl Index {
             }
             let of_row = |(row, spoken): (&Kept, &bool)| match (row.gone(), *spoken) {
                 (true, _) => None,
-                (false, true) => Some(true),
-                (false, false) => is_near(row.day(), *span).then_some(false),
+                (false, true) => Some(About::Spoken),
+                (false, false) if span.days() <= NEAR_DAYS && span.holds(row.day()) => Some(About::Said),
+                (false, false) => is_near(row.day(), *span).then_some(About::Near),
             };
             let found = || self.rows.iter().zip(&spoken).map(of_row);
-            let near = found().filter(|found| *found == Some(false)).count();
-            let worths = (self.worth(found().flatten().count() - near), OF_NEAR_DAY * self.worth(near));
+            let rows = |about| found().filter(|found| *found == Some(about)).count();
+            let (spoken, said, near) = (rows(About::Spoken), rows(About::Said), rows(About::Near));
+            let worths = (self.worth(spoken), self.worth(said), OF_NEAR_DAY * self.worth(near + said));
             for (row, (found, dated)) in found().zip(&mut asked.dated).enumerate() {
-                if let Some(spoken) = found {
-                    all.add(row, if spoken { worths.0 } else { worths.1 });
+                if let Some(about) = found {
+                    let worth = match about {
+                        About::Spoken => worths.0,
+                        About::Said => worths.1,
+                        About::Near => worths.2,
+                    };
+                    all.add(row, worth);
                     *dated = true;
                 }
             }
@@ -283,7 +305,7 @@ impl Index {
         };
         let asks = row.holds.has(Holds::QUESTION);
         let answers = row.holds.has(wanted) && !asks;
-        let short = (f32::from(row.words) / self.average()).min(1.0);
+        let short = (f32::from(row.words) / self.average().min(ENOUGH)).min(1.0);
         let by_who = if named {
             IF_NAMED
         } else if with_named.unwrap_or_default() {
@@ -316,42 +338,4 @@ pub(crate) fn allows(row: &Kept, limits: &Limits<'_>) -> bool {
 /// Whether what is said on a day may be about a span: people tell of things a few days later.
 const fn is_near(day: Day, span: Span) -> bool {
     span.from <= day && day <= span.to + NEAR_DAYS
-}
-
-/// The best rows so far. Few are held at any moment: a common word finds every row.
-struct Best {
-    most: usize,
-    held: Vec<Scored>,
-    /// The score of the last of the best when they were last counted: what is below it is not among them.
-    floor: f32,
-}
-
-impl Best {
-    const fn of(most: usize) -> Self {
-        Self { most, held: Vec::new(), floor: 0.0 }
-    }
-
-    fn may_hold(&self, score: f32) -> bool {
-        score >= self.floor
-    }
-
-    fn extend(&mut self, scored: Option<Scored>) {
-        self.held.extend(scored);
-        if self.held.len() >= 2 * self.most + 256 {
-            self.held.select_nth_unstable_by(self.most, order);
-            self.held.truncate(self.most);
-            self.floor = self.held.iter().map(|scored| scored.score).fold(f32::MAX, f32::min);
-        }
-    }
-
-    /// Best first; of equals the newest.
-    fn sorted(mut self) -> Vec<Scored> {
-        self.held.sort_unstable_by(order);
-        self.held.truncate(self.most);
-        self.held
-    }
-}
-
-fn order(one: &Scored, other: &Scored) -> Ordering {
-    other.score.total_cmp(&one.score).then(other.n.cmp(&one.n))
 }

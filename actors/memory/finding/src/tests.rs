@@ -177,3 +177,28 @@ fn the_best_by_meaning_are_the_same_with_a_first_pass_by_code_and_without() {
         assert_eq!(best(near), best((0..2000).collect()), "{subject}");
     }
 }
+
+#[test]
+fn a_word_that_nobody_said_finds_what_is_written_nearly_so_and_a_code_what_it_is_made_of() {
+    let say = |session, text: &str| Said { session, speaker: "Ida", text: text.to_owned() };
+    let rows = index(&[
+        say(0, "The new government moved to Bergen"),
+        say(1, "Ticket SUP-10471 is about the printer"),
+        say(2, "Tracked as BUG7781 since then"),
+        say(0, "Nothing of the kind"),
+    ]);
+    for (asked, n) in [("goverment", 0), ("SUP10471", 1), ("bug 7781", 2)] {
+        assert_eq!(found(&rows, asked).first().map(|(n, _)| *n), Some(n), "{asked}");
+    }
+    assert!(found(&rows, "7782").is_empty());
+}
+
+#[test]
+fn others_stand_in_for_four_terms_of_a_question_and_sixteen_for_each() {
+    let say = |session, text: String| Said { session, speaker: "Ida", text };
+    let endings = (b'a'..=b'z').map(|letter| format!("garden{0}{0}", char::from(letter)));
+    let rows = index(&(0..).zip(endings).map(|(n, text)| say(n, text)).collect::<Vec<_>>());
+    assert_eq!(found(&rows, "gardenqx").len(), 16);
+    assert_eq!(found(&rows, "quincey medlark sorbus gardenqx").len(), 16);
+    assert!(found(&rows, "quincey medlark sorbus rowanne gardenqx").is_empty());
+}

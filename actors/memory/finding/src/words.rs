@@ -4,25 +4,13 @@
 use crate::forms::FORMS;
 use crate::kin::Kin;
 use crate::known::Known;
+use crate::tongues::{ENGLISH, GERMAN};
 use rust_stemmers::{Algorithm, Stemmer};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
-
-/// Words that say little about what is meant, in English and German. Looked for only if there are no others.
-pub const COMMON: &[&str] = &[
-    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
-    "d", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i",
-    "if", "in", "is", "it", "its", "ll", "m", "me", "my", "no", "not", "of", "on", "or", "our", "re", "s",
-    "she", "should", "so", "t", "that", "the", "their", "them", "then", "there", "these", "they", "this",
-    "to", "us", "ve", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "why", "will",
-    "with", "would", "you", "your", "aber", "als", "auf", "aus", "bei", "das", "dem", "den", "der", "des",
-    "die", "ein", "eine", "einen", "einer", "er", "es", "für", "hat", "ich", "im", "ist", "mein", "meine",
-    "mit", "nicht", "oder", "sie", "sind", "und", "von", "war", "wer", "wie", "wir", "wo", "zu", "zum",
-    "zur",
-];
 
 /// Words of a question that are about the asking; a row has no need of them.
 const ASKING: &[&str] = &[
@@ -67,6 +55,13 @@ const ASKING: &[&str] = &[
     "whose",
 ];
 
+/// Whether a word in lower case says little about what is meant, in English or German.
+#[must_use]
+pub fn says_little(word: &str) -> bool {
+    let plain = fold(word);
+    ENGLISH.contains(&plain.as_str()) || GERMAN.contains(&plain.as_str())
+}
+
 /// Characters of one term; what is longer is cut, since it is no word that anyone asks for.
 const LONGEST: usize = 40;
 
@@ -74,7 +69,10 @@ const LONGEST: usize = 40;
 pub struct Lexicon {
     stemmer: Stemmer,
     forms: HashMap<&'static str, &'static str>,
-    common: HashSet<String>,
+    /// Words that say little about what is meant, by which rows are read.
+    common: HashSet<&'static str>,
+    /// Those of a question in English.
+    asking: HashSet<&'static str>,
     kin: Kin,
     known: Mutex<Known>,
 }
@@ -112,7 +110,8 @@ impl Lexicon {
         let mut lexicon = Self {
             stemmer: Stemmer::create(Algorithm::English),
             forms: forms.collect(),
-            common: COMMON.iter().chain(ASKING).map(|word| fold(word)).collect(),
+            common: ENGLISH.iter().chain(GERMAN).chain(ASKING).copied().collect(),
+            asking: ENGLISH.iter().chain(ASKING).copied().collect(),
             kin: Kin::default(),
             known: Mutex::default(),
         };
@@ -134,6 +133,12 @@ impl Lexicon {
     /// Whether a plain word is about the asking, or says little.
     pub(crate) fn is_common(&self, plain: &str) -> bool {
         self.common.contains(plain)
+    }
+
+    /// Whether a plain word of a question in English is about the asking, or says little: "war" and "hat" are words of
+    /// their own there.
+    pub(crate) fn is_asking(&self, plain: &str) -> bool {
+        self.asking.contains(plain)
     }
 
     /// Terms that mean nearly what `term` does, and how nearly.
@@ -200,8 +205,23 @@ pub(crate) fn fold(word: &str) -> String {
     }
     // The marks of kana make another letter of it, so they are put back.
     let kept = |c: &char| !is_combining_mark(*c) || matches!(c, '\u{3099}' | '\u{309a}');
-    let folded = word.nfkd().filter(kept).nfc().flat_map(char::to_lowercase);
+    let folded = word.nfkd().filter(kept).nfc().flat_map(char::to_lowercase).flat_map(spelt_out);
     folded.filter(|c| c.is_alphanumeric()).take(LONGEST).collect()
+}
+
+/// Letters that are no marked form of another, as who has no key for them writes them; a NUL is none.
+fn spelt_out(c: char) -> [char; 2] {
+    match c {
+        'ß' => ['s', 's'],
+        'æ' => ['a', 'e'],
+        'œ' => ['o', 'e'],
+        'þ' => ['t', 'h'],
+        'ø' => ['o', '\0'],
+        'ł' => ['l', '\0'],
+        'ı' => ['i', '\0'],
+        'đ' | 'ð' => ['d', '\0'],
+        c => [c, '\0'],
+    }
 }
 
 fn belongs(c: char) -> bool {
@@ -255,6 +275,7 @@ mod tests {
     fn possessives_contractions_and_marks_are_taken_off() {
         assert_eq!(plain("Anna’s dog doesn't e\u{301}at"), ["anna", "dog", "not", "eat"]);
         assert_eq!(plain("it's 'quoted' c'est"), ["it", "quoted", "c", "est"]);
+        assert_eq!(plain("STRAẞE Yılmaz Ærø"), ["strasse", "yilmaz", "aero"]);
         assert_eq!(plain("e-mail x_y 07:40"), ["e", "mail", "x", "y", "07", "40"]);
     }
 

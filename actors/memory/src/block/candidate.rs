@@ -8,7 +8,7 @@ use crate::scope::Number;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Class;
 use ipc_proto::memory::KindName;
-use rusqlite::{Connection, OptionalExtension, Result, params};
+use rusqlite::{Connection, Result, params};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -51,20 +51,33 @@ fn read(columns: &rusqlite::Row<'_>) -> Result<Candidate> {
     })
 }
 
-/// The one at a place, unless it has expired.
+/// Those of the rows that can be read: one that cannot hides no other.
+fn readable(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Candidate>> {
+    let mut found = Vec::new();
+    while let Some(columns) = rows.next()? {
+        match read(columns) {
+            Ok(one) => found.push(one),
+            Err(error) => tracing::error!(%error, "a row was left out"),
+        }
+    }
+    Ok(found)
+}
+
+/// The one at a place, unless it has expired or cannot be read.
 pub(super) fn at(db: &Connection, number: Number, n: i64, now_ms: u64) -> Result<Option<Candidate>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM kept AS e
          WHERE e.scope = ?1 AND e.n = ?2 AND (e.expires_ms IS NULL OR e.expires_ms > ?3)"
     );
-    db.prepare_cached(&sql)?.query_row(params![number.get(), n, ms(now_ms)], read).optional()
+    let mut rows = db.prepare_cached(&sql)?;
+    Ok(readable(rows.query(params![number.get(), n, ms(now_ms)])?)?.pop())
 }
 
 /// The newest that a condition lets through.
 pub(super) fn newest(db: &Connection, mut narrow: Narrow, most: u16) -> Result<Vec<Candidate>> {
     let limit = narrow.parameter(i64::from(most));
     let mut rows = db.prepare_cached(&newest_sql(narrow.sql(), &limit))?;
-    rows.query_map(narrow.values(), read)?.collect()
+    readable(rows.query(narrow.values())?)
 }
 
 /// The statement for the newest under a condition.
@@ -78,9 +91,7 @@ pub(super) fn lasting(db: &Connection, number: Number, now_ms: u64, most: u16) -
     let mut lasting = Vec::new();
     for kind in [KindName::Semantic, KindName::Note] {
         let given = params![number.get(), kind_code(kind), ms(now_ms), most];
-        for found in rows.query_map(given, read)? {
-            lasting.push(found?);
-        }
+        lasting.extend(readable(rows.query(given)?)?);
     }
     lasting.sort_unstable_by_key(|one| Reverse(one.n));
     lasting.truncate(most.into());

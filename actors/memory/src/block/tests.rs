@@ -253,7 +253,7 @@ fn nothing_that_a_block_begins_with_looks_through_a_whole_scope_or_sorts_it() {
         (
             sessions::NEWEST.to_owned(),
             vec![
-                "INDEX session_by_scope (scope=?)",
+                "INDEX session_by_scope (scope=? AND n<?)",
                 "COVERING INDEX kept_by_session (scope=? AND session=? AND state=?)",
             ],
         ),

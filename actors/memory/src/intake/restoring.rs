@@ -2,6 +2,7 @@
 
 use super::{Intake, event};
 use crate::screen::{Proposal, Scanned};
+use crate::sessions;
 use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
@@ -50,6 +51,7 @@ impl Intake {
         session: SessionRow,
         how: (Over, bool, bool),
     ) -> Result<bool, MemoryError> {
+        sessions::may_be(&session.client)?;
         let names = [session.client.as_str(), session.name.as_str(), session.project.as_str()];
         self.fit(&scope, &names.join("\n"), true).await?;
         let put =

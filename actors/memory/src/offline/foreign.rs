@@ -276,7 +276,8 @@ mod tests {
             "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT, platform_source TEXT,
                 started_at_epoch INTEGER, completed_at_epoch INTEGER, status TEXT);
              INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry', 'claude', 4000, 9000, 'failed'),
-                (NULL, 'c2', 'ferry', 'codex', 5000, NULL, 'active'), ('m3', 'c3', 'ferry', 'claude', NULL, NULL, 'active');
+                (NULL, 'c2', 'ferry', 'codex', 5000, NULL, 'active'), ('m3', 'c3', 'ferry', 'claude', NULL, NULL, 'active'),
+                ('m4', 'c4', 'ferry', 'cordon', 3000, NULL, 'active');
              CREATE TABLE observations (id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
                 facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
                 discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER);
@@ -301,6 +302,7 @@ mod tests {
             "started_ms": 4000, "ended_ms": 9000, "status": "completed" });
         assert_eq!(sessions.get(1), Some(&told), "{sessions:?}");
         assert_eq!((&sessions[0]["client"], &sessions[0]["status"]), (&json!("codex"), &json!("active")));
+        assert_eq!(sessions[2]["client"], "claude-mem", "none is called as this host's own are");
     }
 
     #[test]

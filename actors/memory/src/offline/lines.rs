@@ -103,6 +103,9 @@ impl<R: BufRead> Lines<R> {
             if self.from.by_ref().take(bound).read_until(b'\n', &mut text)? == 0 {
                 return Ok(None);
             }
+            if self.line == 1 {
+                text = json::unmarked(&text).to_vec();
+            }
             if !text.trim_ascii().is_empty() {
                 let malformed = |why| LineFault::Malformed { line: self.line, why };
                 return line(text, self.line).map(Some).map_err(malformed);

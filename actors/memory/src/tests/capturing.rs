@@ -42,19 +42,44 @@ fn a_call_that_is_told_twice_is_one_row_of_its_session() {
     taken(&mut held, &user(1), &saw("b", CaptureEvent::Ended), 11);
     taken(&mut held, &user(2), &tool("c", "one"), 12);
     let held = held.reopened();
-    let sessions = held.store.sessions(&user(1), Some("/p"), 9, 0).unwrap();
+    let sessions = held.store.sessions(&user(1), Some("/p"), 9, &Start::After(0)).unwrap();
     let told = sessions.iter().map(|it| (it.name.as_str(), it.observations, it.status, it.ended_ms));
     assert_eq!(
         told.collect::<Vec<_>>(),
         [("b", 1, SessionStatus::Completed, Some(11)), ("a", 2, SessionStatus::Idle, None)]
     );
     let of = Filter { session: Some(sessions::id(&user(1), &tool("a", "one"))), ..Filter::default() };
-    let rows = held.store.list(&user(1), &of, 9, 0).unwrap();
+    let rows = held.store.list(&user(1), &of, 9, &Start::After(0)).unwrap();
     assert_eq!(rows.len(), 2);
     assert!(held.store.raw(&user(1), rows[0].entry.id).unwrap().text.contains("further words"));
-    assert!(held.store.sessions(&user(1), Some("/other"), 9, 0).unwrap().is_empty());
+    assert!(held.store.sessions(&user(1), Some("/other"), 9, &Start::After(0)).unwrap().is_empty());
     assert_eq!(held.store.stats(&user(1)).unwrap().plain, 3);
     holds_together(&held.store);
+}
+
+#[test]
+fn a_page_of_sessions_goes_on_behind_the_one_before_whatever_came_or_went_meanwhile() {
+    let mut held = Held::quick();
+    let of = |number: u64| sessions::id(&user(1), &saw(&number.to_string(), CaptureEvent::Started));
+    let come = |held: &mut Held, number: u64| {
+        taken(held, &user(1), &saw(&number.to_string(), CaptureEvent::Started), number);
+    };
+    let page = |held: &Held, project: Option<&str>, behind: &[u64]| {
+        let start = Start::Behind(List::clip(behind.iter().map(|number| of(*number))));
+        let page = held.store.sessions(&user(1), project, 3, &start)?;
+        Ok::<Vec<u64>, StoreError>(page.iter().map(|session| session.name.parse().unwrap()).collect())
+    };
+    (1..=7).for_each(|number| come(&mut held, number));
+    assert_eq!(page(&held, None, &[]).unwrap(), [7, 6, 5]);
+    come(&mut held, 8);
+    taken(&mut held, &user(1), &saw("2", CaptureEvent::Idle), 9);
+    assert_eq!(page(&held, None, &[7, 6, 5]).unwrap(), [4, 3, 2], "none again and none passed over");
+    held.store.purge(&user(1), &Forget::Session(of(2)), &[], 10).unwrap();
+    assert_eq!(page(&held, None, &[4, 3, 2]).unwrap(), [1], "behind the furthest that is still here");
+    assert_eq!(page(&held, Some("/p"), &[4]).unwrap(), [3, 1]);
+    assert!(page(&held, Some("/other"), &[4]).unwrap().is_empty());
+    assert!(matches!(page(&held, None, &[2]), Err(StoreError::NotFound)), "nothing says where to go on");
+    assert_eq!(held.store.sessions(&user(1), None, 3, &Start::After(5)).unwrap().len(), 2);
 }
 
 #[test]
@@ -67,7 +92,7 @@ fn a_muted_session_and_a_muted_project_are_told_apart() {
     let session = Muted::Session(Text::clip("opencode"), Text::clip("a"));
     held.store.mute(&user(1), &session, true).unwrap();
     assert!(muted(&held, 1, "/p", "a") && !muted(&held, 1, "/p", "b") && !muted(&held, 2, "/p", "a"));
-    assert!(held.store.sessions(&user(1), None, 9, 0).unwrap()[0].muted);
+    assert!(held.store.sessions(&user(1), None, 9, &Start::After(0)).unwrap()[0].muted);
     let project = Muted::Project(Text::clip("/p"));
     held.store.mute(&user(1), &project, true).unwrap();
     held.store.mute(&user(1), &session, false).unwrap();
@@ -104,5 +129,5 @@ fn an_owner_has_so_many_areas_sessions_and_mutes_and_no_more() {
     }
     let known = "SELECT count(*) FROM session WHERE scope = 1";
     assert_eq!(held.store.db.query_row(known, [], |row| row.get::<_, i64>(0)).unwrap(), 5000);
-    assert_eq!(held.store.sessions(&agent(0), None, 1, 0).unwrap()[0].name.as_str(), "a");
+    assert_eq!(held.store.sessions(&agent(0), None, 1, &Start::After(0)).unwrap()[0].name.as_str(), "a");
 }

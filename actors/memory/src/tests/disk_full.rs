@@ -22,7 +22,7 @@ fn fill(store: &mut Store, from: u8) -> Vec<MemoryId> {
 fn keeps_exactly(store: &Store, kept: &[MemoryId]) {
     let mut ids: Vec<MemoryId> = Vec::new();
     while let page @ 1.. = store
-        .list(&user(1), &Filter::default(), 100, u32::try_from(ids.len()).unwrap())
+        .list(&user(1), &Filter::default(), 100, &Start::After(u32::try_from(ids.len()).unwrap()))
         .map(|rows| {
             ids.extend(rows.iter().map(|row| row.entry.id));
             rows.len()

@@ -83,7 +83,7 @@ fn rows_are_forgotten_by_project_session_time_and_topic_and_said_before() {
     assert_eq!(chosen(&held, &office, true).0, [id(1), id(4)], "a tombstone can still be purged");
     assert!(matches!(kept.unwrap().state, State::Removed { at_ms: 50 }));
     let removed = Filter { state: StateName::Removed, ..Filter::default() };
-    assert_eq!(held.store.list(&user(1), &removed, 9, 0).unwrap().len(), 1);
+    assert_eq!(held.store.list(&user(1), &removed, 9, &Start::After(0)).unwrap().len(), 1);
     assert!(held.found(&user(1), "harbour").is_empty() || held.found(&user(1), "harbour") == ["else"]);
     holds_together(&held.store);
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::capture;
+use crate::unread::FIRST;
 use ipc_proto::memory::{BlockAsk, Capture, CaptureEvent, Category, Fact, Muted, Over, StateName};
 use proptest::prelude::*;
 
@@ -270,14 +271,19 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
             let raw = store.raw(&scope, own(*id)).map(|raw| raw.text.into_string()).unwrap_or_default();
             return (raw, store.read_all(&scope, &[own(*id)]).unwrap());
         }
-        Operation::List { words, limit, offset } => store.list(&scope, &of(words), *limit, *offset).unwrap(),
+        Operation::List { words, limit, offset } => {
+            store.list(&scope, &of(words), *limit, &Start::After(*offset)).unwrap()
+        }
         Operation::Timeline { id, words } => {
             store.timeline(&scope, id.map(own), &of(words), (3, 3)).unwrap_or_default()
         }
         Operation::History { id } => store.history(&scope, own(*id)).unwrap_or_default(),
         Operation::Sessions { words } => {
-            let all = store.sessions(&scope, None, 9, 0).unwrap();
-            return (format!("{all:?}{:?}", store.sessions(&scope, Some(words), 9, 0)), Vec::new());
+            let all = store.sessions(&scope, None, 9, &Start::After(0)).unwrap();
+            return (
+                format!("{all:?}{:?}", store.sessions(&scope, Some(words), 9, &Start::After(0))),
+                Vec::new(),
+            );
         }
         Operation::Block { words } => {
             let ask = BlockAsk { words: Text::clip(words), ..BlockAsk::new(Some(Text::clip("/p")), None, 3) };
@@ -285,7 +291,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
         }
         Operation::Reindex => {
             store.reindex(&scope).unwrap();
-            return (format!("{:?}", store.unread(&scope, true).unwrap()), Vec::new());
+            return (format!("{:?}", store.unread(&scope, true, FIRST).unwrap()), Vec::new());
         }
         Operation::Stats => return (format!("{:?}", store.stats(&scope).unwrap()), Vec::new()),
     };

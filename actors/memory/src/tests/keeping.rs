@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::limits::Limits;
-use ipc_proto::memory::{Category, Fact, Importance, KindName, Manner, ObservationType, Unread};
+use crate::store::StoreError;
+use crate::unread::FIRST;
+use ipc_proto::memory::{
+    BEHIND, BlockAsk, Category, Fact, Importance, KindName, Manner, Muted, ObservationType, Over, Unread,
+};
 
 const DAY: u64 = 86_400_000;
 
@@ -131,7 +135,7 @@ fn every_filter_lets_through_what_it_says() {
     ];
     for (filter, numbers) in cases {
         let ids: Vec<MemoryId> = numbers.iter().map(|number| id(*number)).collect();
-        let listed = held.store.list(&user(1), &filter, 9, 0).unwrap();
+        let listed = held.store.list(&user(1), &filter, 9, &Start::After(0)).unwrap();
         assert_eq!(listed.iter().map(|row| row.entry.id).collect::<Vec<_>>(), ids, "{filter:?}");
         let question = Question { filter: filter.clone(), ..question("tide", &[], 9) };
         for manner in [Manner::Words, Manner::Plain, Manner::Fused] {
@@ -228,24 +232,77 @@ fn what_cannot_be_read_ends_no_list_and_is_counted_and_named_where_each_row_is_l
     held.store.db.execute(broken, []).unwrap();
     // What is no text at all is one row's fault as well.
     held.store.db.execute("UPDATE kept SET body = CAST(x'ff' AS TEXT) WHERE n = 1", []).unwrap();
-    let list = |offset| {
-        let rows = held.listed(&user(1), 100, offset);
-        rows.into_iter().map(|row| row.entry.id.bytes()[0]).collect::<Vec<_>>()
-    };
-    let expected: Vec<u8> = (2..60).chain(176..250).rev().collect();
-    assert_eq!(
-        (list(0), list(100)),
-        (expected[..100].to_vec(), (2..60).rev().collect()),
-        "a whole page, and the rest"
-    );
+    let expected: Vec<MemoryId> = (2..60).chain(176..250).rev().map(id).collect();
+    let (mut listed, mut pages) = (Vec::new(), Vec::new());
+    while pages.last().is_none_or(|rows| *rows == 100) {
+        let start = Start::Behind(List::clip(listed.iter().rev().take(BEHIND).copied()));
+        let rows = held.store.list(&user(1), &Filter::default(), 100, &start).unwrap();
+        listed.extend(rows.iter().map(|row| row.entry.id));
+        pages.push(rows.len());
+    }
+    assert_eq!((&listed, pages), (&expected, vec![100, 32]), "a whole page, and the rest");
+    let counted = (0..3).flat_map(|page| held.listed(&user(1), 100, page * 100));
+    let counted: Vec<MemoryId> = counted.map(|row| row.entry.id).collect();
+    assert_eq!(counted, expected, "each once");
     assert_eq!(held.store.timeline(&user(1), None, &Filter::default(), (1, 1)).unwrap().len(), 2);
-    assert_eq!(held.store.unread(&user(1), false).unwrap(), Unread::default(), "nothing is looked at for it");
-    let unread = held.store.unread(&user(1), true).unwrap();
+    let unread = |owner, each| held.store.unread(&user(owner), each, FIRST).unwrap().0;
+    assert_eq!(unread(1, false), Unread::default(), "nothing is looked at for it");
+    assert_eq!(unread(2, true), Unread::default());
+    let unread = unread(1, true);
     assert_eq!((unread.damaged, unread.rows, unread.first.len()), (false, 118, 50));
     assert_eq!(unread.first[..2], [id(1), id(60)]);
     assert!(!held.found(&user(1), "tide").is_empty());
     assert!(held.found(&user(1), "spring").is_empty(), "the row that is no text, and nothing else");
-    assert_eq!(held.store.unread(&user(2), true).unwrap(), Unread::default());
+}
+
+#[test]
+fn a_list_goes_on_behind_what_is_still_here_of_what_was_listed() {
+    let mut held = Held::quick();
+    for number in 1..=9 {
+        held.write(&user(1), entry(number, "the tide"));
+    }
+    held.write(&user(2), entry(101, "another's"));
+    let begins = |held: &Held, ids: &[u8]| {
+        let start = Start::Behind(List::clip(ids.iter().copied().map(id)));
+        let rows = held.store.list(&user(1), &Filter::default(), 1, &start)?;
+        Ok::<_, StoreError>(rows.first().map(|row| row.entry.id))
+    };
+    assert_eq!(begins(&held, &[9, 8, 7]).unwrap(), Some(id(6)));
+    held.purge(&user(1), id(7));
+    held.store.remove(&user(1), id(8), "", 5).unwrap();
+    assert_eq!(begins(&held, &[9, 8, 7]).unwrap(), Some(id(6)), "behind a tombstone as well");
+    assert_eq!(begins(&held, &[1]).unwrap(), None);
+    for gone in [&[7][..], &[101]] {
+        assert!(matches!(begins(&held, gone), Err(StoreError::NotFound)), "{gone:?}");
+    }
+}
+
+#[test]
+fn a_row_that_cannot_be_read_fails_no_block_and_no_reading_of_others() {
+    let mut held = Held::quick();
+    for (number, text) in [(1, "the broken tide"), (2, "the tide comes at six"), (3, "another broken tide")] {
+        held.write(&user(1), entry(number, text));
+    }
+    held.store.db.execute("UPDATE kept SET project = CAST(x'ff' AS TEXT) WHERE n = 1", []).unwrap();
+    held.store.db.execute("UPDATE kept SET sources = 'no list' WHERE n = 3", []).unwrap();
+    let met = session(1, SessionStatus::Completed);
+    assert!(held.store.restore_session(&user(1), &met, (Over::Skip, true, false)).unwrap());
+    held.store.db.execute("UPDATE session SET project = CAST(x'ff' AS TEXT)", []).unwrap();
+    assert_eq!(
+        held.store.sessions(&user(1), None, 9, &Start::After(0)).unwrap()[0].project.as_str(),
+        "\u{fffd}"
+    );
+    held.store.mute(&user(1), &Muted::Project(Text::clip("/muted")), true).unwrap();
+    held.store.db.execute("UPDATE muted SET name = CAST(x'ff' AS TEXT)", []).unwrap();
+    assert_eq!(held.store.stats(&user(1)).unwrap().muted[0].as_str(), "\u{fffd}");
+    for only in [false, true] {
+        let ask = BlockAsk { words: Text::clip("tide"), only, ..BlockAsk::new(None, None, 3) };
+        let block = held.store.block(&user(1), &ask, 9).unwrap();
+        assert!(block.text.contains("at six") && !block.text.contains("broken"), "{}", block.text.as_str());
+    }
+    let read = held.store.read_all(&user(1), &[id(3), id(2)]).unwrap();
+    assert_eq!(read.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(2)]);
+    assert!(held.store.read_all(&user(1), &[id(3)]).is_err(), "its own id says that it cannot be read");
 }
 
 #[test]

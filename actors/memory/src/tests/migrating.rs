@@ -9,13 +9,14 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// By version.
-const FIXTURES: [&str; 6] = [
+const FIXTURES: [&str; 7] = [
     include_str!("fixtures/v1.sql"),
     include_str!("fixtures/v2.sql"),
     include_str!("fixtures/v3.sql"),
     include_str!("fixtures/v4.sql"),
     include_str!("fixtures/v5.sql"),
     include_str!("fixtures/v6.sql"),
+    include_str!("fixtures/v7.sql"),
 ];
 /// A step as a later version might have it.
 const FURTHER: &str = "ALTER TABLE kept ADD COLUMN used_ms INTEGER; UPDATE kept SET used_ms = created_ms;";
@@ -68,6 +69,30 @@ fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_befor
         let held = held.reopened();
         assert_eq!(held.listed(&user(1), 10, 0).len(), 2);
     }
+}
+
+#[test]
+fn rows_that_are_counted_from_a_version_on_are_counted_when_they_were_there_before() {
+    let folder = found(FIXTURES[5]);
+    let db = Connection::open(folder.path().join(FILE)).unwrap();
+    for (n, kind, state) in [(31, 1, 0), (32, 1, 2), (33, 2, 0), (34, 2, 3), (35, 1, 0)] {
+        db.execute(
+            "INSERT INTO kept (n, scope, id, body, tags, trust, class, sources, created_ms, kind, state, state_ms)
+             SELECT ?1, scope, randomblob(16), body, tags, trust, class, sources, created_ms, ?2, ?3, 1 FROM kept WHERE n = 1",
+            [n, kind, state],
+        )
+        .unwrap();
+    }
+    db.execute_batch(
+        "UPDATE scope SET held = held + 5 WHERE n = 1; INSERT INTO words_1 (words_1) VALUES ('rebuild');",
+    )
+    .unwrap();
+    drop(db);
+    let store = opened(folder.path());
+    holds_together(&store);
+    let counted = "SELECT episodic, semantic FROM scope WHERE n = 1";
+    let counted = store.db.query_row(counted, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+    assert_eq!(counted.unwrap(), (2, 1));
 }
 
 #[test]

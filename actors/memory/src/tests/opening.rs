@@ -1,9 +1,10 @@
 //! Opening: the settings that confinement rests on, and files that must not be opened.
 
 use super::*;
-use crate::opening::{FILE, OpenError};
+use crate::opening::{CALM, FILE, OpenError};
 use crate::scope;
 use crate::store::StoreError;
+use crate::unread::FIRST;
 use ipc_proto::memory::{BlockAsk, Manner, Muted};
 use rusqlite::Connection;
 
@@ -33,6 +34,42 @@ fn the_log_needs_no_shared_memory_and_every_commit_is_durable() {
         .collect();
     files.sort();
     assert_eq!(files, [FILE, "memory.db-wal"]);
+}
+
+#[test]
+fn the_log_has_room_ahead_from_the_start_and_again_soon_after_a_purge_left_it_none() {
+    let mut held = Held::new();
+    let log = held.folder.path().join("memory.db-wal");
+    let length = || std::fs::metadata(&log).unwrap().len();
+    let room = length();
+    assert!(room >= 256 << 10, "{room}");
+    held.write(&user(1), entry(1, "the tide"));
+    assert_eq!(length(), room, "what is written lengthens nothing");
+    held.purge(&user(1), id(1));
+    assert_eq!(length(), 0, "nothing of what was deleted stays in it");
+    for n in 2..CALM + 1 {
+        held.write(&user(1), entry(n, "the ebb"));
+        assert!(length() < room, "no change waits for what the next purge may take away again: {n}");
+    }
+    held.write(&user(1), entry(CALM + 1, "the ebb"));
+    assert_eq!(length(), room, "where none follows it is as long as it was");
+    held.write(&user(1), entry(CALM + 2, "the flood"));
+    held.purge(&user(1), id(2));
+    let held = held.reopened();
+    assert_eq!(held.found(&user(1), "flood").len(), 1);
+    assert_eq!(std::fs::metadata(held.folder.path().join("memory.db-wal")).unwrap().len(), room);
+}
+
+#[test]
+fn a_statement_that_is_kept_is_made_once_whatever_it_is_given() {
+    let held = Held::new();
+    let sql = "SELECT n FROM kept WHERE kind = ?1 AND kind <> 0 ORDER BY n LIMIT ?2";
+    for kind in 1..=3 {
+        let mut statement = held.store.db.prepare_cached(sql).unwrap();
+        assert_eq!(statement.query_map([kind, 4 - kind], |_| Ok(())).unwrap().count(), 0);
+    }
+    let statement = held.store.db.prepare_cached(sql).unwrap();
+    assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
 }
 
 #[test]
@@ -77,7 +114,7 @@ fn a_damaged_file_is_read_as_far_as_it_can_be_and_never_changed() {
     std::fs::write(&path, &whole).unwrap();
     let store = opened(folder.path());
     assert!(store.damage.is_none());
-    assert_eq!(store.list(&user(1), &Filter::default(), 100, 0).unwrap().len(), 100);
+    assert_eq!(store.list(&user(1), &Filter::default(), 100, &Start::After(0)).unwrap().len(), 100);
 }
 
 #[test]
@@ -100,7 +137,7 @@ fn a_folder_that_is_not_there_is_told() {
 
 /// What a search, a list, and reads by id give of a store that is damaged; each row that is listed is read whole by its id.
 fn still_read(store: &Store) -> (usize, usize) {
-    let list = |offset| store.list(&user(1), &Filter::default(), 100, offset).unwrap();
+    let list = |offset| store.list(&user(1), &Filter::default(), 100, &Start::After(offset)).unwrap();
     let listed: Vec<Row> = list(0).into_iter().chain(list(100)).collect();
     for row in &listed {
         assert_eq!(store.read(&user(1), row.entry.id).unwrap().as_ref(), Some(row));
@@ -120,7 +157,7 @@ fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the
     }
     held.write(&user(1), entry(151, &format!("harbour {}", "long ".repeat(4000))));
     held.write(&user(2), entry(1, "of another owner"));
-    let Held { store, folder } = held;
+    let Held { mut store, folder } = held;
     store.emptied_log();
     drop(store);
     let path = folder.path().join(FILE);
@@ -135,7 +172,7 @@ fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the
         if store.damage.is_none() {
             continue;
         }
-        match store.unread(&user(1), false).map(|unread| unread.rows) {
+        match store.unread(&user(1), false, FIRST).map(|(unread, _)| unread.rows) {
             Ok(unread) if scope::find(&store.db, &user(1)).is_ok_and(|number| number.is_some()) => {
                 let (listed, found) = still_read(&store);
                 assert_eq!(listed + usize::try_from(unread).unwrap(), 151, "page {page}");
@@ -166,7 +203,7 @@ fn where_it_cannot_be_read_what_is_muted_nothing_is_given_to_anybody() {
     let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'muted'";
     let page: u32 = held.store.db.query_row(page, [], |row| row.get(0)).unwrap();
     let page = usize::try_from(page).unwrap();
-    let Held { store, folder } = held;
+    let Held { mut store, folder } = held;
     store.emptied_log();
     drop(store);
     let path = folder.path().join(FILE);
@@ -177,5 +214,9 @@ fn where_it_cannot_be_read_what_is_muted_nothing_is_given_to_anybody() {
     let store = opened(folder.path());
     let block = told(&store);
     assert!(block.muted && block.text.is_empty(), "{block:?}");
-    assert_eq!(store.list(&user(1), &Filter::default(), 9, 0).unwrap().len(), 1, "the person reads it");
+    assert_eq!(
+        store.list(&user(1), &Filter::default(), 9, &Start::After(0)).unwrap().len(),
+        1,
+        "the person reads it"
+    );
 }

@@ -24,7 +24,8 @@ fn entity(number: u8, name: &str, content: &str) -> Entry {
 }
 
 fn in_state(held: &Held, state: StateName) -> Vec<MemoryId> {
-    let rows = held.store.list(&user(1), &Filter { state, ..Filter::default() }, 100, 0).unwrap();
+    let rows =
+        held.store.list(&user(1), &Filter { state, ..Filter::default() }, 100, &Start::After(0)).unwrap();
     rows.into_iter().map(|row| row.entry.id).collect()
 }
 
@@ -91,6 +92,30 @@ fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_
 }
 
 #[test]
+fn what_nobody_wanted_pushes_out_nothing_that_a_person_deleted() {
+    let mut held = Held::quick();
+    held.store.limits = Limits { retention_days: 10, ..Limits::none() };
+    held.write(&user(1), entry(1, "deleted for good"));
+    held.purge(&user(1), id(1));
+    for number in 0..1010_u16 {
+        let mut fact = fact(2, &number.to_string(), "x", Trust::Untrusted);
+        let [high, low] = number.to_be_bytes();
+        fact.id = MemoryId::from_bytes([high, low, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+        fact.detail.source.row = Some(id(200));
+        let unwanted = fact.id;
+        assert_eq!(propose(&mut held, fact), Admission::New);
+        held.store.remove(&user(1), unwanted, "rejected", 6).unwrap();
+    }
+    held.store.tidy(11 * 86_400_000).unwrap();
+    let of = |unwanted: bool| {
+        let gone = "SELECT count(*) FROM gone WHERE unwanted = ?1";
+        held.store.db.query_row(gone, [unwanted], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!((of(true), of(false)), (1000, 1), "of each so many are remembered");
+    assert_eq!(held.write(&user(1), entry(1, "deleted for good")), Admission::Purged);
+}
+
+#[test]
 fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_its_place() {
     let mut held = Held::quick();
     held.write(&user(1), tagged(1, "the harbour light is green", &["light"]));
@@ -111,6 +136,12 @@ fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_it
     held.write(&user(1), fact(4, "tide", "at nine", Trust::User));
     let back = held.store.unremove(&user(1), id(3), 9);
     assert!(matches!(back, Err(StoreError::NotCurrent(by)) if by == id(4)), "{back:?}");
+    // Of one that another took the place of it is said which, before anything of it is on the record.
+    held.write(&user(1), fact(5, "tide", "at ten", Trust::User));
+    for accepted in [true, false] {
+        let held = held.store.to_hold(&user(1), id(4), accepted);
+        assert!(matches!(held, Err(StoreError::NotCurrent(by)) if by == id(5)), "{held:?}");
+    }
     held.purge(&user(1), id(3));
     assert!(matches!(held.store.unremove(&user(1), id(3), 9), Err(StoreError::NotFound)));
     holds_together(&held.store);
@@ -126,7 +157,7 @@ fn entities_are_found_where_they_are_asked_for_and_one_of_a_name_takes_the_place
     assert_eq!(held.found(&user(1), "tokio"), ["tokio runs it"]);
     let kinds = List::clip([KindName::Entity]);
     let filter = Filter { kinds, ..Filter::default() };
-    let listed = held.store.list(&user(1), &filter, 9, 0).unwrap();
+    let listed = held.store.list(&user(1), &filter, 9, &Start::After(0)).unwrap();
     assert_eq!(listed.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(3)]);
     let asked = Question { filter, ..question("gate", &[], 9) };
     assert_eq!(held.store.find(&user(1), &asked, 1).unwrap()[0].hit.row.entry.id, id(3));

@@ -127,12 +127,12 @@ fn a_session_comes_back_once_and_a_merge_has_it_be_over() {
     assert!(put(&going, Over::Skip, true) && put(&going, Over::Skip, false));
     assert!(!put(&going, Over::Skip, false) && !put(&over, Over::Skip, false));
     assert!(put(&over, Over::Merge, false) && !put(&going, Over::Merge, false));
-    let there = held.store.sessions(&user(1), None, 9, 0).unwrap();
+    let there = held.store.sessions(&user(1), None, 9, &Start::After(0)).unwrap();
     let counted = SessionRow { observations: 0, summary: None, muted: false, ..over };
     assert_eq!(there, [counted]);
     let waits = held.store.waiting(&[ipc_proto::memory::TaskName::Summarise], 9, NOW, NOW).unwrap();
     assert!(waits.is_empty(), "nobody sums up what is over: {waits:?}");
-    assert!(held.store.sessions(&user(2), None, 9, 0).unwrap().is_empty());
+    assert!(held.store.sessions(&user(2), None, 9, &Start::After(0)).unwrap().is_empty());
 }
 
 #[test]

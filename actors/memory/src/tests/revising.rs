@@ -47,7 +47,7 @@ fn a_revision_takes_the_place_of_a_row_which_stays_in_its_history() {
     assert_eq!(revised(&mut held, 1, observed(4, "x", "office"), 8), Admission::NotCurrent(id(3)));
     assert_eq!(revised(&mut held, 9, observed(4, "x", "office"), 8), Admission::Unknown);
     let past = Filter { state: StateName::Superseded, ..Filter::default() };
-    assert_eq!(held.store.list(&user(1), &past, 9, 0).unwrap().len(), 2);
+    assert_eq!(held.store.list(&user(1), &past, 9, &Start::After(0)).unwrap().len(), 2);
     let question = Question { filter: past, ..question("SEVEN opens", &[], 9) };
     assert_eq!(held.store.find(&user(1), &question, 1).unwrap().len(), 1);
     holds_together(&held.store);

@@ -76,7 +76,7 @@ fn a_session_that_ended_is_summed_up_once_its_observations_are_done() {
     for _ in 0..2 {
         held.store.summarised(&user(1), session, Some(&scanned(summary.clone())), 20).unwrap();
     }
-    assert_eq!(held.store.sessions(&user(1), None, 9, 0).unwrap()[0].summary, Some(id(9)));
+    assert_eq!(held.store.sessions(&user(1), None, 9, &Start::After(0)).unwrap()[0].summary, Some(id(9)));
     assert!(waiting(&mut held, &[TaskName::Summarise], 999).is_empty());
 }
 

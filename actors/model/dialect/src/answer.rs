@@ -45,7 +45,8 @@ pub(crate) struct Answer {
     thought: Thought,
     /// Blocks of reasoning that were given, and bytes of all that came.
     thoughts: (usize, usize),
-    stops: Stops,
+    /// Where it is to end.
+    pub(crate) stops: Stops,
     finish: Option<Finish>,
     usage: Option<Usage>,
     /// Bytes of text and of reasoning; the gate takes as much of text.
@@ -59,8 +60,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer that is to end at these texts, to a question of about so many tokens.
-    pub(crate) fn new(asked: u32, context: u32, stops: Stops) -> Self {
+    /// An answer to a question of about so many tokens, by a model that takes so many.
+    pub(crate) fn new(asked: u32, context: u32) -> Self {
         Self {
             by: String::new(),
             context,
@@ -70,7 +71,7 @@ impl Answer {
             args: 0,
             thought: Thought::default(),
             thoughts: (0, 0),
-            stops,
+            stops: Stops::default(),
             finish: None,
             usage: None,
             said: 0,
@@ -91,13 +92,16 @@ impl Answer {
         self.begun
     }
 
-    /// Text of the answer.
+    /// Text of the answer; none that comes after its end.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), ModelError> {
+        if self.last {
+            return Ok(());
+        }
         let passed = self.stops.feed(text);
         self.spoken |= !text.is_empty();
         self.words(&passed.text, Piece::Text)?;
-        if passed.ends {
-            self.finish(Finish::Stop);
+        if let Some(index) = passed.ends {
+            self.finish(Finish::StoppedAt(index));
             self.last();
         }
         Ok(())
@@ -191,6 +195,11 @@ impl Answer {
         }
     }
 
+    /// The provider says that the answer ended at this text. Of one that was not named to it nobody would know.
+    pub(crate) fn stopped_at(&mut self, text: &str) {
+        self.finish(self.stops.which(text).map_or(Finish::Stop, Finish::StoppedAt));
+    }
+
     /// Tokens so far.
     pub(crate) const fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
@@ -261,7 +270,8 @@ impl Answer {
         // Some say `stop` of an answer with calls, or `tool_calls` of one without.
         self.out.push(Piece::Done(match finish {
             Finish::MaxTokens => Finish::MaxTokens,
-            Finish::Stop | Finish::ToolUse if whole > 0 => Finish::ToolUse,
+            _ if whole > 0 => Finish::ToolUse,
+            Finish::StoppedAt(index) => Finish::StoppedAt(index),
             Finish::Stop | Finish::ToolUse => Finish::Stop,
         }));
         Ok(self.out)

@@ -2,6 +2,7 @@
 //! is not in it, only where credproxy puts it.
 
 use crate::conversation::stops;
+use crate::stops::Stops;
 use crate::{Reader, anthropic, count, ollama, openai, responses};
 use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
 use ipc_proto::credproxy::{self, CredError, Header, Placement, Verb};
@@ -13,8 +14,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// HTTP's word for a body that is too large.
 const TOO_LARGE: u16 = 413;
-/// HTTP's word for content that cannot be taken.
-const UNSUPPORTED: u16 = 415;
 
 /// A request to a provider.
 #[derive(Clone, Debug)]
@@ -29,16 +28,16 @@ pub struct Ask {
     pub patience: Duration,
     kind: ProviderKind,
     model: String,
-    /// Texts at which the answer ends that the provider is not told of.
-    stops: Vec<String>,
+    /// Texts at which the answer ends.
+    stops: Stops,
 }
 
 impl Ask {
     /// What reads the reply.
     #[must_use]
     pub fn reader(&self) -> Reader {
-        let stops = self.stops.iter().map(String::as_str);
-        Reader::new(self.kind, self.tokens, self.known.context, stops).by(&self.model)
+        let reader = Reader::new(self.kind, self.tokens, self.known.context);
+        reader.by(&self.model).ending_at(self.stops.clone())
     }
 }
 
@@ -46,8 +45,8 @@ impl Ask {
 ///
 /// # Errors
 /// [`ModelError::UnknownModel`] for a model that embeds; [`ModelError::Rejected`] if the request is larger than credproxy
-/// takes, or shows images to a model that sees none; [`ModelError::TooLong`] where the provider would cut the
-/// conversation rather than refuse it; [`ModelError::Credentials`] if the configured address cannot be one.
+/// takes; [`ModelError::NoVision`] if it shows images to a model that sees none; [`ModelError::TooLong`] where the provider
+/// would cut the conversation rather than refuse it; [`ModelError::Credentials`] if the configured address cannot be one.
 pub fn ask(
     provider: &Provider,
     model: &str,
@@ -58,13 +57,12 @@ pub fn ask(
         return Err(ModelError::UnknownModel);
     }
     if !request.images.is_empty() && !known.vision {
-        return Err(ModelError::Rejected { status: UNSUPPORTED });
+        return Err(ModelError::NoVision);
     }
     let tokens = count::request(request);
     if provider.kind == ProviderKind::Ollama && tokens > known.context {
         return Err(ModelError::TooLong { context: known.context });
     }
-    let mine = must_stop_here(provider.kind, known);
     let body = match provider.kind {
         ProviderKind::Openai => {
             openai::request::body(model, known, request, openai::request::is_renamed(provider))
@@ -80,7 +78,9 @@ pub fn ask(
         ProviderKind::Anthropic => "/messages",
         ProviderKind::Ollama => "/api/chat",
     };
-    let stops = if mine { stops(request).into_iter().map(str::to_owned).collect() } else { Vec::new() };
+    let stops = stops(request);
+    let stops =
+        if must_stop_here(provider.kind, known) { Stops::searched(stops) } else { Stops::known(stops) };
     Ok(Ask {
         http: post(provider, path, body)?,
         tokens,

@@ -1,10 +1,7 @@
 //! How many tokens a text is, estimated. Each provider cuts text in its own way and few say how, so no figure made here
 //! is exact: it serves to reserve money, to tell whether a conversation can fit, and where a provider does not count.
 
-use ipc_proto::model::Request;
-
-/// Tokens of an image: about what the larger providers take for one as large as they look at.
-const IMAGE: u32 = 1600;
+use ipc_proto::model::{IMAGE_TOKENS, Request};
 
 /// The most that one image is by the documented rule of its vendor, where that is more than [`TIMES`] the usual: by what the
 /// names of its models have in them.
@@ -62,7 +59,7 @@ pub fn measure(request: &Request) -> Measure {
     let thought: u64 = thoughts.map(|thought| quarters(&thought.text) + quarters(&thought.seal)).sum();
     let images = u32::try_from(request.images.len()).unwrap_or(u32::MAX);
     Measure {
-        tokens: tokens(plain.quarters + thought).saturating_add(images.saturating_mul(IMAGE)),
+        tokens: tokens(plain.quarters + thought).saturating_add(images.saturating_mul(IMAGE_TOKENS)),
         least: plain.least(),
         beyond: images.saturating_mul(beyond(&request.model)),
     }
@@ -72,7 +69,7 @@ pub fn measure(request: &Request) -> Measure {
 fn beyond(model: &str) -> u32 {
     let model = model.to_ascii_lowercase();
     let rule = LARGE.iter().find(|(part, _)| model.contains(part));
-    rule.map_or(0, |(_, most)| most.saturating_sub(IMAGE * TIMES))
+    rule.map_or(0, |(_, most)| most.saturating_sub(IMAGE_TOKENS * TIMES))
 }
 
 /// A text that is counted as it comes.
@@ -147,10 +144,10 @@ mod tests {
             ("openai/gpt-4o-mini", 48_169),
             ("corp/gpt-4o-mini-2024-07-18", 48_169),
             ("ollama/Qwen2.5-VL:7b", 16_384),
-            ("openai/gpt-4o", 4 * IMAGE),
-            ("anthropic/claude-sonnet", 4 * IMAGE),
+            ("openai/gpt-4o", 4 * IMAGE_TOKENS),
+            ("anthropic/claude-sonnet", 4 * IMAGE_TOKENS),
         ] {
-            assert_eq!(TIMES * IMAGE + beyond(model), most, "{model}");
+            assert_eq!(TIMES * IMAGE_TOKENS + beyond(model), most, "{model}");
         }
     }
 

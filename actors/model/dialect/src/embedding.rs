@@ -144,7 +144,7 @@ impl EmbedAsk {
         if !even || (length == 0 && self.texts > 0) {
             return Err(ModelError::InvalidJson);
         }
-        Ok(Embedded { vectors: bounded(vectors)?, usage: self.used(counted.unwrap_or(0)) })
+        Ok(Embedded { vectors: bounded(vectors)?, usage: self.used(counted.unwrap_or(0)), over: None })
     }
 
     /// The provider's count; an estimate if it says none, or 0 of texts that have words.
@@ -182,7 +182,7 @@ pub fn lexical(request: &Embedding) -> Result<Embedded, ModelError> {
     }
     let vectors = request.texts.iter().map(|text| vector(text, most)).collect();
     let usage = Usage { input: tokens(request), ..Usage::default() };
-    Ok(Embedded { vectors: bounded(vectors)?, usage })
+    Ok(Embedded { vectors: bounded(vectors)?, usage, over: None })
 }
 
 /// One vector, of length 1; of a text without letters and digits, all noughts.

@@ -26,4 +26,5 @@ mod wait;
 pub use ask::{Ask, ask};
 pub use reader::{Reader, WHOLE_BOUND};
 pub use refusal::{REFUSAL_BOUND, refused};
+pub use stops::{Stops, until};
 pub use wait::wait;

@@ -29,28 +29,29 @@ enum Form {
 }
 
 impl Reader {
-    /// For a reply of such a provider to a question of about `asked` tokens, by a model that takes `context`. The answer
-    /// ends at the first of `stops`.
+    /// For a reply of such a provider to a question of about `asked` tokens, by a model that takes `context`.
     #[must_use]
-    pub fn new<'a>(
-        kind: ProviderKind,
-        asked: u32,
-        context: u32,
-        stops: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
+    pub fn new(kind: ProviderKind, asked: u32, context: u32) -> Self {
         let (form, decoder): (Form, Box<dyn Decoder>) = match kind {
             ProviderKind::Openai => (Form::Unknown, Box::new(openai::Decoder::default())),
             ProviderKind::Responses => (Form::Unknown, Box::new(responses::Decoder::default())),
             ProviderKind::Anthropic => (Form::Unknown, Box::new(anthropic::Decoder::default())),
             ProviderKind::Ollama => (Form::Lines(Lines::default()), Box::new(ollama::Decoder)),
         };
-        Self { form, decoder, answer: Answer::new(asked, context, Stops::new(stops)) }
+        Self { form, decoder, answer: Answer::new(asked, context) }
     }
 
     /// The same, which knows the provider's name of the model that answers.
     #[must_use]
     pub fn by(mut self, model: &str) -> Self {
         model.clone_into(&mut self.answer.by);
+        self
+    }
+
+    /// The same, of an answer that ends at these texts.
+    #[must_use]
+    pub fn ending_at(mut self, stops: Stops) -> Self {
+        self.answer.stops = stops;
         self
     }
 

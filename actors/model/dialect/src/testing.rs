@@ -97,7 +97,11 @@ pub(crate) fn asked(kind: ProviderKind, known: ProviderModel, request: &Request)
 
 /// What a reply of these bytes comes to.
 pub(crate) fn read(kind: ProviderKind, parts: &[&[u8]]) -> Result<Vec<Piece>, ModelError> {
-    let mut reader = Reader::new(kind, 9, 8000, []);
+    read_by(Reader::new(kind, 9, 8000), parts)
+}
+
+/// The same, by this reader.
+pub(crate) fn read_by(mut reader: Reader, parts: &[&[u8]]) -> Result<Vec<Piece>, ModelError> {
     let mut pieces = Vec::new();
     for part in parts {
         reader.feed(part)?;

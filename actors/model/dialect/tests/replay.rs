@@ -26,7 +26,7 @@ struct Answer {
 }
 
 fn read<'a>(kind: ProviderKind, parts: impl IntoIterator<Item = &'a [u8]>) -> Result<Answer, ModelError> {
-    let mut reader = Reader::new(kind, 1, 8000, []);
+    let mut reader = Reader::new(kind, 1, 8000);
     let mut pieces = Vec::new();
     for part in parts {
         if reader.is_last() {
@@ -51,7 +51,7 @@ fn read<'a>(kind: ProviderKind, parts: impl IntoIterator<Item = &'a [u8]>) -> Re
             Piece::Usage(usage) => answer.usage = usage,
             Piece::Done(finish) => answer.finish = Some(finish),
             Piece::Reasoning(_) | Piece::Thought { .. } | Piece::ThoughtEnd { .. } => {}
-            Piece::Failover { .. } | Piece::Failed(_) => panic!("{piece:?}"),
+            Piece::Failover { .. } | Piece::OverBudget { .. } | Piece::Failed(_) => panic!("{piece:?}"),
         }
     }
     Ok(answer)

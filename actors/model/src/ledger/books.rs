@@ -2,12 +2,13 @@
 //! before anybody hears of it. Sums of what is set aside are kept in memory; those of what was spent are not.
 //!
 //! A budget is used up once what was spent of it and what is set aside reach its bound: so the last answer that is
-//! begun may cost more than was left, and nothing is begun after it.
+//! begun may cost more than was left, and nothing is begun after it. What is set aside is free again in a moment, and
+//! whoever is refused for that is told so.
 
 use super::scope::{Account, EVERYBODY, Scope, bound, counts_to, of_agent, scopes};
 use super::store::{Change, Cost, LedgerFault, Reserved, Store};
 use ipc_proto::config::{AtLimit, Budget};
-use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, Per, Usage, UsageRow};
+use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, Per, SET_ASIDE_S, Usage, UsageRow};
 use ipc_proto::{List, Name, Text};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -37,10 +38,17 @@ pub(crate) enum Refused {
 /// moment, leaves nothing behind.
 pub(crate) struct Held {
     id: Option<i64>,
+    /// A budget that is used up and only warns.
+    over: Option<Per>,
     orders: mpsc::UnboundedSender<Order>,
 }
 
 impl Held {
+    /// Which budget is used up, and only warns.
+    pub(crate) const fn over(&self) -> Option<Per> {
+        self.over
+    }
+
     /// The number of what was set aside, which is settled by it.
     pub(crate) const fn take(&mut self) -> Option<i64> {
         self.id.take()
@@ -101,7 +109,7 @@ impl Order {
     fn answer(self, answer: Answer, orders: &mpsc::UnboundedSender<Self>) {
         match (self, answer) {
             (Self::Reserve { reply, .. }, Answer::Reserved(answer)) => {
-                let held = answer.map(|id| Held { id: Some(id), orders: orders.clone() });
+                let held = answer.map(|(id, over)| Held { id: Some(id), over, orders: orders.clone() });
                 drop(reply.send(held));
             }
             (Self::Used(_, _, reply), Answer::Used(rows)) => drop(reply.send(Ok(rows))),
@@ -124,7 +132,8 @@ impl Order {
 
 enum Answer {
     Nothing,
-    Reserved(Result<i64, Refused>),
+    /// Its number, and a budget that is used up and only warns.
+    Reserved(Result<(i64, Option<Per>), Refused>),
     Used(List<UsageRow, 256>),
     Budgets(List<BudgetInfo, LINES>),
 }
@@ -217,22 +226,33 @@ impl Side {
         change: &Change<'_>,
         asked: &Reserved,
         exempt: bool,
-    ) -> Result<Result<i64, Refused>, LedgerFault> {
-        let mut cheaper = None;
+    ) -> Result<Result<(i64, Option<Per>), Refused>, LedgerFault> {
+        let (mut held, mut cheaper, mut over) = (None, None, None);
         for scope in scopes(&asked.account, asked.at_ms) {
             let Some((bound, at_limit)) = bound(&self.budget, &asked.account, &scope) else { continue };
-            let taken = change.spent(&scope)?.saturating_add(self.set_aside(&scope));
+            let spent = change.spent(&scope)?;
+            let taken = spent.saturating_add(self.set_aside(&scope));
             if taken < bound {
                 self.warn_near(scope, taken.saturating_add(asked.micros), bound);
                 continue;
             }
-            let error = ModelError::Budget { per: scope.per, again_s: scope.again_s(asked.at_ms) };
+            let is_spent = spent >= bound;
+            let again_s = if is_spent { scope.again_s(asked.at_ms) } else { SET_ASIDE_S };
+            let error = ModelError::Budget { per: scope.per, again_s };
             match at_limit {
+                // One that is spent may follow, and lasts longer.
+                AtLimit::Block if !is_spent => held = held.or(Some(error)),
                 AtLimit::Block => return Ok(Err(Refused::Blocked(error))),
-                AtLimit::Warn => self.warn_used_up(scope, taken, bound),
+                AtLimit::Warn => {
+                    over = over.or(Some(scope.per));
+                    self.warn_used_up(scope, taken, bound);
+                }
                 AtLimit::Cheaper if exempt => {}
                 AtLimit::Cheaper => cheaper = cheaper.or(Some(error)),
             }
+        }
+        if let Some(error) = held {
+            return Ok(Err(Refused::Blocked(error)));
         }
         if let Some(error) = cheaper {
             return Ok(Err(Refused::Cheaper(error)));
@@ -240,7 +260,7 @@ impl Side {
         let id = change.reserve(asked)?;
         self.open.insert(id, asked.clone());
         self.undo.push(Undo::Opened(id));
-        Ok(Ok(id))
+        Ok(Ok((id, over)))
     }
 
     fn close(&mut self, change: &Change<'_>, id: Option<i64>) -> Result<(), LedgerFault> {

@@ -266,6 +266,29 @@ fn a_new_day_begins_with_nothing_spent_and_an_answer_counts_to_the_day_it_was_as
 }
 
 #[test]
+fn a_budget_that_is_only_set_aside_is_free_again_in_seconds_and_one_that_is_spent_beside_it_is_what_is_told()
+{
+    let folder = tempfile::tempdir().unwrap();
+    let (mut books, _queue) = books(&folder, Budget { session: Some(5), ..day(10) });
+    let refused = |books: &mut Books| match reserve(books, NOON, 10).err() {
+        Some(Refused::Blocked(ModelError::Budget { per, again_s })) => (per, again_s),
+        other => panic!("{other:?}"),
+    };
+    let mut first = reserve(&mut books, NOON, 10).unwrap();
+    assert!(matches!(refused(&mut books), (Per::Day, 1..=5)));
+    settle(&mut books, &mut first, NOON, 1);
+    let mut second = reserve(&mut books, NOON, 10).expect("what was not used is free again");
+    settle(&mut books, &mut second, NOON, 4);
+    assert_eq!(refused(&mut books), (Per::Session, 0), "its session has spent all of its own");
+    let mut other = asked(NOON, 10);
+    other.account.session = "another".to_owned();
+    let (reply, mut answer) = oneshot::channel();
+    books.apply(vec![Order::Reserve { asked: other, exempt: false, reply }]);
+    let _held = answer.try_recv().unwrap().unwrap();
+    assert_eq!(refused(&mut books), (Per::Session, 0), "and not that the day's is set aside for a moment");
+}
+
+#[test]
 fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works() {
     let folder = tempfile::tempdir().unwrap();
     let (mut books, mut queue) = books(&folder, Budget::default());

@@ -138,6 +138,7 @@ impl Heard {
             Piece::Thought { .. }
             | Piece::CallEnd { .. }
             | Piece::Failover { .. }
+            | Piece::OverBudget { .. }
             | Piece::Done(_)
             | Piece::Failed(_) => return piece,
         };

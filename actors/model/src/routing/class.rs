@@ -37,6 +37,7 @@ pub(crate) const fn class(error: &ModelError) -> Class {
         | ModelError::Auth
         | ModelError::Rejected { .. }
         | ModelError::TooLong { .. }
+        | ModelError::NoVision
         | ModelError::Script => Class::Permanent,
         ModelError::NoStream
         | ModelError::Busy
@@ -75,14 +76,14 @@ pub(crate) const fn is_the_providers(error: &ModelError) -> bool {
 }
 
 /// Whether the provider may have read a request that failed so, and then it was paid. One that refused, or could not be
-/// reached, was paid nothing; one that fell silent, or whose reply was lost with credproxy, may have read it.
+/// reached, was paid nothing; one that fell silent, whose reply was lost with credproxy, or was refused there, may have read it.
 pub(crate) const fn was_read(error: &ModelError) -> bool {
     matches!(
         error,
         ModelError::Timeout
             | ModelError::Truncated
             | ModelError::InvalidJson
-            | ModelError::Credentials(CredError::NoReply)
+            | ModelError::Credentials(CredError::NoReply | CredError::Compressed)
     )
 }
 
@@ -134,6 +135,8 @@ mod tests {
             ModelError::UnknownModel,
             ModelError::TooLong { context: 9 },
             ModelError::Rejected { status: 400 },
+            ModelError::NoVision,
+            cred(CredError::Compressed),
             cred(CredError::NoSecret),
             cred(CredError::NotBound),
             cred(CredError::Locked),

@@ -7,7 +7,7 @@
 use super::class::{Class, class, wait};
 use super::routes::Chain;
 use crate::breaker::{Breaker, State};
-use ipc_proto::model::{ModelError, ModelName, Piece};
+use ipc_proto::model::{ModelError, ModelName, Piece, SET_ASIDE_S};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -90,6 +90,10 @@ impl Course {
         if let Some(until) = waiting.map(|(_, it)| it.not_before).min() {
             return Next::Wait(until);
         }
+        // Money that is only set aside is free again soon: that is waited for rather than answered by the last resort.
+        if let Some(set_aside) = self.set_aside() {
+            return Next::Over(set_aside);
+        }
         if let Some(model) = self.last.take() {
             self.candidates.push(Candidate::new(model, now));
             return Next::Ask(self.candidates.len() - 1);
@@ -101,6 +105,12 @@ impl Course {
     fn may_try(&self, it: &Candidate, now: Instant) -> bool {
         let in_time = it.until.is_none_or(|until| it.not_before.max(now) < until);
         !it.out && it.attempts < self.bounds.attempts && in_time
+    }
+
+    /// That one of them was not asked because money is set aside for answers that are under way: that is so for moments.
+    fn set_aside(&self) -> Option<ModelError> {
+        let mut last = self.candidates.iter().filter_map(|it| it.last);
+        last.find(|error| matches!(error, ModelError::Budget { again_s: 1..=SET_ASIDE_S, .. }))
     }
 
     /// Why nobody answers: what the last one that was asked said, or that none may be asked.

@@ -11,6 +11,7 @@ use crate::ledger::{Bill, Refused, Reservation};
 use dialect::count::Counter;
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelName, Usage};
 use std::cell::RefCell;
+use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// A request to a model that may be given up at any moment.
@@ -51,31 +52,54 @@ impl Drop for Trial<'_> {
 }
 
 impl<A: Answers> Desk<A> {
-    /// Vectors of texts.
+    /// Vectors of texts. Whoever waits for less time than the host's own is told within theirs what was last said of a failure,
+    /// and that they did not wait longer is held against no provider.
     ///
     /// # Errors
     /// Why there are none.
-    pub(crate) async fn embed(&self, request: Embedding) -> Result<Embedded, ModelError> {
+    pub(crate) async fn embed(
+        &self,
+        request: Embedding,
+        patience: Option<Duration>,
+    ) -> Result<Embedded, ModelError> {
         if !request.model.contains('/') {
             return Err(ModelError::UnknownModel);
         }
         let chain = Chain { models: vec![request.model.clone()], last: None };
-        let mut course = Course::new(chain, self.bounds(), Instant::now());
+        let mut bounds = self.bounds();
+        let hurry = patience.filter(|patience| *patience < bounds.patience);
+        bounds.patience = hurry.unwrap_or(bounds.patience);
+        let mut course = Course::new(chain, bounds, Instant::now());
+        let mut said = None;
         loop {
             let now = Instant::now();
             let next = course.next(&self.breaker.borrow(), now);
             match next {
                 Next::Over(error) => return Err(error),
                 Next::Wait(until) => sleep_until(until).await,
-                Next::Ask(number) => match self.embed_once(&request, course.attempt(number, now)).await {
-                    Ok(embedded) => return Ok(embedded),
-                    Err(error) => course.failed(number, error, (false, true), (Instant::now(), luck())),
-                },
+                Next::Ask(number) => {
+                    let until = course.attempt(number, now);
+                    match self.embed_once(&request, until, hurry.is_some()).await {
+                        Ok(Some(embedded)) => return Ok(embedded),
+                        // What was said before tells more than that the time is over.
+                        Ok(None) => return Err(said.unwrap_or(ModelError::Timeout)),
+                        Err(error) => {
+                            said = Some(error);
+                            course.failed(number, error, (false, true), (Instant::now(), luck()));
+                        }
+                    }
+                }
             }
         }
     }
 
-    async fn embed_once(&self, request: &Embedding, until: Instant) -> Result<Embedded, ModelError> {
+    /// One attempt; nothing where the time for it was over first. `hurried` says that it is less than a provider is given.
+    async fn embed_once(
+        &self,
+        request: &Embedding,
+        until: Instant,
+        hurried: bool,
+    ) -> Result<Option<Embedded>, ModelError> {
         let worth = self.answers.worth_of_texts(request);
         let (tariff, (input, output)) = (worth.tariff, most(worth));
         let (payer, model) = (request.payer.clone(), request.model.clone());
@@ -83,17 +107,24 @@ impl<A: Answers> Desk<A> {
         let reservation = self.ledger.reserve(&bill).await.map_err(|refused| match refused {
             Refused::Blocked(error) | Refused::Cheaper(error) => error,
         })?;
+        let over = reservation.over();
         let begun = self.breaker.borrow_mut().begin(&request.model, Instant::now());
         begun.map_err(cooling_down)?;
         let (breaker, model) = (&self.breaker, &request.model);
         let mut trial = Trial { breaker, model, reservation: Some(reservation), input: worth.input };
-        let answer = timeout_at(until, self.answers.embed(request)).await;
-        match answer.unwrap_or(Err(ModelError::Timeout)) {
+        let Ok(answer) = timeout_at(until, self.answers.embed(request)).await else {
+            // Of one that somebody gave up early nothing is known.
+            if !hurried {
+                breaker.borrow_mut().failed(model, &ModelError::Timeout, Instant::now());
+            }
+            return Ok(None);
+        };
+        match answer {
             Ok(embedded) => {
                 breaker.borrow_mut().succeeded(model);
                 let usage = trial.believe(embedded.usage, worth);
                 trial.settle(usage);
-                Ok(Embedded { usage, ..embedded })
+                Ok(Some(Embedded { usage, over, ..embedded }))
             }
             Err(error) => {
                 breaker.borrow_mut().failed(model, &error, Instant::now());

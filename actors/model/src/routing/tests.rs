@@ -1,6 +1,9 @@
 //! The laws of routing, over models that fail in every way and a real ledger.
 
+mod money;
+
 use super::*;
+use crate::breaker::State;
 use crate::ledger::{Opened, Reservation};
 use crate::streams::Streams;
 use ipc_proto::config::Prices;
@@ -111,13 +114,16 @@ impl Answers for Models {
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError> {
         let after = self.begun.elapsed().as_secs();
         self.script.borrow_mut().asked.push((request.model.to_string(), after));
-        match self.next_play(&request.model).and_then(|play| play.into_iter().next()) {
-            Some(Fails(error)) => Err(error),
-            Some(Waits(seconds)) => {
-                tokio::time::sleep(Duration::from_secs(seconds)).await;
-                Err(ModelError::Truncated)
+        match self.next_play(&request.model).unwrap_or_default().as_slice() {
+            [Fails(error), ..] => Err(*error),
+            [Waits(seconds), then @ ..] => {
+                tokio::time::sleep(Duration::from_secs(*seconds)).await;
+                Err(if let [Fails(error)] = then { *error } else { ModelError::Truncated })
             }
-            _ => Ok(Embedded { vectors: List::default(), usage: Usage { input: 7, ..Usage::default() } }),
+            _ => {
+                let usage = Usage { input: 7, ..Usage::default() };
+                Ok(Embedded { vectors: List::default(), usage, over: None })
+            }
         }
     }
 }
@@ -205,6 +211,7 @@ fn told(pieces: &[Piece]) -> Vec<String> {
             let code = why.to_string();
             Some(format!("!{from} {} {to}", code.split(':').next().unwrap_or_default()))
         }
+        Piece::OverBudget { per } => Some(format!("over the budget per {per}")),
         Piece::Failed(error) => Some(error.to_string().split(':').next().unwrap_or_default().to_owned()),
         _ => None,
     };
@@ -361,25 +368,6 @@ fn the_offline_model_is_the_last_resort_of_a_task_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_budget_that_is_used_up_blocks_before_anybody_is_asked_or_turns_to_the_cheaper_model() {
-    run(async {
-        let plays: &[(&str, &[Play])] = &[("a/1", &[well("dear")]), ("offline/x", &[well("cheap")])];
-        let day = Budget { day: Some(15), ..Budget::default() };
-        let world = World::with(plays, DEFAULT_CHAIN, |_| {}, day.clone());
-        assert_eq!(told(&world.ask("a/1").await), ["dear"]);
-        let refused = world.start("default").await.err();
-        assert!(matches!(refused, Some(ModelError::Budget { per: Per::Day, .. })), "{refused:?}");
-        assert_eq!(world.models.names(), ["a/1"]);
-        assert_eq!(told(&world.ask("offline/x").await), ["cheap"], "what costs nothing is not held back");
-        let cheaper =
-            Budget { at_limit: AtLimit::Cheaper, cheaper_model: Some("offline/x".to_owned()), ..day };
-        let world = World::with(plays, DEFAULT_CHAIN, |_| {}, cheaper);
-        world.ask("a/1").await;
-        assert_eq!(told(&world.ask("a/1").await), ["!a/1 LLM_BUDGET_EXCEEDED offline/x", "cheap"]);
-    });
-}
-
-#[test]
 fn a_cancelled_answer_lets_go_at_every_stage_at_once_and_leaves_nothing_set_aside() {
     let stages: [(&[Play], u64); 4] = [
         (&[vec![Waits(100), Ends]], 10),
@@ -453,12 +441,12 @@ fn an_embedding_that_broke_off_or_was_given_up_may_have_been_read_and_one_that_w
             let once = |asking: &mut Asking| asking.retries = 0;
             let plays: &[(&str, &[Play])] = &[("a/1", &[vec![Fails(error)]])];
             let world = World::with(plays, &[], once, Budget::default());
-            assert_eq!(world.desk.embed(texts("a/1")).await.err(), Some(error));
+            assert_eq!(world.desk.embed(texts("a/1"), None).await.err(), Some(error));
             tokio::time::sleep(Duration::from_secs(1)).await;
             assert_eq!(world.cost().await.first().map(|row| row.1), micros, "{error}");
         }
         let world = World::new(&[("a/1", &[vec![Waits(60)]])]);
-        let given_up = tokio::time::timeout(Duration::from_secs(1), world.desk.embed(texts("a/1")));
+        let given_up = tokio::time::timeout(Duration::from_secs(1), world.desk.embed(texts("a/1"), None));
         assert!(given_up.await.is_err());
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(world.cost().await, [("a/1".to_owned(), 10)]);
@@ -471,11 +459,50 @@ fn an_embedding_is_asked_again_and_never_of_another_model() {
         let fails = vec![Fails(DOWN)];
         let world = World::new(&[("a/1", &[fails.clone(), fails, vec![]])]);
         let texts = texts("a/1");
-        assert_eq!(world.desk.embed(texts.clone()).await.map(|it| it.usage.input), Ok(7));
+        assert_eq!(world.desk.embed(texts.clone(), None).await.map(|it| it.usage.input), Ok(7));
         assert_eq!(world.models.names(), ["a/1"; 3]);
         assert_eq!(world.cost().await, [("a/1".to_owned(), 7)]);
         let task = Embedding { model: ModelName::clip("default"), ..texts };
-        assert_eq!(world.desk.embed(task).await.err(), Some(ModelError::UnknownModel));
+        assert_eq!(world.desk.embed(task, None).await.err(), Some(ModelError::UnknownModel));
+    });
+}
+
+#[test]
+fn whoever_waits_for_less_time_than_an_embedding_is_tried_for_is_told_why_it_failed() {
+    run(async {
+        let world = World::new(&[("a/1", &[vec![Fails(DOWN)], vec![Fails(DOWN)], vec![Fails(DOWN)]])]);
+        let begun = Instant::now();
+        let patience = Duration::from_millis(2500);
+        assert_eq!(world.desk.embed(texts("a/1"), Some(patience)).await.err(), Some(DOWN));
+        assert!(begun.elapsed() < patience, "they still wait for it");
+        assert!(world.models.names().len() < 3, "a further attempt would have come too late");
+        let world = World::new(&[("a/1", &[vec![Waits(60)]])]);
+        for _ in 0..5 {
+            let silent = world.desk.embed(texts("a/1"), Some(patience)).await;
+            assert_eq!(silent.err(), Some(ModelError::Timeout));
+        }
+        let state = || world.desk.breaker.borrow().state(&ModelName::clip("a/1"), Instant::now());
+        assert_eq!(state(), State::Ready, "who did not wait says nothing of it to others");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(world.cost().await, [("a/1".to_owned(), 50)], "it may have read each of them");
+        assert_eq!(world.desk.embed(texts("a/1"), None).await.err(), Some(ModelError::Truncated));
+        assert_ne!(state(), State::Ready);
+    });
+}
+
+#[test]
+fn what_an_embedder_said_is_told_also_where_the_time_for_it_ends_during_a_further_attempt() {
+    run(async {
+        // The first breaks off after two seconds. The next is asked at once, or a second later and half at most.
+        let lost = ModelError::Credentials(CredError::NoReply);
+        let world = World::new(&[("a/1", &[vec![Waits(2)], vec![Waits(60)]])]);
+        let told = world.desk.embed(texts("a/1"), Some(Duration::from_secs(4))).await;
+        assert_eq!(told.err(), Some(ModelError::Truncated));
+        assert_eq!(world.models.names().len(), 2, "it was asked again");
+        let world = World::new(&[("a/1", &[vec![Waits(2), Fails(lost)], vec![Waits(60)]])]);
+        let told = world.desk.embed(texts("a/1"), Some(Duration::from_millis(2500))).await;
+        assert_eq!(told.err(), Some(lost));
+        assert_eq!(world.models.names().len(), 2, "it was asked again");
     });
 }
 

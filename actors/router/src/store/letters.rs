@@ -31,6 +31,12 @@ impl Store {
 }
 
 impl Tx<'_> {
+    /// Has a dead letter, at `seq`, give up its key for the message in its place.
+    pub(crate) fn give_up_key(&self, seq: i64, id: MessageId) -> Result<(), StoreFault> {
+        let key = format!("replaced/{id}");
+        self.run_one("dead letter", "UPDATE messages SET key = ? WHERE seq = ?", params![key, seq])
+    }
+
     /// Ties a dead letter, at `old`, and the message in its place, at `new`, to each other.
     pub(crate) fn tie(
         &self,

@@ -115,6 +115,23 @@ impl Store {
         self.one(sql, params![user.bytes(), channel, key], head)
     }
 
+    /// The first key of this user's messages by this channel that begins so.
+    pub(crate) fn key_beginning(
+        &self,
+        user: UserId,
+        channel: &str,
+        begin: &str,
+    ) -> Result<Option<String>, StoreFault> {
+        // What follows is hexadecimal digits, which `g` stands behind.
+        let sql = "SELECT key FROM messages
+                   WHERE user = ?1 AND channel = ?2 AND key >= ?3 AND key < ?3 || 'g' AND state = 'accepted'
+                   UNION ALL
+                   SELECT key FROM messages
+                   WHERE user = ?1 AND channel = ?2 AND key >= ?3 AND key < ?3 || 'g' AND state != 'accepted'
+                   LIMIT 1";
+        self.one(sql, params![user.bytes(), channel, begin], |row| Ok(row.get(0)?))
+    }
+
     /// The message that this turn answers.
     pub(crate) fn message_of(&self, turn: TurnId) -> Result<Option<Head>, StoreFault> {
         self.one(either!("WHERE turn = ?1", ""), [turn.bytes()], head)

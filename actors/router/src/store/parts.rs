@@ -69,6 +69,12 @@ impl Tx<'_> {
 }
 
 impl Store {
+    /// Whether any bytes belong to a message.
+    pub(crate) fn has_parts(&self, message: i64) -> Result<bool, StoreFault> {
+        let sql = "SELECT 1 FROM parts WHERE message = ? LIMIT 1";
+        Ok(self.one(sql, [message], |_| Ok(()))?.is_some())
+    }
+
     pub(super) fn parts(&self, message: i64) -> Result<Vec<Vec<u8>>, StoreFault> {
         let sql = "SELECT bytes FROM parts WHERE message = ? ORDER BY number";
         self.all(sql, [message], |row| Ok(row.get(0)?))

@@ -55,10 +55,12 @@ impl Store {
         &self,
         after: Option<WorkspaceId>,
     ) -> Result<Vec<WorkspaceId>, StoreFault> {
-        let sql = "SELECT id FROM workspaces WHERE id > ? AND gone_ms IS NOT NULL AND NOT attached ORDER BY id LIMIT ?";
-        let after = after.map(WorkspaceId::bytes);
-        let after = after.as_ref().map_or(&[][..], <[u8; 16]>::as_slice);
-        self.all(sql, params![after, FEW], |row| Ok(WorkspaceId::from_bytes(row.get(0)?)))
+        let sql =
+            "SELECT id FROM workspaces WHERE id > coalesce(?, x'') AND gone_ms IS NOT NULL AND NOT attached
+                   ORDER BY id LIMIT ?";
+        self.all(sql, params![after.map(WorkspaceId::bytes), FEW], |row| {
+            Ok(WorkspaceId::from_bytes(row.get(0)?))
+        })
     }
 }
 

@@ -7,8 +7,9 @@ use crate::keys::Wanted;
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::audit::Action;
 use ipc_proto::config::UserRole;
+use ipc_proto::content::Content;
 use ipc_proto::ids::{TurnId, UserId};
-use ipc_proto::router::{Accepted, PayingKey, RouterError, Submission, Task};
+use ipc_proto::router::{Accepted, PayingKey, RouterError, Steer, Submission, Task};
 use ipc_proto::{List, Name, Text};
 
 const ROOT: Caller = Caller::Peer(0);
@@ -55,7 +56,7 @@ fn words(session: &str, key: &str) -> Submission {
 }
 
 fn submit(world: &mut World, caller: Caller, said: Submission) -> Result<Accepted, RouterError> {
-    world.act(|desk| desk.api_submit(caller, said))
+    world.ask(|desk, port| desk.api_submit(caller, said, port)).unwrap()
 }
 
 fn follows(world: &mut World, caller: Caller, turn: TurnId) -> bool {
@@ -65,6 +66,33 @@ fn follows(world: &mut World, caller: Caller, turn: TurnId) -> bool {
 
 fn refusals(world: &World) -> usize {
     world.record.iter().filter(|event| event.action == Action::ApiRefused).count()
+}
+
+#[test]
+fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_other() {
+    let mut world = World::new();
+    create(&mut world, "bar", 1);
+    let first = submit(&mut world, client(1), words("s", "k")).unwrap();
+    let steer = |world: &mut World, text: &str| {
+        let steer =
+            Steer { session: Text::clip("s"), text: Text::clip(text), urgent: false, key: Text::clip("k") };
+        world.act(|desk| desk.api_steer(client(1), steer)).map(|_| ())
+    };
+    for round in ["before", "after the scanner has looked at it", "after a restart"] {
+        let again = submit(&mut world, client(1), words("s", "k")).unwrap();
+        assert_eq!((again.message, again.turn), (first.message, first.turn), "{round}");
+        let other = Submission { content: Content::text(Text::clip("other")), ..words("s", "k") };
+        assert_eq!(submit(&mut world, client(1), other), Err(RouterError::KeyReused), "{round}");
+        let elsewhere = submit(&mut world, client(1), words("s2", "k"));
+        assert_eq!(elsewhere, Err(RouterError::KeyReused), "{round}");
+        assert_eq!(steer(&mut world, "hello"), Err(RouterError::KeyReused), "{round}");
+        let longer = submit(&mut world, client(1), words("s", &format!("k-{round}"))).unwrap();
+        assert_ne!(longer.turn, first.turn, "another word that begins so is another message");
+        match round {
+            "before" => drop(world.act(|desk| desk.take(first.turn, 1 << 20))),
+            _ => world.restart(),
+        }
+    }
 }
 
 #[test]
@@ -224,6 +252,8 @@ fn a_flood_of_wrong_keys_is_recorded_to_a_bound_and_hides_no_other_refusal() {
     world.pass(60_000);
     assert_eq!(holder(&mut world, client(1)), Err(RouterError::NoKey));
     assert_eq!(refusals(&world), flood + 2);
+    assert_eq!(holder(&mut world, Caller::Peer(u32::MAX)), Err(RouterError::NoKey));
+    assert_eq!(refusals(&world), flood + 2, "no process has this uid: gateway asks so whether router serves");
 }
 
 #[test]

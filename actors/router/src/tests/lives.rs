@@ -8,7 +8,7 @@ use ipc_proto::audit::Action;
 use ipc_proto::content::{Content, Media, Part, Place};
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::model::Role;
+use ipc_proto::model::{MESSAGES, Role};
 use ipc_proto::router::MessageState::{Accepted, Answered, Blocked, Queued, Running};
 use ipc_proto::router::{End, EventName, RouterError, Step, Task};
 use ipc_proto::scanner::Judgement;
@@ -189,6 +189,19 @@ fn a_step_is_kept_once_under_its_number_in_order_and_never_changed() {
 }
 
 #[test]
+fn however_long_a_session_is_there_is_room_behind_what_went_before_for_what_is_said_now() {
+    let mut world = World::new();
+    for n in 0..300 {
+        let turn = world.say("s", &format!("question {n}")).turn;
+        world.finish(turn, answer(&format!("answer {n}")));
+    }
+    let turn = world.say("s", "and now").turn;
+    let history = world.act(|desk| desk.take(turn, 1 << 20)).unwrap().history;
+    assert_eq!(history.len(), MESSAGES / 2, "what went before has half of a request");
+    assert_eq!(history[history.len() - 1].message.text.as_str(), "answer 299", "the newest of it");
+}
+
+#[test]
 fn the_gate_is_given_what_went_before_within_its_budget() {
     let mut world = World::new();
     let first = world.say("s", "first question").turn;
@@ -216,7 +229,7 @@ fn a_turn_with_the_largest_steps_and_media_still_fits_its_frame() {
         name: None,
     };
     let mut large = said(ann, "s", "k", "look");
-    large.content.parts = List::clip([1, 2, 3].map(|n| Part::Image(medium(n))));
+    large.content.parts = List::clip([Part::Image(medium(1)), Part::File(medium(2)), Part::Video(medium(3))]);
     let turn = world.submit(&large).unwrap().turn;
     for n in 0..12 {
         keep(&mut world, turn, u32::from(2 * n), reply(n), Label::bottom());

@@ -8,6 +8,7 @@ mod crash;
 mod engines;
 mod following;
 mod granting;
+mod images;
 mod input;
 mod keys;
 mod leases;
@@ -21,6 +22,7 @@ mod sessions;
 mod steering;
 mod stepping;
 mod stopping;
+mod unpaid;
 mod world;
 
 pub(crate) use sessions::bob;
@@ -58,6 +60,7 @@ pub(crate) fn config() -> config::Router {
         memory: false,
         memory_tokens: 4000,
         limits,
+        sees: true,
         engine: None,
     };
     config::Router {

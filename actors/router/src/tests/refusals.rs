@@ -83,6 +83,8 @@ fn a_session_keeps_its_agent_and_workspace() {
     assert!(world.submit(&said(ann, "s", "2", "x")).is_ok(), "an old session keeps its own");
     let agent = Submission { agent: Some(Name::clip("default")), ..said(ann, "s", "3", "x") };
     assert_eq!(world.submit(&agent), Err(RouterError::Taken));
+    let nobody = Submission { agent: Some(Name::clip("nope")), ..said(ann, "s", "3", "x") };
+    assert_eq!(world.submit(&nobody), Err(RouterError::NoAgent(Text::clip("default, other"))));
     let workspace = Submission { workspace: Some(WorkspaceId::random()), ..said(ann, "s", "4", "x") };
     assert_eq!(world.submit(&workspace), Err(RouterError::Taken));
 }

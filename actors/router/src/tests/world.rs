@@ -6,6 +6,7 @@ use crate::answers::Given;
 use crate::desk::{Desk, Moment};
 use crate::errands::Errand;
 use crate::launch::Launch;
+use crate::letters::Again;
 use crate::queue::Port;
 use crate::state;
 use crate::turn::NewStep;
@@ -336,8 +337,9 @@ impl World {
         message: MessageId,
         text: Option<&str>,
     ) -> Option<Result<Accepted, RouterError>> {
-        let text = text.map(Text::clip);
-        self.ask(|desk, port| desk.requeue(user, &Name::clip("mia"), message, text, port))
+        let (by, text) = (Name::clip("mia"), text.map(Text::clip));
+        let again = Again { user, by, id: message, text, key: None };
+        self.ask(|desk, port| desk.requeue(again, port))
     }
 
     /// Ann says something that kills every runner.

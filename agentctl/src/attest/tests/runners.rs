@@ -1,7 +1,7 @@
 //! The same of a runner: what a real one shows, one weakness at a time, and a real process that is in no jail.
 
 use super::super::runners::{inhabited, judge, standing};
-use super::{PID, namespaces, properties, scene, supervisor, word};
+use super::{PID, WEAKER, namespaces, properties, scene, supervisor, word};
 use crate::attest::judge::{Mode, Scene, Verdict};
 use crate::kernel::{self, Word, own_namespaces, parse_mounts};
 use manifest::Process;
@@ -82,21 +82,10 @@ fn a_runner_that_is_as_its_row_says_shows_no_difference_whether_it_waits_or_has_
 
 #[test]
 fn each_fact_of_a_runner_that_is_weaker_is_a_difference_and_the_only_one() {
-    for (line, weaker, property) in [
-        ("PPid:\t4700", "PPid:\t1", "PPid"),
+    let own = [
         ("NSpid:\t4711\t1", "NSpid:\t4711", "NSpid"),
         ("NSpid:\t4711\t1", "NSpid:\t4711\t2", "NSpid"),
         ("Gid:\t900064\t900064", "Gid:\t900064\t0", "Gid"),
-        ("Groups:\t ", "Groups:\t27 ", "Groups"),
-        ("Threads:\t1", "Threads:\t2", "Threads"),
-        ("CapInh:\t0000000000000000", "CapInh:\t0000000000000001", "CapInh"),
-        ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000200000", "CapPrm"),
-        ("CapEff:\t0000000000000000", "CapEff:\t0000000000200000", "CapEff"),
-        ("CapBnd:\t0000000000000000", "CapBnd:\t000001ffffffffff", "CapBnd"),
-        ("CapAmb:\t0000000000000000", "CapAmb:\t0000000000000400", "CapAmb"),
-        ("NoNewPrivs:\t1", "NoNewPrivs:\t0", "NoNewPrivs"),
-        ("Seccomp:\t2", "Seccomp:\t0", "Seccomp"),
-        ("Seccomp_filters:\t2", "Seccomp_filters:\t1", "Seccomp_filters"),
         ("Cpus_allowed_list:\t1", "Cpus_allowed_list:\t0-1", "Cpus_allowed_list"),
         ("3600                 3601", "unlimited            unlimited", "Max cpu time"),
         ("3600                 3601", "7200                 7201", "Max cpu time"),
@@ -109,7 +98,8 @@ fn each_fact_of_a_runner_that_is_weaker_is_a_difference_and_the_only_one() {
         ("/ /tmp rw,nosuid,nodev", "/ /home rw,nosuid,nodev", "mounts"),
         ("/tmp rw,nosuid,nodev,relatime - tmpfs", "/tmp rw,nosuid,nodev,relatime - ext4", "mounts"),
         ("/etc/ssl /etc/ssl", "/root /root", "mounts"),
-    ] {
+    ];
+    for (line, weaker, property) in WEAKER.into_iter().chain(own) {
         let [status, limits, mounts] = [STATUS, LIMITS, MOUNTS].map(|text| text.replacen(line, weaker, 1));
         assert_ne!((&*status, &*limits, &*mounts), (STATUS, LIMITS, MOUNTS), "{line}");
         assert_eq!(different(&runner(&status, &limits, &mounts)), [property], "{weaker}");
@@ -151,6 +141,19 @@ fn a_uid_that_is_no_slots_is_a_difference() {
 }
 
 #[test]
+fn where_users_are_installed_a_slots_uid_is_any_but_roots_and_theirs() {
+    for (uid, fits) in [(61_184, true), (0, false), (123, false)] {
+        let other = runner(&STATUS.replace("900064", &uid.to_string()), LIMITS, MOUNTS);
+        let mut host = host(&other);
+        host.installed = [(Process::Memory, (123, 123))].into();
+        host.slots = vec![uid, 900_065];
+        let findings = judge(manifest::row(Process::Runner).unwrap(), PID, &other, &host);
+        let different = properties(&findings, Verdict::Different);
+        assert_eq!(!different.contains(&"Uid"), fits, "{uid}: {different:?}");
+    }
+}
+
+#[test]
 fn where_root_maps_nothing_a_runner_is_its_workspaces_owner_and_never_root_or_another_process() {
     for (uid, fits) in [(UID, true), (1001, true), (0, false), (900_005, false)] {
         let word = runner(&STATUS.replace("900064", &uid.to_string()), LIMITS, MOUNTS);
@@ -171,6 +174,20 @@ fn what_a_runner_holds_beyond_its_socket_and_its_jail_is_a_difference() {
         word.descriptors.as_mut().unwrap().push(stranger.to_owned());
         word.foreign.as_mut().unwrap().insert(stranger.to_owned());
         assert_eq!(different(&word), [property], "{stranger}");
+    }
+}
+
+#[test]
+fn in_flat_a_file_of_the_hosts_own_is_told_by_its_place_from_one_of_a_workspace() {
+    for (file, is_its_own) in
+        [("/var/lib/cordon/memory/memory.db", false), ("/var/lib/cordon/runner/w/x", true)]
+    {
+        let mut word = Word { foreign: Err("no mounts are its own".to_owned()), ..waiting() };
+        word.descriptors.as_mut().unwrap().push(file.to_owned());
+        let findings = judge(manifest::row(Process::Runner).unwrap(), PID, &word, &scene(Mode::Flat));
+        let verdict = findings.iter().find(|it| it.property == "descriptors").map(|it| it.verdict);
+        let expected = if is_its_own { Verdict::Equal } else { Verdict::Different };
+        assert_eq!(verdict, Some(expected), "{file}");
     }
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use vendors::answer::{Source as _, Writer, collect, document, respond};
+use vendors::answer::{Source as _, Writer, collect, document, respond, warned};
 use vendors::fault::{Dialect, Fault, Kind};
 use vendors::openai::responses::{Responses, unknown};
 use vendors::{anthropic, body, ids, openai, wish};
@@ -132,7 +132,7 @@ async fn give(gate: &Gate, body: usize, asked: wish::Ask<impl Writer>) -> Result
         return respond(source, writer, ()).await;
     }
     let whole = collect(&mut source).await?;
-    Ok(document(Body::from(writer.whole(&whole).to_string())))
+    Ok(warned(document(Body::from(writer.whole(&whole).to_string())), whole.over))
 }
 
 async fn count(State(gate): State<Gate>, request: Request) -> Result<Response, Fault> {

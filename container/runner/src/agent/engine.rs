@@ -3,9 +3,10 @@
 //! that. It is tried again only while no model has answered it. What it has learned is kept once it has answered; it must
 //! never be given anything that another session left.
 
-use super::program::Program;
+use super::program::{Program, clear};
 use super::{LAST, LINGER, api, conversation, model, model_of, profile};
 use crate::RunnerFault;
+use crate::command::unrunnable;
 use crate::gate::Gate;
 use crate::places::Places;
 use engines::{End, Parser, state};
@@ -13,14 +14,12 @@ use ipc_proto::Blob;
 use ipc_proto::engine::{self, EngineEvent, Format, Input, STATE, TOKEN, Token};
 use ipc_proto::router::{TYPED_CHUNK, Typed};
 use ipc_proto::runner_gate::{Ending, Work};
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use runner::tools::limit;
 use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
+use std::io;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
@@ -35,8 +34,6 @@ const LONGEST: Duration = Duration::from_secs(30);
 const GOODBYE: Duration = Duration::from_secs(10);
 /// How often it is asked what its person has said meanwhile.
 const LISTEN: Duration = Duration::from_secs(1);
-/// How long what it left running may take to be gone once it is killed.
-const CLEARED: Duration = Duration::from_secs(2);
 /// Bytes at the end of its standard error that are told if it fails.
 const TAIL: usize = 1024;
 
@@ -138,8 +135,10 @@ impl Turn<'_> {
         let rules = conversation::rules(&self.work.prompt);
         let told = profile::instruct(engine.profile, &rules, self.places)?;
         self.gate.engine(vec![EngineEvent::Started]).await?;
-        let Some(program) = Program::start(&self.argv(known), None, &environment, self.places)? else {
-            return Ok(Came::Over(Ending::NotStarted));
+        let argv = self.argv(known);
+        let program = match Program::start(&argv, None, &environment, self.places)? {
+            Ok(program) => program,
+            Err(cause) => return self.not_run(argv.first().map_or("", String::as_str), &cause).await,
         };
         let question = conversation::question(self.work, self.engine, (known, told), &self.said.borrow());
         let (question, typed) = match engine.input {
@@ -158,6 +157,14 @@ impl Turn<'_> {
         self.tell(&mut heard, last).await?;
         heard.left = !clear().await;
         self.settle(&heard, status).await
+    }
+
+    /// Says which program could not be run and why; another try would find the same.
+    async fn not_run(&self, program: &str, cause: &io::Error) -> Result<Came, RunnerFault> {
+        let Some((status, why)) = unrunnable(cause) else { return Ok(Came::Over(Ending::NotStarted)) };
+        let why = ipc_proto::Text::clip(&format!("{program}: {why}"));
+        self.gate.engine(vec![EngineEvent::Error(why)]).await?;
+        Ok(Came::Failed(Failed { status, for_good: true, acted: false }))
     }
 
     /// Makes its home anew, with what it knows of the session; false if it is to know nothing.
@@ -326,21 +333,6 @@ impl Turn<'_> {
         let keeps = engine.keeps.iter().map(|path| path.as_str());
         Some((token.clone(), state::pack(&profile::home(self.places), keeps)?))
     }
-}
-
-/// Ends what a program left running, which would go on writing to what is kept of it; whether it is gone. One that is killed
-/// may be in the middle of a write.
-async fn clear() -> bool {
-    let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
-    let until = Instant::now() + CLEARED;
-    // From the first process of a pid namespace, -1 is everybody in it but itself.
-    while kill(Pid::from_raw(-1), None) != Err(Errno::ESRCH) {
-        if Instant::now() >= until {
-            return false;
-        }
-        sleep(Duration::from_millis(5)).await;
-    }
-    true
 }
 
 /// Waits until what was typed before has all been passed on.

@@ -57,8 +57,10 @@ impl Model {
 
 /// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
 pub(super) async fn refused(gate: &Gate, model: &str, error: RelayError) -> Fault {
-    if error != RelayError::Model(ModelError::UnknownModel) {
-        return error.into();
+    match error {
+        RelayError::Model(ModelError::UnknownModel) => {}
+        RelayError::Model(ModelError::NoVision) => return Fault::no_vision(model),
+        error => return error.into(),
     }
     match gate.models().await {
         Ok(names) => {

@@ -6,7 +6,9 @@ use crate::command::{Piece, WAITING, read};
 use crate::places::Places;
 use ipc_proto::router::{Size, Terminal, Typed};
 use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
@@ -14,8 +16,13 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+/// How long what a program left running may take to be gone once it is killed.
+const CLEARED: Duration = Duration::from_secs(2);
 
 /// A program that runs.
 pub(super) struct Program {
@@ -28,14 +35,16 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts it; none if there is no such program.
+    /// Starts it; what the kernel says where it cannot be.
     pub(super) fn start(
         argv: &[impl AsRef<str>],
         terminal: Option<&Terminal>,
         environment: &[(&str, String)],
         places: &Places,
-    ) -> Result<Option<Self>, RunnerFault> {
-        let Some((name, arguments)) = argv.split_first() else { return Ok(None) };
+    ) -> Result<io::Result<Self>, RunnerFault> {
+        let Some((name, arguments)) = argv.split_first() else {
+            return Ok(Err(io::ErrorKind::InvalidInput.into()));
+        };
         #[expect(clippy::disallowed_methods, reason = "a person's own program, in the jail")]
         let mut command = Command::new(name.as_ref());
         command.args(arguments.iter().map(AsRef::as_ref)).env_clear().current_dir(&places.workspace);
@@ -46,24 +55,44 @@ impl Program {
             Some(terminal) => on_terminal(command, terminal, said, typed)?,
             None => on_pipes(command, said, typed)?,
         };
-        let Some(child) = child else { return Ok(None) };
-        Ok(Some(Self { output, input, ended: wait(&child)? }))
+        match child {
+            Ok(child) => Ok(Ok(Self { output, input, ended: wait(&child)? })),
+            Err(cause) => Ok(Err(cause)),
+        }
     }
+}
+
+/// Ends what a program left running, which would go on writing to what is kept of it; whether it is gone. One that is killed
+/// may be in the middle of a write.
+pub(super) async fn clear() -> bool {
+    let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    let until = Instant::now() + CLEARED;
+    // From the first process of a pid namespace, -1 is everybody in it but itself.
+    while kill(Pid::from_raw(-1), None) != Err(Errno::ESRCH) {
+        if Instant::now() >= until {
+            return false;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    true
 }
 
 fn on_pipes(
     mut command: Command,
     said: Sender<Piece>,
     typed: Receiver<Typed>,
-) -> Result<Option<Child>, RunnerFault> {
+) -> Result<io::Result<Child>, RunnerFault> {
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = command.spawn() else { return Ok(None) };
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(cause) => return Ok(Err(cause)),
+    };
     read(false, child.stdout.take(), said.clone())?;
     read(true, child.stderr.take(), said)?;
     if let Some(stdin) = child.stdin.take() {
         write(typed, OwnedFd::from(stdin), |_, _| {})?;
     }
-    Ok(Some(child))
+    Ok(Ok(child))
 }
 
 /// This process leads a session without a terminal, so that the first which it opens is that session's; the program stays
@@ -73,18 +102,21 @@ fn on_terminal(
     terminal: &Terminal,
     said: Sender<Piece>,
     typed: Receiver<Typed>,
-) -> Result<Option<Child>, RunnerFault> {
+) -> Result<io::Result<Child>, RunnerFault> {
     let (ours, theirs) = open(terminal.size)?;
     command.env("TERM", terminal.kind.as_str());
     command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
-    let Ok(child) = command.spawn() else { return Ok(None) };
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(cause) => return Ok(Err(cause)),
+    };
     // Its copies of the other end go with it, so that the end of the program is the end of what is read.
     drop(command);
     read(false, Some(File::from(ours.try_clone()?)), said)?;
     write(typed, ours, |terminal, size| {
         let _ = tcsetwinsize(terminal, winsize(size));
     })?;
-    Ok(Some(child))
+    Ok(Ok(child))
 }
 
 /// A terminal of this size: this end, and the program's.

@@ -4,11 +4,12 @@
 use crate::CONTRACT;
 use crate::args::{Args, SCOPES, TYPES, of_project};
 use crate::catalogue::{Tool, choice, cursor, number, scope};
+use crate::cursor::Reached;
 use crate::envelope::{Done, Fault};
 use crate::shape::{self, Item};
 use crate::store::{Store, Trouble};
 use crate::time;
-use crate::tools::ask;
+use crate::tools::{ask, listed};
 use ipc_proto::List;
 use ipc_proto::memory::{Ask, Filter, HITS, KindName, MemoryError, Row, Said, StateName, Unread};
 use serde_json::json;
@@ -20,8 +21,6 @@ const MOST: u64 = 1000;
 const BYTES: usize = 2 << 20;
 /// States in the order in which they are given: what holds first.
 const STATES: [StateName; 3] = [StateName::Current, StateName::Superseded, StateName::Removed];
-/// Bits of a place that say how far a state was read.
-const PLACE: u32 = 32;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "mem-export",
@@ -53,7 +52,7 @@ struct Gathered {
 }
 
 pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
-    let place = args.cursor()?;
+    let reached = args.reached()?;
     let project = args.scope(store.place(), &SCOPES)?;
     let types: List<_, 6> = List::clip(args.choice("type", &TYPES)?);
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(LIMIT);
@@ -62,7 +61,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let kinds = if types.is_empty() { List::clip(KindName::ALL) } else { List::default() };
     let filter = Filter { types, kinds, ..of_project(project) };
     let mut gathered = Gathered::default();
-    let next = gather(store, &filter, place, limit, &mut gathered).await?;
+    let next = gather(store, &filter, reached, limit, &mut gathered).await?;
     let payload = json!({
         "version": 1, "contractVersion": CONTRACT, "exportedAt": time::written(time::now()),
         "project": store.place().project, "observations": gathered.observations,
@@ -73,7 +72,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
         done = done.meta("withoutRaw", gathered.without_raw);
     }
     if let Some(next) = next {
-        return Ok(done.meta("nextCursor", args.bound.at(next)));
+        return Ok(done.meta("nextCursor", args.bound.behind(&next)));
     }
     let Unread { damaged, rows, .. } = ask(store, Ask::Unread { each: true }, Said::unread).await?;
     Ok(if damaged || rows > 0 { done.meta("unreadable", rows) } else { done })
@@ -83,25 +82,23 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
 async fn gather<S: Store>(
     store: &S,
     filter: &Filter,
-    place: u64,
+    mut reached: Reached,
     limit: u64,
     into: &mut Gathered,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<Reached>, Fault> {
     let mut left = limit;
-    let mut offset = place & ((1 << PLACE) - 1);
-    let first = place >> PLACE;
-    for (number, state) in (0_u64..).zip(STATES).skip_while(|(number, _)| *number < first) {
+    while let Some(state) = STATES.get(usize::from(reached.list)) {
         loop {
             if left == 0 || into.bytes > BYTES {
-                return Ok(Some(number << PLACE | offset));
+                return Ok(Some(reached));
             }
             let most = u16::try_from(left).unwrap_or(u16::MAX).min(u16::try_from(HITS).unwrap_or(u16::MAX));
-            let filter = Box::new(Filter { state, ..filter.clone() });
-            let asked = Ask::List { filter, limit: most, offset: u32::try_from(offset).unwrap_or(u32::MAX) };
-            let rows = ask(store, asked, Said::rows).await?;
+            let filter = Filter { state: *state, ..filter.clone() };
+            let rows = listed(store, filter, most, &reached).await?;
             for row in &rows {
                 into.take(store, row).await?;
-                (left, offset) = (left - 1, offset + 1);
+                left -= 1;
+                reached.past(row.entry.id.bytes());
                 if into.bytes > BYTES {
                     break;
                 }
@@ -110,7 +107,7 @@ async fn gather<S: Store>(
                 break;
             }
         }
-        offset = 0;
+        reached = Reached::list(reached.list.saturating_add(1));
     }
     Ok(None)
 }
@@ -122,6 +119,8 @@ impl Gathered {
         if kind == KindName::Observation {
             match store.ask(Ask::Raw(row.entry.id)).await {
                 Err(Trouble::Memory(MemoryError::Damaged | MemoryError::Storage)) => self.without_raw += 1,
+                // It was forgotten since it was listed: then it is in no document either.
+                Err(Trouble::Memory(MemoryError::NotFound)) => return Ok(()),
                 answer => {
                     let raw = answer?.raw()?.text;
                     self.bytes += raw.len();

@@ -6,9 +6,9 @@ use crate::envelope::{Done, Fault};
 use crate::shape;
 use crate::store::Store;
 use crate::time;
-use crate::tools::{ask, id};
+use crate::tools::{ask, gone, id, listed};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, Row, Said, SessionRow};
+use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, Row, Said, SessionRow, Start};
 use ipc_proto::{List, Text};
 use serde_json::{Value, json};
 
@@ -56,7 +56,11 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
 
 /// The session that a client means: by its own name for it, or by its id here.
 async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
-    let newest = Ask::Sessions { project: None, limit: u16::try_from(HITS).unwrap_or(u16::MAX), offset: 0 };
+    let newest = Ask::Sessions {
+        project: None,
+        limit: u16::try_from(HITS).unwrap_or(u16::MAX),
+        start: Start::After(0),
+    };
     let sessions = ask(store, newest, Said::sessions).await?;
     let named = sessions.iter().find(|session| session.name.as_str() == name).map(|session| session.id);
     let valid = json!("an id as mem-history gives it, or the name of one of the newest sessions");
@@ -96,28 +100,28 @@ fn nearest(mut rows: Vec<Row>, anchor: Option<MemoryId>, limit: Option<usize>) -
 }
 
 async fn one<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result<Done, Fault> {
-    let (place, limit) = (args.cursor()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
-    let filter = Box::new(filter);
-    let asked = Ask::List { filter, limit: more(limit), offset: offset(place) };
-    let mut rows = ask(store, asked, Said::rows).await?.into_vec();
+    let (mut reached, limit) = (args.reached()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
+    let mut rows = listed(store, filter, more(limit), &reached).await?.into_vec();
     let has_more = cut(&mut rows, limit);
+    rows.iter().for_each(|row| reached.past(row.entry.id.bytes()));
     let shown: Vec<Value> = rows.iter().map(shape::index).collect();
     let done = Done::new(json!({ "observations": shown }));
-    Ok(if has_more { done.meta("nextCursor", args.bound.at(place.saturating_add(limit))) } else { done })
+    Ok(if has_more { done.meta("nextCursor", args.bound.behind(&reached)) } else { done })
 }
 
 async fn sessions<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
-    let (place, limit) = (args.cursor()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
+    let (mut reached, limit) = (args.reached()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
     let project = store.place().project.clone();
-    let asked = Ask::Sessions { project, limit: more(limit), offset: offset(place) };
-    let mut sessions = ask(store, asked, Said::sessions).await?.into_vec();
+    let asked = Ask::Sessions { project, limit: more(limit), start: reached.start(SessionId::from_bytes) };
+    let mut sessions = store.ask(asked).await.map_err(gone)?.sessions()?.into_vec();
     let has_more = cut(&mut sessions, limit);
+    sessions.iter().for_each(|session| reached.past(session.id.bytes()));
     let ids: List<MemoryId, MOST_IDS> = List::clip(sessions.iter().filter_map(|session| session.summary));
     let summaries =
         if ids.is_empty() { List::default() } else { ask(store, Ask::Read(ids), Said::rows).await? };
     let shown: Vec<Value> = sessions.iter().map(|session| told(session, &summaries)).collect();
     let done = Done::new(json!({ "sessions": shown }));
-    Ok(if has_more { done.meta("nextCursor", args.bound.at(place.saturating_add(limit))) } else { done })
+    Ok(if has_more { done.meta("nextCursor", args.bound.behind(&reached)) } else { done })
 }
 
 fn told(session: &SessionRow, summaries: &[Row]) -> Value {
@@ -138,10 +142,6 @@ fn told(session: &SessionRow, summaries: &[Row]) -> Value {
 /// One more than is shown tells whether there are more.
 fn more(limit: u64) -> u16 {
     u16::try_from(limit + 1).unwrap_or(u16::MAX)
-}
-
-fn offset(place: u64) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 fn cut<T>(items: &mut Vec<T>, limit: u64) -> bool {

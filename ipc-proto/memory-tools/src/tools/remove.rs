@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::catalogue::{Tool, text};
 use crate::envelope::{Done, Fault};
 use crate::store::Store;
-use crate::tools::{ask, id, row};
+use crate::tools::{ask, id, revised_since, row};
 use ipc_proto::memory::{Ask, MemoryError, Said, State};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     match row.state {
         State::Current => {}
         State::Removed { .. } | State::Proposed { .. } => return Err(Fault::no_row(&id.to_string())),
-        State::Superseded { by, .. } => return Err(MemoryError::NotCurrent(by).into()),
+        State::Superseded { .. } => return Err(revised_since(store, id).await?),
     }
     let done = |said: Said| if said == Said::Done { Ok(()) } else { Err(MemoryError::Storage) };
     ask(store, Ask::Remove { id, reason }, done).await?;

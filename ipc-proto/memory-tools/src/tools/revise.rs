@@ -5,7 +5,7 @@ use crate::args::Args;
 use crate::catalogue::{Tool, text};
 use crate::envelope::{Code, Done, Fault};
 use crate::store::Store;
-use crate::tools::{ask, id, row};
+use crate::tools::{ask, id, revised_since, row};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Ask, Entry, Kind, Said, State};
@@ -34,10 +34,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     match row.state {
         State::Current => {}
         State::Removed { .. } | State::Proposed { .. } => return Err(Fault::no_row(&old.to_string())),
-        State::Superseded { by, .. } => {
-            let fault = Fault::new(Code::Conflict, "Another memory stands in the place of this one already.");
-            return Err(fault.with(json!({ "current": by.to_string() })));
-        }
+        State::Superseded { .. } => return Err(revised_since(store, old).await?),
     }
     let entry = revised(row.entry, given)?;
     let new = revise(store, old, entry, reason).await?;

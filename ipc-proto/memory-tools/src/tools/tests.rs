@@ -8,7 +8,7 @@ use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
     Answered, Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over,
-    Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, State, Unread, Why,
+    Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, Start, State, Unread, Why,
 };
 use ipc_proto::{List, Text};
 use proptest::prelude::*;
@@ -287,20 +287,23 @@ fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
 }
 
 #[test]
-fn what_was_revised_or_removed_meanwhile_is_a_conflict_or_not_there() {
-    let by = MemoryId::random();
-    let superseded = Row { state: State::Superseded { by, at_ms: 1 }, ..row("a") };
+fn what_was_revised_or_removed_meanwhile_is_a_conflict_that_names_what_holds_or_not_there() {
+    let newest = row("revised twice");
+    let between = Row { state: State::Superseded { by: newest.entry.id, at_ms: 2 }, ..row("revised") };
+    let superseded = Row { state: State::Superseded { by: between.entry.id, at_ms: 1 }, ..row("a") };
     let removed = Row { state: State::Removed { at_ms: 1 }, ..row("b") };
     for (tool, extra) in [("mem-revise", json!({ "title": "c" })), ("mem-remove", json!({}))] {
         for (row, code) in
             [(Some(&superseded), "CONFLICT"), (Some(&removed), "NOT_FOUND"), (None, "NOT_FOUND")]
         {
-            let store = Told::of([Said::Rows(List::clip(row.cloned()))]);
+            let history = [superseded.clone(), between.clone(), newest.clone()];
+            let store = Told::of([Said::Rows(List::clip(row.cloned())), Said::Rows(List::clip(history))]);
             let mut given = extra.clone();
             given["id"] = json!(superseded.entry.id.to_string());
             let answer = store.call(tool, &given);
             assert_eq!(answer["error"]["code"], code, "{tool} {answer}");
-            assert!(code != "CONFLICT" || answer["error"]["details"]["current"] == by.to_string());
+            let current = &answer["error"]["details"]["current"];
+            assert!(code != "CONFLICT" || *current == newest.entry.id.to_string(), "{answer}");
         }
     }
 }
@@ -356,6 +359,14 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
     assert_eq!(one["data"]["observations"][0]["id"], summary.entry.id.to_string(), "{one}");
     let Ask::List { filter, .. } = &store.asked()[3] else { panic!("another question") };
     assert_eq!(filter.session, Some(session.id));
+    let next = json!({ "limit": 1, "cursor": listed["meta"]["nextCursor"] });
+    let store = Told::of([Said::Sessions(List::default())]);
+    assert_eq!(store.call("mem-history", &next)["data"]["sessions"], json!([]));
+    let Ask::Sessions { start, .. } = &store.asked()[0] else { panic!("another question") };
+    assert_eq!(*start, Start::Behind(List::clip([session.id])), "whatever came since");
+    let gone = Told { place: store.place.clone(), ..Told::default() };
+    gone.answers.lock().unwrap().push_back(Err(Trouble::Memory(MemoryError::NotFound)));
+    assert_eq!(refused(&gone.call("mem-history", &next)), "cursor");
 }
 
 #[test]
@@ -413,6 +424,65 @@ fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_i
         );
         assert_eq!(store.asked().last(), Some(&Ask::Unread { each: true }));
     }
+}
+
+/// Behind what the last list that was asked for was to begin.
+fn behind(store: &Told) -> Vec<MemoryId> {
+    let asked = store.asked();
+    let starts = asked.iter().rev().find_map(|ask| match ask {
+        Ask::List { start: Start::Behind(rows), .. } => Some(rows.to_vec()),
+        _ => None,
+    });
+    starts.unwrap()
+}
+
+#[test]
+fn a_list_goes_on_behind_the_rows_that_were_given_and_not_by_their_number() {
+    let none = || Ok(Said::Rows(List::default()));
+    let given = [row("a"), row("b"), row("c")];
+    let [first, second, third] = given.clone().map(|row| row.entry.id);
+    let raw = || Ok(Said::Raw(Raw { text: Text::default(), label: given[0].entry.label.clone() }));
+    let page = |rows: &[Row]| Ok(Said::Rows(List::clip(rows.iter().cloned())));
+    let gone = || Err(Trouble::Memory(MemoryError::NotFound));
+    let told =
+        |answers: Vec<Result<Said, Trouble>>| Told { answers: Mutex::new(answers.into()), ..Told::default() };
+
+    let store = told(vec![page(&given[..2]), gone(), raw()]);
+    let exported = store.call("mem-export", &json!({ "limit": 2 }));
+    let ids = |answer: &Value| {
+        let rows = answer["data"]["payload"]["observations"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        ids(&exported),
+        [second.to_string()],
+        "what was forgotten since it was listed is in no document"
+    );
+    let next = json!({ "cursor": exported["meta"]["nextCursor"] });
+    let store = told(vec![page(&given[2..]), raw(), none(), none(), Ok(Said::Unread(Unread::default()))]);
+    let rest = store.call("mem-export", &next);
+    assert_eq!((ids(&rest), &rest["meta"]["nextCursor"]), (vec![third.to_string()], &Value::Null), "{rest}");
+    let Ask::List { start, .. } = &store.asked()[0] else { panic!("{rest}") };
+    assert_eq!(start, &Start::Behind(List::clip([first, second])));
+    assert_eq!(behind(&store), [], "the next state is read from its beginning");
+    assert_eq!(
+        refused(&told(vec![gone()]).call("mem-export", &next)),
+        "cursor",
+        "nothing is left to go on behind"
+    );
+
+    let session = json!({ "sessionId": SessionId::from_bytes([7; 16]).to_string(), "limit": 1 });
+    let sessions = || Ok(Said::Sessions(List::default()));
+    let shown = told(vec![sessions(), page(&given[..2])]).call("mem-history", &session);
+    assert_eq!(shown["data"]["observations"][0]["id"], first.to_string(), "{shown}");
+    let mut next = session;
+    next["cursor"] = shown["meta"]["nextCursor"].clone();
+    let store = told(vec![sessions(), page(&given[1..])]);
+    let shown = store.call("mem-history", &next);
+    assert_eq!(
+        (&shown["data"]["observations"][0]["id"], behind(&store)),
+        (&json!(second.to_string()), vec![first])
+    );
 }
 
 #[test]

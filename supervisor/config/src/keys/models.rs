@@ -87,8 +87,8 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Word(&["block", "warn", "cheaper"]),
         preset: Preset::Text("block"),
         seen_by: &[Model],
-        means: "What happens where a budget is used up. `block`: what costs money is refused. `warn`: the log says so. \
-                `cheaper`: `cheaper_model` answers, which is told; what it costs is counted, and not held to the budget. \
+        means: "What happens where a budget is used up. `block`: what costs money is refused. `warn`: it is asked all the same, \
+                which the log says and whoever asks is told. `cheaper`: `cheaper_model` answers, which is told; what it costs is counted, and not held to the budget. \
                 The budget of a key of the API always blocks.",
     },
     Key {

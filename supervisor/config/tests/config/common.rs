@@ -11,6 +11,7 @@ pub(crate) fn machine() -> Machine {
         owner: 1000,
         root: true,
         state_dir: "/var/lib/cordon".to_owned(),
+        file: "/etc/cordon/cordon.toml".to_owned(),
         accounts: Accounts::default(),
     }
 }

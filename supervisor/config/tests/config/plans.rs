@@ -59,6 +59,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     assert_eq!((gateway.own.hosts.len(), gateway.own.origins.len(), gateway.own.max_body), (0, 0, 8 << 20));
     let control: Section<config::Control> = section(&document, Process::Control);
     assert_eq!((control.own.state_dir.as_str(), control.own.owner_uid), ("/var/lib/cordon", 1000));
+    assert_eq!(control.own.file, "/etc/cordon/cordon.toml");
     let router: Section<config::Router> = section(&document, Process::Router);
     let own = &router.own;
     assert_eq!(

@@ -98,3 +98,30 @@ fn the_web_is_told_to_each_process_as_far_as_it_concerns_it() {
     mail.data.can_leak_data = true;
     assert_eq!(gate.own.tools, [("mail.send".to_owned(), mail)].into());
 }
+
+#[test]
+fn an_agent_sees_what_its_model_does_and_one_of_a_task_what_any_of_its_models_does_and_an_engine_nothing() {
+    let text = "
+        [agent.a]
+        model = 'corp/eyes'
+        [agent.b]
+        model = 'corp/blind'
+        [agent.c]
+        model = 'fast'
+        [agent.d]
+        model = 'coding'
+        [agent.e]
+        model = 'corp/eyes'
+        engine = 'codex'
+        [model.route]
+        default = ['corp/blind', 'corp/eyes']
+        coding = ['corp/blind']
+        [provider.corp]
+        base_url = 'https://api.example.com/v1'
+        models.eyes.vision = true
+        models.blind = {}
+    ";
+    let agents = check(text).unwrap().router.agents;
+    let seeing: Vec<&str> = agents.iter().filter(|(_, it)| it.sees).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(seeing, ["a", "c"]);
+}

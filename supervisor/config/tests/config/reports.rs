@@ -463,6 +463,18 @@ fn broken_toml_is_reported_in_every_place_and_the_rest_is_checked_as_well() {
 }
 
 #[test]
+fn a_host_of_nobody_is_refused_since_nothing_would_answer_its_person() {
+    let mut machine = machine();
+    (machine.root, machine.owner) = (false, 65534);
+    let told = check_in("/".as_ref(), b"\n[host]\nmode = 'flat'", &machine).unwrap_err();
+    let expected = "f:3: host: it would be run by uid 65534, which stands for nobody and is answered by nothing; \
+                    valid: a user of its own, to run agentd as\n";
+    assert_eq!(told, expected);
+    machine.owner = 1000;
+    assert!(check_in("/".as_ref(), b"\n[host]\nmode = 'flat'", &machine).is_ok());
+}
+
+#[test]
 fn ids_that_somebody_has_are_refused_with_a_base_that_is_free() {
     let etc = tempfile::tempdir().unwrap();
     std::fs::write(etc.path().join("subuid"), "ada:780255:1000\n").unwrap();

@@ -164,6 +164,7 @@ async fn gate(me: Process, stream: UnixStream) -> String {
     let name = || Text::clip("probe");
     each!(GateClient, stream, me,
         models();
+        away();
         policies();
         set_policy(name(), Text::default(), name());
         remove_policy(name(), name());
@@ -191,7 +192,7 @@ async fn model(me: Process, stream: UnixStream) -> String {
         next(StreamId(0), 1);
         cancel(StreamId(0));
         models();
-        embed(to_embed());
+        embed(to_embed(), None);
         count(to_model());
         usage(GroupBy::Model, 0);
         budgets();
@@ -244,7 +245,7 @@ async fn router(me: Process, stream: UnixStream) -> String {
     each!(RouterClient, stream, me,
         take(turn, 0);
         step(turn, 0, Step::Reply { text: Text::default(), calls: List::default(), thoughts: List::default() }, Label::bottom(), Label::bottom());
-        emit(turn, 0, List::default());
+        emit(turn, 0, List::default(), List::default());
         finish(turn, finished());
         ask(turn, question());
         answer_of(turn, ApprovalId::random());
@@ -257,6 +258,7 @@ async fn router(me: Process, stream: UnixStream) -> String {
         api_submit(nobody(), submission());
         api_steer(nobody(), steer());
         api_follow(nobody(), turn, 0, 1);
+        api_waits(nobody(), turn);
         api_events(nobody(), 0, 0);
         api_queue(nobody());
         create_key(UserId::random(), name(), name(), KeyScope::default(), Presented([0; 32]));

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::testing::read_request;
-use ipc_proto::credproxy::{Grant, LOGIN, Login};
+use ipc_proto::credproxy::{Grant, LOGIN, Login, LoginInfo};
 use std::io::Write;
 use std::net::TcpListener;
 use std::sync::Mutex as Shared;
@@ -114,6 +114,10 @@ fn tokens_are_renewed_before_they_end_and_kept_renewed() {
         let (asked, used) = world.heard();
         assert!(asked.len() == 1 && asked[0].contains("refresh_token=first-refresh"), "{asked:?}");
         assert!(used.len() == 3 && used.iter().all(|request| request.contains(SECOND)), "{used:?}");
+        // Who asks is told of the token that replaced it, and nothing that is in it.
+        let listed = lab.proxy.list().await.unwrap();
+        let LoginInfo { until_ms, renews } = listed[0].login.unwrap();
+        assert!(renews && until_ms > Some(kit::now_ms() + 3_000_000), "{until_ms:?}");
         // What replaced it is looked for in replies, and what the scanner is told of knows it too.
         assert_eq!(lab.fingerprints.borrow().prints.len(), 2);
         let log = lab.log();

@@ -2,13 +2,14 @@
 //! secret of the host's. Nothing of what was asked is ever in it.
 
 use super::super::around::relayed;
-use super::{Client, Who};
+use super::{Asked, Client, Who};
 use crate::host::Shared;
 use crate::relay::clean::Found;
 use ipc_proto::Name;
 use ipc_proto::api::Holder;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
+use ipc_proto::label::Label;
 
 impl Client {
     /// For the record: the key's name, or the user's where there is no key.
@@ -39,11 +40,20 @@ impl Client {
             .map_err(relayed)
     }
 
+    /// That what is asked may go to its model.
+    pub(super) fn permitted(&self, asked: Asked<'_>, label: Label) -> Event {
+        let mut event = self.event(asked.model, Result3::Success).because(&self.phrase());
+        event.bytes = u64::try_from(asked.bytes).unwrap_or(u64::MAX);
+        event.label = Some(label);
+        event
+    }
+
     pub(super) fn event(&self, model: &str, result: Result3) -> Event {
         self.told(Action::ModelDecided, result, model)
     }
 
-    fn told(&self, action: Action, result: Result3, about: &str) -> Event {
+    /// An event of this request; without anything of what is asked or said.
+    pub(in crate::relay) fn told(&self, action: Action, result: Result3, about: &str) -> Event {
         let mut event = Event::new(action, result).about(about);
         if let Who::Run(asker) = &self.who {
             event = event.in_turn(asker.session, asker.turn);

@@ -5,7 +5,7 @@ use ipc_proto::model::{Piece, Thought};
 
 /// Whether a piece says something of the answer itself.
 pub(super) const fn is_said(piece: &Piece) -> bool {
-    !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::Failed(_))
+    !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::OverBudget { .. } | Piece::Failed(_))
 }
 
 /// Bytes of what a piece says.

@@ -35,7 +35,7 @@ async fn begin_in(host: &Fake, rates: &Rates, bytes: usize) -> Answer {
 
 fn decided(rates: &Rates, bytes: usize) -> Decided {
     let load = rates.hold(bytes).unwrap();
-    let decision = Event::new(Action::ModelDecided, Result3::Success);
+    let decision = Decision::Due(Event::new(Action::ModelDecided, Result3::Success));
     let (id, whose) = (CallId::random(), Name::clip("key test"));
     Decided { request: ask(), id, whose, load, decision }
 }
@@ -168,6 +168,32 @@ async fn another_model_s_answer_begins_anew_and_the_client_is_told() {
     let mut answer = begin(&host).await;
     assert_eq!(all(&host, &mut answer).await, [over, text("good"), done()]);
     assert_eq!(answer.model(), "corp/two");
+}
+
+#[tokio::test]
+async fn after_another_model_took_over_and_the_answer_began_again_the_one_that_answers_is_named() {
+    let over = || Piece::Failover {
+        from: ModelName::clip("corp/one"),
+        why: ModelError::Timeout,
+        to: ModelName::clip("corp/two"),
+    };
+    let back =
+        Piece::Failover { from: ModelName::clip("corp/two"), why: ModelError::Truncated, to: ask().model };
+    let rest = || Pulled::Pieces(vec![text("good"), done()]);
+    let host = Fake::giving([Pulled::Pieces(vec![over()]), Pulled::Lost, rest()]);
+    let mut answer = begin(&host).await;
+    assert_eq!(answer.pull(&host, 64).await.unwrap(), [over()]);
+    assert_eq!(all(&host, &mut answer).await, [back.clone(), text("good"), done()]);
+    assert_eq!(answer.model(), ask().model.as_str());
+    // It takes over once more.
+    let host =
+        Fake::giving([Pulled::Pieces(vec![over()]), Pulled::Lost, Pulled::Pieces(vec![over()]), rest()]);
+    let mut answer = begin(&host).await;
+    assert_eq!(answer.pull(&host, 64).await.unwrap(), [over()]);
+    assert_eq!(all(&host, &mut answer).await, [back, over(), text("good"), done()]);
+    // Nobody had been told of another.
+    let host = Fake::giving([Pulled::Pieces(vec![text("held")]), Pulled::Lost, rest()]);
+    assert_eq!(all(&host, &mut begin(&host).await).await, [text("good"), done()]);
 }
 
 #[tokio::test]

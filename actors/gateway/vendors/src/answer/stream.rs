@@ -1,7 +1,7 @@
 //! An answer as a stream of server-sent events. It is pulled from the peers only as fast as the client takes it, and what
 //! came together is sent together.
 
-use super::{Said, Source, Writer, endless, remark};
+use super::{Said, Source, Writer, endless, remark, warned};
 use crate::fault::{Fault, Kind};
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
@@ -66,6 +66,10 @@ pub async fn respond(
     meter: impl Meter,
 ) -> Result<Response, Fault> {
     let first = first(&mut source).await?;
+    let over = first.iter().find_map(|said| match said {
+        Said::OverBudget(per) => Some(*per),
+        _ => None,
+    });
     meter.began();
     let stream = Stream {
         meter,
@@ -83,7 +87,7 @@ pub async fn respond(
         let bytes = stream.next().await?;
         Some((Ok::<_, Infallible>(bytes), stream))
     });
-    Ok(of_events(Body::from_stream(body)))
+    Ok(warned(of_events(Body::from_stream(body)), over))
 }
 
 /// A response that is a stream of events.
@@ -106,7 +110,7 @@ async fn first(source: &mut impl Source) -> Result<Vec<Said>, Fault> {
         for said in source.next().await {
             match said {
                 Said::Failed(fault) if !is_word => return Err(fault),
-                Said::Note(_) | Said::Usage(_) | Said::Void => {}
+                Said::Note(_) | Said::Usage(_) | Said::OverBudget(_) | Said::Void | Said::By(_) => {}
                 _ => is_word = true,
             }
             all.push(said);
@@ -126,6 +130,7 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
         let mut out = Vec::with_capacity(1024);
         let said = match self.first.take() {
             Some(first) => {
+                self.name(&first);
                 self.writer.open(&mut out);
                 first
             }
@@ -170,6 +175,7 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
                 self.spoke = false;
             }
             Said::Void => {}
+            Said::By(model) => self.writer.by(model),
             // It was told in pieces, unless those were lost.
             Said::Answer(text) => {
                 if !self.spoke && !text.is_empty() {
@@ -177,6 +183,9 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
                 }
             }
             Said::Note(note) => remark(out, &note),
+            Said::OverBudget(per) => {
+                remark(out, &format!("the budget per {per} is used up, and only warns"));
+            }
             Said::Usage(usage) => self.usage = usage,
             Said::Done(finish) => {
                 (self.over, self.whole) = (true, true);
@@ -186,6 +195,15 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
         }
         if self.bytes > super::WHOLE && !self.over {
             self.fail(&endless(), out);
+        }
+    }
+
+    /// The head of a stream names who answers, as far as that is known by then.
+    fn name(&mut self, first: &[Said]) {
+        for said in first {
+            if let Said::By(model) = said {
+                self.writer.by(model.clone());
+            }
         }
     }
 

@@ -29,13 +29,9 @@ pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], f
 /// The same as one document.
 pub(crate) fn whole(writer: &mut impl Writer, text: &str, calls: &[Call], finish: Finish) -> Value {
     writer.begin(Origin { turn: None });
-    writer.whole(&Whole {
-        text: text.into(),
-        calls: calls.to_vec(),
-        thoughts: Vec::new(),
-        usage: USAGE,
-        finish,
-    })
+    let (text, calls) = (text.into(), calls.to_vec());
+    let whole = Whole { text, calls, thoughts: Vec::new(), usage: USAGE, finish, by: None, over: None };
+    writer.whole(&whole)
 }
 
 /// One event: its name, if it has one, and its data; text that is no JSON is a string.

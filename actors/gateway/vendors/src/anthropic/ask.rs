@@ -236,7 +236,8 @@ impl Tool {
     /// A client's own tool; none for those that the vendor itself runs, without which a client goes on.
     fn spec(&self, at: &str) -> Option<Result<ToolSpec, Fault>> {
         let own = self.kind.as_deref().is_none_or(|kind| kind == "custom");
-        own.then(|| wish::tool(&self.name, self.description.as_deref(), self.input_schema.as_ref(), at))
+        let schema = ("input_schema", self.input_schema.as_ref());
+        own.then(|| wish::tool(&self.name, self.description.as_deref(), schema, at))
     }
 }
 

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 pub struct Messages {
     id: String,
     model: String,
+    /// The texts that the client named for the answer to end at.
+    stops: Vec<String>,
     /// Blocks that are whole.
     blocks: usize,
     /// Whether a block of text is open.
@@ -17,10 +19,11 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// One by this model.
+    /// One by this model, to a client that named these texts for it to end at.
     #[must_use]
-    pub fn new(model: &str) -> Self {
-        Self { id: String::new(), model: model.to_owned(), blocks: 0, saying: false }
+    pub fn new(model: &str, stops: &[impl ToString]) -> Self {
+        let stops = stops.iter().map(ToString::to_string).collect();
+        Self { id: String::new(), model: model.to_owned(), stops, blocks: 0, saying: false }
     }
 
     fn begin_text(&mut self, out: &mut Vec<u8>) {
@@ -42,17 +45,36 @@ impl Messages {
         self.blocks += 1;
     }
 
-    fn message(&self, content: Value, stop: Option<&str>, usage: Usage) -> Value {
+    fn message(&self, content: Value, finish: Option<Finish>, usage: Usage) -> Value {
+        let (reason, stop) = finish.map(|finish| self.ended(finish)).unzip();
         json!({
             "id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": content,
-            "stop_reason": stop, "stop_sequence": null, "usage": counted(usage),
+            "stop_reason": reason, "stop_sequence": stop.flatten(), "usage": counted(usage),
         })
+    }
+
+    /// Why it ended, and at which of the client's texts.
+    fn ended(&self, finish: Finish) -> (&'static str, Option<&str>) {
+        match finish {
+            Finish::Stop => ("end_turn", None),
+            Finish::ToolUse => ("tool_use", None),
+            Finish::MaxTokens => ("max_tokens", None),
+            Finish::StoppedAt(index) => match self.stops.get(usize::from(index)) {
+                Some(stop) => ("stop_sequence", Some(stop)),
+                // A text of the host's own configuration, of which a client that named none knows nothing.
+                None => ("end_turn", None),
+            },
+        }
     }
 }
 
 impl Writer for Messages {
     fn begin(&mut self, origin: Origin) {
         self.id = answer::id("msg_", origin);
+    }
+
+    fn by(&mut self, model: String) {
+        self.model = model;
     }
 
     fn open(&mut self, out: &mut Vec<u8>) {
@@ -98,7 +120,8 @@ impl Writer for Messages {
             self.begin_text(out);
         }
         self.end_text(out);
-        let delta = json!({"stop_reason": reason(finish), "stop_sequence": null});
+        let (reason, stop) = self.ended(finish);
+        let delta = json!({"stop_reason": reason, "stop_sequence": stop});
         tell("message_delta", json!({"delta": delta, "usage": counted(usage)}), out);
         tell("message_stop", json!({}), out);
     }
@@ -111,7 +134,7 @@ impl Writer for Messages {
         tell("ping", json!({}), out);
     }
 
-    fn whole(&mut self, whole: &Whole) -> Value {
+    fn compose(&mut self, whole: &Whole) -> Value {
         let thoughts = |spoken: bool, calls: usize| {
             let here =
                 move |it: &&Thought| (it.spoken || it.calls > 0) == spoken && usize::from(it.calls) == calls;
@@ -126,7 +149,7 @@ impl Writer for Messages {
             content.extend(thoughts(true, before));
             content.push(block(call, input(call)));
         }
-        self.message(Value::Array(content), Some(reason(whole.finish)), whole.usage)
+        self.message(Value::Array(content), Some(whole.finish), whole.usage)
     }
 }
 
@@ -151,14 +174,6 @@ fn thinking(thought: &Thought) -> Value {
 
 fn block(call: &Call, input: Value) -> Value {
     json!({"type": "tool_use", "id": ids::shown("toolu_", call.id), "name": call.tool.as_str(), "input": input})
-}
-
-const fn reason(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "end_turn",
-        Finish::ToolUse => "tool_use",
-        Finish::MaxTokens => "max_tokens",
-    }
 }
 
 /// What was read from or put into the cache is counted apart by this vendor.

@@ -17,6 +17,10 @@ fn asked(messages: Value) -> Value {
     json!({"model": "a/b", "max_tokens": 9, "messages": messages})
 }
 
+fn writer() -> Messages {
+    Messages::new("a/b", &["END", "</a>"])
+}
+
 #[test]
 fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
     let wish = wish(&json!({
@@ -73,16 +77,17 @@ fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_p
     let thoughts: Vec<Thought> = request.messages[1].thoughts.iter().cloned().collect();
     let places: Vec<(bool, bool, u16)> = thoughts.iter().map(|it| (it.hidden, it.spoken, it.calls)).collect();
     assert_eq!(places, [(true, false, 0), (false, false, 0), (false, true, 0)]);
-    let mut writer = Messages::new("a/b");
     let whole = Whole {
         text: "well".into(),
         calls: vec![call()],
         thoughts: thoughts.clone(),
         usage: Usage::default(),
         finish: Finish::ToolUse,
+        by: None,
+        over: None,
     };
-    assert_eq!(writer.whole(&whole)["content"], content);
-    let (mut writer, mut out) = (Messages::new("a/b"), Vec::new());
+    assert_eq!(writer().whole(&whole)["content"], content);
+    let (mut writer, mut out) = (writer(), Vec::new());
     thoughts[..2].iter().for_each(|thought| writer.thought(thought, &mut out));
     writer.text("well", &mut out);
     writer.thought(&thoughts[2], &mut out);
@@ -148,6 +153,11 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         user(json!([{"type": "tool_result", "content": "x"}])),
         json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}], "tool_choice": {"type": "tool"}}),
         json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}], "max_tokens": "many"}),
+        json!({"model": "a/b", "messages": [["user", "x"]]}),
+        user(json!([["text", "x"]])),
+        user(json!([{"type": "image", "source": ["base64", "image/png", "AQID"]}])),
+        json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}],
+            "tools": [{"name": "t", "input_schema": 3}]}),
     ] {
         let fault = wish(&body).unwrap_err();
         assert_eq!(fault.kind(), Kind::Bad);
@@ -160,8 +170,24 @@ fn what_cannot_be_done_is_refused_with_its_place() {
 }
 
 #[test]
+fn what_is_wrong_with_a_tool_is_named_as_the_vendor_names_it() {
+    let of = |schema: Value| {
+        let mut body = asked(json!([{"role": "user", "content": "x"}]));
+        body["tools"] = json!([{"name": "t", "input_schema": schema}]);
+        wish(&body)
+            .map(|_| ())
+            .map_err(|fault| fault.json(Dialect::Anthropic, "")["error"]["message"].clone())
+    };
+    assert_eq!(of(json!({"type": "object"})), Ok(()));
+    for wrong in [json!(3), json!({"description": "x".repeat(1 << 20)})] {
+        let message = of(wrong).unwrap_err();
+        assert!(message.as_str().unwrap().contains("tools.0.input_schema"), "{message}");
+    }
+}
+
+#[test]
 fn a_whole_message_has_the_vendor_s_shape() {
-    let body = whole(&mut Messages::new("a/b"), "hello", &[call()], Finish::ToolUse);
+    let body = whole(&mut writer(), "hello", &[call()], Finish::ToolUse);
     let id = format!("toolu_{}", "07".repeat(16));
     let expected = json!([{"type": "text", "text": "hello"},
         {"type": "tool_use", "id": id, "name": "read", "input": {"path": "a"}}]);
@@ -170,13 +196,13 @@ fn a_whole_message_has_the_vendor_s_shape() {
     let usage = json!({"input_tokens": 6, "output_tokens": 5, "cache_read_input_tokens": 3,
         "cache_creation_input_tokens": 2});
     assert_eq!(body["usage"], usage);
-    let silent = whole(&mut Messages::new("a/b"), "", &[], Finish::Stop);
+    let silent = whole(&mut writer(), "", &[], Finish::Stop);
     assert_eq!(silent["content"], json!([{"type": "text", "text": ""}]));
 }
 
 #[test]
 fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
-    let events = stream(&mut Messages::new("a/b"), &["he", "llo"], &[call()], Finish::ToolUse);
+    let events = stream(&mut writer(), &["he", "llo"], &[call()], Finish::ToolUse);
     let names: Vec<&str> = events.iter().map(|(name, _)| name.as_deref().unwrap()).collect();
     let expected = [
         "message_start",
@@ -198,13 +224,36 @@ fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
     assert_eq!((&data(6)["index"], &data(6)["content_block"]["input"]), (&json!(1), &json!({})));
     assert_eq!(data(7)["delta"], json!({"type": "input_json_delta", "partial_json": "{\"path\":\"a\"}"}));
     assert_eq!(data(9)["delta"]["stop_reason"], "tool_use");
-    let silent = stream(&mut Messages::new("a/b"), &[], &[], Finish::Stop);
+    let silent = stream(&mut writer(), &[], &[], Finish::Stop);
     assert!(silent.iter().any(|(name, _)| name.as_deref() == Some("content_block_start")));
 }
 
 #[test]
+fn an_answer_that_ended_at_one_of_the_client_s_texts_says_at_which() {
+    for (finish, reason, stop) in [
+        (Finish::StoppedAt(0), "stop_sequence", json!("END")),
+        (Finish::StoppedAt(1), "stop_sequence", json!("</a>")),
+        (Finish::StoppedAt(2), "end_turn", Value::Null),
+        (Finish::Stop, "end_turn", Value::Null),
+        (Finish::MaxTokens, "max_tokens", Value::Null),
+    ] {
+        let body = whole(&mut writer(), "hello", &[], finish);
+        assert_eq!((&body["stop_reason"], &body["stop_sequence"]), (&json!(reason), &stop));
+        let events = stream(&mut writer(), &["hello"], &[], finish);
+        let begun = &events[0].1["message"];
+        assert_eq!((&begun["stop_reason"], &begun["stop_sequence"]), (&Value::Null, &Value::Null));
+        let delta = &events[events.len() - 2].1["delta"];
+        assert_eq!(delta, &json!({"stop_reason": reason, "stop_sequence": stop}));
+    }
+    let mut sent = asked(json!([{"role": "user", "content": "x"}]));
+    sent["stop_sequences"] = json!(["x", "END"]);
+    let mut writer = read(sent.to_string().as_bytes()).unwrap().writer;
+    assert_eq!(whole(&mut writer, "hello", &[], Finish::StoppedAt(1))["stop_sequence"], "END");
+}
+
+#[test]
 fn a_fault_in_a_stream_is_an_event_of_its_own() {
-    let (mut writer, mut out) = (Messages::new("a/b"), Vec::new());
+    let (mut writer, mut out) = (writer(), Vec::new());
     writer.fail(&Fault::new(Kind::Busy, "later"), &mut out);
     let [(name, data)] = &events(&out)[..] else { panic!() };
     assert_eq!((name.as_deref(), &data["error"]["type"]), (Some("error"), &json!("overloaded_error")));

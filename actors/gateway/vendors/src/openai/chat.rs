@@ -187,11 +187,13 @@ fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>
 
 impl Tool {
     fn spec(&self, at: &str) -> Result<ipc_proto::tool::ToolSpec, Fault> {
-        let function = self.function.as_ref().filter(|_| self.kind == "function");
-        let function =
-            function.ok_or_else(|| Fault::bad(format!("{at}.type"), "Only functions can be called."))?;
+        if self.kind != "function" {
+            return Err(Fault::bad(format!("{at}.type"), "Only functions can be called."));
+        }
         let at = format!("{at}.function");
-        wish::tool(&function.name, function.description.as_deref(), function.parameters.as_ref(), &at)
+        let function = self.function.as_ref().ok_or_else(|| wish::missing(&at))?;
+        let schema = ("parameters", function.parameters.as_ref());
+        wish::tool(&function.name, function.description.as_deref(), schema, &at)
     }
 }
 

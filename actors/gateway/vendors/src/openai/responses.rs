@@ -29,6 +29,8 @@ struct Ask {
     tool_choice: Option<Value>,
     text: Option<Form>,
     previous_response_id: Option<String>,
+    /// A conversation that the vendor keeps, by its id or with it; none is kept here.
+    conversation: Option<Value>,
     user: Option<String>,
     metadata: Option<Value>,
 }
@@ -95,6 +97,11 @@ impl Ask {
     }
 
     fn wish(self) -> Result<Wish, Fault> {
+        if self.conversation.is_some_and(|it| !it.is_null()) {
+            let message =
+                "Conversations are not kept here: send the whole input, or previous_response_id to an agent.";
+            return Err(Fault::bad("conversation", message));
+        }
         let mut draft = Draft::default();
         if let Some(text) = self.instructions {
             draft.say(Role::System, text, "instructions")?;
@@ -102,8 +109,7 @@ impl Ask {
         match self.input {
             Mixed::Text(text) => draft.say(Role::User, text, "input")?,
             Mixed::Parts(items) if items.is_empty() => {
-                return Err(Fault::bad("input", "Missing required parameter: 'input'.")
-                    .coded("missing_required_parameter"));
+                return Err(wish::missing("input"));
             }
             Mixed::Parts(items) => {
                 for (index, item) in items.into_iter().enumerate() {
@@ -132,25 +138,30 @@ impl Ask {
 /// The functions among the tools. Tools that the vendor itself runs are not here, and a client that lists them among its
 /// own goes on without them.
 fn tools(tools: &[Value]) -> Result<Vec<ToolSpec>, Fault> {
-    let functions =
-        tools.iter().enumerate().filter(|(_, tool)| tool.get("type").is_some_and(|it| it == "function"));
+    if let Some(index) = tools.iter().position(|tool| kind(tool).is_none()) {
+        return Err(wish::invalid_type(&format!("tools[{index}]"), "it must be an object with a 'type'"));
+    }
+    let functions = tools.iter().enumerate().filter(|(_, tool)| kind(tool) == Some("function"));
     let specs = functions.map(|(index, tool)| {
         let at = format!("tools[{index}]");
         let text = |field: &str| tool.get(field).and_then(Value::as_str);
         let name =
             text("name").ok_or_else(|| Fault::bad(format!("{at}.name"), "A function needs a name."))?;
-        wish::tool(name, text("description"), tool.get("parameters"), &at)
+        if tool.get("description").is_some_and(|it| !it.is_string() && !it.is_null()) {
+            return Err(wish::invalid_type(&format!("{at}.description"), "it must be a string"));
+        }
+        wish::tool(name, text("description"), ("parameters", tool.get("parameters")), &at)
     });
     specs.collect()
 }
 
+fn kind(tool: &Value) -> Option<&str> {
+    tool.get("type").and_then(Value::as_str)
+}
+
 impl Item {
     fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
-        let missing = |field: &str| {
-            let path = format!("{at}.{field}");
-            let message = format!("Missing required parameter: '{path}'.");
-            Fault::bad(path, message).coded("missing_required_parameter")
-        };
+        let missing = |field: &str| wish::missing(&format!("{at}.{field}"));
         match self.kind.as_deref().unwrap_or("message") {
             "message" => {
                 let role = self.role.ok_or_else(|| missing("role"))?;

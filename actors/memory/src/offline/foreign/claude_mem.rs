@@ -1,7 +1,7 @@
 //! Databases of claude-mem. Its ids count from 1 in each database: the session is a part of what a row is known by.
 
 use super::{Columns, Found, Query};
-use ipc_proto::memory::{Kind, Observation, ObservationType, Summary};
+use ipc_proto::memory::{Kind, OWN_CLIENT, Observation, ObservationType, Summary};
 use ipc_proto::{List, Text};
 
 const PROGRAM: &str = "claude-mem";
@@ -53,7 +53,12 @@ fn known_by(columns: &Columns<'_, '_>, what: &str) -> (String, String) {
 
 fn session(columns: &Columns<'_, '_>) -> Option<Found> {
     let named = columns.text("platform_source");
-    let client = if named.is_empty() || named == CLIENT.0 { CLIENT.1 } else { &named };
+    let client = match named.as_str() {
+        "" => CLIENT.1,
+        named if named == CLIENT.0 => CLIENT.1,
+        OWN_CLIENT => PROGRAM,
+        named => named,
+    };
     columns.session(PROGRAM, &columns.text("session"), (client, &columns.text("content_session_id")))
 }
 

@@ -11,7 +11,7 @@ const CLIENT: &str = "opencode";
 const SESSIONS: &str = "SELECT *, project_path AS project,
         CAST(round((julianday(started_at) - 2440587.5) * 86400000) AS INTEGER) AS at_ms,
         CAST(round((julianday(ended_at) - 2440587.5) * 86400000) AS INTEGER) AS ended_ms
-     FROM sessions ORDER BY started_at DESC";
+     FROM sessions ORDER BY at_ms DESC";
 
 /// Observations with their history, then summaries, then sessions where it is said when they were, the newest first as an
 /// export has them. Times are texts in two notations; what SQLite cannot read is none.

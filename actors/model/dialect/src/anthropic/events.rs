@@ -35,6 +35,7 @@ struct Message {
     r#type: String,
     content: Option<Vec<Block>>,
     stop_reason: Option<String>,
+    stop_sequence: Option<String>,
     usage: Option<Counted>,
     error: Value,
 }
@@ -60,6 +61,7 @@ struct Delta {
     signature: Option<String>,
     partial_json: Option<String>,
     stop_reason: Option<String>,
+    stop_sequence: Option<String>,
 }
 
 /// Tokens as an event counts them; what it leaves out stands as it was told before.
@@ -102,7 +104,8 @@ impl answer::Decoder for Decoder {
             }
             "message_delta" => {
                 self.count(event.usage, answer);
-                finish(event.delta.and_then(|delta| delta.stop_reason).as_deref(), answer)
+                let Delta { stop_reason, stop_sequence, .. } = event.delta.unwrap_or_default();
+                finish(stop_reason.as_deref(), stop_sequence.as_deref(), answer)
             }
             "message_stop" => {
                 answer.last();
@@ -128,7 +131,7 @@ impl answer::Decoder for Decoder {
             self.stop(index, answer);
         }
         self.count(message.usage, answer);
-        finish(message.stop_reason.as_deref(), answer)
+        finish(message.stop_reason.as_deref(), message.stop_sequence.as_deref(), answer)
     }
 }
 
@@ -201,14 +204,16 @@ impl Decoder {
     }
 }
 
-fn finish(reason: Option<&str>, answer: &mut Answer) -> Result<(), ModelError> {
-    match reason {
-        None => {}
-        Some("max_tokens" | "model_context_window_exceeded") => answer.finish(Finish::MaxTokens),
-        Some("tool_use") => answer.finish(Finish::ToolUse),
+/// Why it ended; where at one of the texts that were named, at which.
+fn finish(reason: Option<&str>, stop: Option<&str>, answer: &mut Answer) -> Result<(), ModelError> {
+    match (reason, stop) {
+        (None, _) => {}
+        (Some("max_tokens" | "model_context_window_exceeded"), _) => answer.finish(Finish::MaxTokens),
+        (Some("tool_use"), _) => answer.finish(Finish::ToolUse),
         // The provider took it back: asking again would come to the same.
-        Some("refusal") => return Err(ModelError::Rejected { status: 200 }),
-        Some(_) => answer.finish(Finish::Stop),
+        (Some("refusal"), _) => return Err(ModelError::Rejected { status: 200 }),
+        (Some("stop_sequence"), Some(text)) => answer.stopped_at(text),
+        (Some(_), _) => answer.finish(Finish::Stop),
     }
     Ok(())
 }

@@ -145,7 +145,7 @@ fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unch
         STOP,
     ];
     let stream: String = data.iter().map(|data| format!("data: {data}\n\n")).collect();
-    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000, []).by("m/1");
+    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000).by("m/1");
     reader.feed(stream.as_bytes()).unwrap();
     let mut pieces = reader.ready();
     pieces.extend(reader.end().unwrap());
@@ -258,6 +258,42 @@ fn each_reason_has_its_meaning() {
 }
 
 #[test]
+fn at_which_of_the_texts_an_answer_ended_is_told_in_a_stream_and_whole() {
+    let request = Request { stop: List::clip([Text::clip("END"), Text::clip("</a>")]), ..talk() };
+    let (ask, _) = asked(ANTHROPIC, known(), &request);
+    let ended_at = |reason: &str, text: Value| {
+        let end = json!({"stop_reason": reason, "stop_sequence": text});
+        let said =
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a END b"}}"#;
+        let delta = json!({"type": "message_delta", "delta": end}).to_string();
+        let stream = [BEGIN, said, &delta, STOP].map(|data| format!("data: {data}\n\n")).concat();
+        let content = json!([{"type": "text", "text": "a END b"}]);
+        let whole =
+            json!({"type": "message", "content": content, "stop_reason": reason, "stop_sequence": text});
+        [stream, whole.to_string()].map(|body| {
+            // Byte by byte, as a slow network gives it.
+            let mut reader = ask.reader();
+            let mut pieces = Vec::new();
+            for byte in body.as_bytes() {
+                reader.feed(&[*byte]).unwrap();
+                pieces.extend(reader.ready());
+            }
+            pieces.extend(reader.end().unwrap());
+            assert!(pieces.contains(&self::text("a END b")), "it is not looked for here: {pieces:?}");
+            pieces.last().cloned().unwrap()
+        })
+    };
+    let both = |finish| [Piece::Done(finish), Piece::Done(finish)];
+    assert_eq!(ended_at("stop_sequence", json!("END")), both(Finish::StoppedAt(0)));
+    assert_eq!(ended_at("stop_sequence", json!("</a>")), both(Finish::StoppedAt(1)));
+    for unknown in [json!("other"), json!(""), Value::Null] {
+        assert_eq!(ended_at("stop_sequence", unknown), both(Finish::Stop), "nobody asked for it");
+    }
+    assert_eq!(ended_at("end_turn", json!("END")), both(Finish::Stop));
+    assert_eq!(ended_at("max_tokens", json!("END")), both(Finish::MaxTokens));
+}
+
+#[test]
 fn an_error_inside_a_stream_is_the_providers() {
     for (kind, expected) in [
         ("overloaded_error", ModelError::RateLimited { retry_after_s: 30 }),
@@ -318,7 +354,7 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
 
 #[test]
 fn tokens_are_known_of_an_answer_that_breaks_off() {
-    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000, []);
+    let mut reader = crate::Reader::new(ANTHROPIC, 9, 8000);
     assert_eq!(reader.spent(), None, "nothing came");
     reader.feed(format!("data: {BEGIN}\n\n").as_bytes()).unwrap();
     let said = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}"#;

@@ -24,6 +24,9 @@ struct Choice {
     delta: Option<Delta>,
     #[serde(default)]
     finish_reason: Option<String>,
+    // Where the model stopped, of servers that tell more than the vendor does, such as vLLM: a text, or a token's number.
+    #[serde(default)]
+    stop_reason: Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -139,6 +142,9 @@ impl Decoder {
         for text in [content, delta.refusal].into_iter().flatten() {
             answer.text(&text)?;
         }
+        if answer.is_last() {
+            return Ok(());
+        }
         for call in delta.tool_calls.into_iter().flatten() {
             self.call(call, answer)?;
         }
@@ -148,7 +154,10 @@ impl Decoder {
             Some("tool_calls" | "function_call") => answer.finish(Finish::ToolUse),
             // The provider took it back: asking again would come to the same.
             Some("content_filter") => return Err(ModelError::Rejected { status: 200 }),
-            Some(_) => answer.finish(Finish::Stop),
+            Some(_) => match choice.stop_reason.as_str() {
+                Some(text) => answer.stopped_at(text),
+                None => answer.finish(Finish::Stop),
+            },
         }
         Ok(())
     }

@@ -102,6 +102,25 @@ fn words_reasoning_tokens_and_the_end_are_told() {
 }
 
 #[test]
+fn where_an_answer_stopped_is_told_where_a_server_says_so_and_the_vendor_says_none() {
+    let (ask, _) = asked(OPENAI, known(), &talk());
+    let ended = |choice: Value| {
+        let mut reader = ask.reader();
+        let event = json!({"choices": [choice]});
+        reader.feed(format!("data: {event}\n\n").as_bytes()).unwrap();
+        reader.end().unwrap().pop()
+    };
+    let choice = |more: Value| json!({"delta": {}, "finish_reason": "stop", "stop_reason": more});
+    assert_eq!(ended(choice(json!("END"))), Some(Piece::Done(Finish::StoppedAt(0))));
+    for other in [json!("other"), json!(128_009), Value::Null] {
+        assert_eq!(ended(choice(other)), Some(Piece::Done(Finish::Stop)));
+    }
+    assert_eq!(ended(json!({"delta": {}, "finish_reason": "stop"})), Some(Piece::Done(Finish::Stop)));
+    let cut = json!({"delta": {}, "finish_reason": "length", "stop_reason": "END"});
+    assert_eq!(ended(cut), Some(Piece::Done(Finish::MaxTokens)));
+}
+
+#[test]
 fn tokens_are_estimated_where_the_provider_does_not_count() {
     let pieces = decode(&[r#"{"choices":[{"delta":{"content":"12345"},"finish_reason":"stop"}]}"#]).unwrap();
     assert!(pieces.contains(&Piece::Usage(Usage {
@@ -240,6 +259,10 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
     let pieces = read(OPENAI, &[reply.as_bytes()]).unwrap();
     assert_eq!(pieces[..3], [text("hi"), start(0, "x"), delta(0, "{}")]);
     assert_eq!(pieces.last(), Some(&Piece::Done(Finish::ToolUse)));
+    let (ask, _) = asked(OPENAI, ProviderModel { sampling: false, ..known() }, &talk());
+    let stopped = r#"{"choices":[{"message":{"content":"a END b","refusal":"c","tool_calls":[{"function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let expected = [text("a "), Piece::Done(Finish::StoppedAt(0))];
+    assert_eq!(untold(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
     for broken in ["{", "[]", "{}", "{}x", r#"{"choices":[]}"#] {
         assert_eq!(read(OPENAI, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
     }

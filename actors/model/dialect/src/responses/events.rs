@@ -129,6 +129,9 @@ impl answer::Decoder for Decoder {
         let mut response: Response = object(json)?;
         for (index, item) in (0..).zip(response.output.take().into_iter().flatten()) {
             self.done(index, Some(item), answer)?;
+            if answer.is_last() {
+                break;
+            }
         }
         ended(&response, answer)
     }

@@ -63,7 +63,7 @@ fn an_answer_ends_at_the_texts_that_the_provider_is_not_told_of() {
     assert_eq!(reader.ready(), [text("before ")]);
     reader.feed(said("ND after").as_bytes()).unwrap();
     assert!(reader.is_last());
-    assert_eq!(untold(reader.end()), [Piece::Done(Finish::Stop)]);
+    assert_eq!(untold(reader.end()), [Piece::Done(Finish::StoppedAt(0))]);
 }
 
 #[test]
@@ -172,6 +172,10 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
         Piece::Done(Finish::ToolUse),
     ];
     assert_eq!(untold(read(RESPONSES, &[reply.as_bytes()])), expected);
+    let (ask, _) = asked(RESPONSES, known(), &talk());
+    let stopped = r#"{"status":"completed","output":[{"type":"message","content":[{"text":"a END b"},{"text":"c"}]},{"type":"function_call","name":"x","arguments":"{}"},{"type":"message","content":[{"text":"d"}]}]}"#;
+    let expected = [text("a "), Piece::Done(Finish::StoppedAt(0))];
+    assert_eq!(untold(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
     for broken in ["{", "[]", "{}", "{}x"] {
         assert_eq!(read(RESPONSES, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
     }

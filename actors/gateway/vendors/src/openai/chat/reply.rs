@@ -68,6 +68,10 @@ impl Writer for Chat {
         self.id = answer::id("chatcmpl-", origin);
     }
 
+    fn by(&mut self, model: String) {
+        self.model = model;
+    }
+
     fn open(&mut self, out: &mut Vec<u8>) {
         self.delta(json!({"role": "assistant", "content": "", "refusal": null}), None, out);
     }
@@ -104,7 +108,7 @@ impl Writer for Chat {
         remark(out, "waiting");
     }
 
-    fn whole(&mut self, whole: &Whole) -> Value {
+    fn compose(&mut self, whole: &Whole) -> Value {
         let calls = whole.calls.iter().map(|call| {
             json!({
                 "id": ids::shown("call_", call.id), "type": "function",
@@ -130,7 +134,7 @@ impl Writer for Chat {
 
 const fn reason(finish: Finish) -> &'static str {
     match finish {
-        Finish::Stop => "stop",
+        Finish::Stop | Finish::StoppedAt(_) => "stop",
         Finish::ToolUse => "tool_calls",
         Finish::MaxTokens => "length",
     }

@@ -66,12 +66,22 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
         ),
         (asked(image), "messages[0].content[0].image_url.url"),
         (asked(json!([{"role": "tool", "content": "x"}])), "messages[0].tool_call_id"),
+        (asked(json!([["user", "x", null, null]])), "messages[0]"),
+        (asked(json!([{"role": "user", "content": [["text", "x", null, null]]}])), "messages[0].content[0]"),
+        (with("tools", json!([["function", {"name": "t"}]])), "tools[0]"),
+        (with("tools", json!([{"type": "function", "function": ["t", null, null]}])), "tools[0].function"),
+        (
+            with("tools", json!([{"type": "function", "function": {"name": "t", "parameters": 3}}])),
+            "tools[0].function.parameters",
+        ),
+        (with("stream_options", json!([true])), "stream_options"),
         (with("n", json!(2)), "n"),
         (with("temperature", json!(3)), "temperature"),
         (with("temperature", json!("warm")), "temperature"),
         (with("max_tokens", json!(0)), "max_tokens"),
         (with("tool_choice", json!("any")), "tool_choice"),
         (with("tools", json!([{"type": "web_search"}])), "tools[0].type"),
+        (with("tools", json!([{"type": "function"}])), "tools[0].function"),
         (with("response_format", json!({"type": "xml"})), "response_format"),
     ] {
         let fault = wish(&body).unwrap_err();
@@ -90,6 +100,8 @@ fn a_whole_completion_has_the_vendor_s_shape() {
         "message": {"role": "assistant", "content": "hello", "refusal": null, "annotations": []}}]);
     assert_eq!(body["choices"], expected);
     assert_eq!(body["usage"]["total_tokens"], 16);
+    let stopped = whole(&mut chat, "hello", &[], Finish::StoppedAt(0));
+    assert_eq!(stopped["choices"], expected, "this vendor says no more");
     let body = whole(&mut chat, "", &[call()], Finish::ToolUse);
     let message = &body["choices"][0]["message"];
     assert_eq!(

@@ -137,6 +137,10 @@ impl Writer for Responses {
         };
     }
 
+    fn by(&mut self, model: String) {
+        self.echo.model = model;
+    }
+
     fn open(&mut self, out: &mut Vec<u8>) {
         for name in ["response.created", "response.in_progress"] {
             let response = self.document("in_progress", None, None);
@@ -192,7 +196,7 @@ impl Writer for Responses {
         remark(out, "waiting");
     }
 
-    fn whole(&mut self, whole: &Whole) -> Value {
+    fn compose(&mut self, whole: &Whole) -> Value {
         if !whole.text.is_empty() || whole.calls.is_empty() {
             self.output.push(message(&ids::fresh("msg_"), &whole.text));
         }
@@ -203,7 +207,7 @@ impl Writer for Responses {
 
 const fn status(finish: Finish) -> &'static str {
     match finish {
-        Finish::Stop | Finish::ToolUse => "completed",
+        Finish::Stop | Finish::ToolUse | Finish::StoppedAt(_) => "completed",
         Finish::MaxTokens => "incomplete",
     }
 }

@@ -56,6 +56,14 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
         (json!({"input": "x"}), "model"),
         (json!({"model": "a/b"}), "input"),
         (json!({"model": "a/b", "input": []}), "input"),
+        (json!({"model": "a/b", "input": "x", "conversation": "conv_1"}), "conversation"),
+        (json!({"model": "a/b", "input": [["message", "user", "x"]]}), "input[0]"),
+        (json!({"model": "a/b", "input": "x", "text": [null]}), "text"),
+        (json!({"model": "a/b", "input": "x", "tools": [3]}), "tools[0]"),
+        (
+            json!({"model": "a/b", "input": "x", "tools": [{"type": "function", "name": "t", "parameters": "p"}]}),
+            "tools[0].parameters",
+        ),
         (json!({"model": "a/b", "input": [{"content": "x"}]}), "input[0].role"),
         (json!({"model": "a/b", "input": [{"role": "user"}]}), "input[0].content"),
         (json!({"model": "a/b", "input": [{"type": "computer_call"}]}), "input[0].type"),
@@ -88,6 +96,8 @@ fn a_whole_response_has_the_vendor_s_shape() {
     assert_eq!((&function["type"], &function["name"]), (&json!("function_call"), &json!("read")));
     assert_eq!(function["call_id"], format!("call_{}", "07".repeat(16)));
     assert_eq!(body["usage"]["input_tokens_details"]["cached_tokens"], 3);
+    let stopped = whole(&mut writer(), "hel", &[], Finish::StoppedAt(0));
+    assert_eq!((&stopped["status"], &stopped["incomplete_details"]), (&json!("completed"), &Value::Null));
     let cut = whole(&mut writer(), "hel", &[], Finish::MaxTokens);
     let why = json!({"reason": "max_output_tokens"});
     assert_eq!((&cut["status"], &cut["incomplete_details"]), (&json!("incomplete"), &why));

@@ -1,0 +1,64 @@
+//! What months, weekdays and the days about today are called, in English, German, Spanish, French, Italian, Portuguese and
+//! Dutch, folded as words are. Data; a name that is more often something else is left out.
+
+/// By month.
+const MONTHS: [&[&str]; 12] = [
+    &["january", "januar", "enero", "janvier", "gennaio", "janeiro", "januari"],
+    &["february", "februar", "febrero", "fevrier", "febbraio", "fevereiro", "februari"],
+    &["march", "marz", "marzo", "maart"],
+    &["april", "abril", "avril", "aprile"],
+    &["may", "mai", "mayo", "maggio", "maio"],
+    &["june", "juni", "junio", "juin", "giugno", "junho"],
+    &["july", "juli", "julio", "juillet", "luglio", "julho"],
+    &["august", "agosto", "aout", "augustus"],
+    &["september", "septiembre", "septembre", "settembre", "setembro"],
+    &["october", "oktober", "octubre", "octobre", "ottobre", "outubro"],
+    &["november", "noviembre", "novembre", "novembro"],
+    &["december", "dezember", "diciembre", "decembre", "dicembre", "dezembro"],
+];
+
+/// By weekday, from Monday.
+const WEEKDAYS: [&[&str]; 7] = [
+    &["monday", "montag", "lunes", "lundi", "lunedi", "maandag"],
+    &["tuesday", "dienstag", "martes", "mardi", "martedi", "dinsdag"],
+    &["wednesday", "mittwoch", "miercoles", "mercredi", "mercoledi", "woensdag"],
+    &["thursday", "donnerstag", "jueves", "jeudi", "giovedi", "donderdag"],
+    &["friday", "freitag", "viernes", "vendredi", "venerdi", "vrijdag"],
+    &["saturday", "samstag", "sabado", "samedi", "sabato", "zaterdag"],
+    &["sunday", "sonntag", "domingo", "dimanche", "domenica", "zondag"],
+];
+
+/// Months that are also verbs, names or food: said as a month only with a sign of it.
+const UNSURE: &[&str] = &["may", "march", "mayo", "mai", "julio"];
+
+/// The number of a month, from 1, by its whole name; by the first three letters of an English one.
+pub(crate) fn month(word: &str) -> Option<i64> {
+    let short = |names: &[&str]| {
+        word == "sept" && names.contains(&"september")
+            || word.len() == 3 && names.first().is_some_and(|name| name.starts_with(word))
+    };
+    let at = MONTHS.iter().position(|names| names.contains(&word) || short(names))?;
+    i64::try_from(at + 1).ok()
+}
+
+/// Whether a month's name is more often something else.
+pub(crate) fn is_unsure(word: &str) -> bool {
+    UNSURE.contains(&word)
+}
+
+/// Which weekday it is, from 0 for Monday.
+pub(crate) fn weekday(word: &str) -> Option<i64> {
+    i64::try_from(WEEKDAYS.iter().position(|names| names.contains(&word))?).ok()
+}
+
+/// How many days after today it is.
+pub(crate) fn days_from_today(word: &str) -> Option<i64> {
+    Some(match word {
+        "anteayer" | "vorgestern" | "eergisteren" => -2,
+        "yesterday" | "gestern" | "ayer" | "ieri" | "ontem" | "gisteren" => -1,
+        "today" | "tonight" | "heute" | "hoy" | "oggi" | "hoje" | "vandaag" => 0,
+        "tomorrow" => 1,
+        "ubermorgen" => 2,
+        _ => return None,
+    })
+}

@@ -1,0 +1,233 @@
+//! Whether a folder that is there already may be the host's state or runtime directory. Judged by its owner, its mode and the
+//! names in it and in a few folders of it; it opens no file and changes nothing. agentd sets modes there and removes what a
+//! life before left: done to a folder of somebody else's, such as `/tmp`, that breaks a machine.
+
+use crate::exit::Fault;
+use crate::places::at;
+use crate::{removed, twins};
+use manifest::{folders, row_named};
+use std::fs::{self, DirEntry, FileType, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// Others may write, and may not remove each other's.
+const STICKY: u32 = 0o1000;
+const BY_ALL: u32 = 0o002;
+const BY_GROUP: u32 = 0o020;
+
+/// What it is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Everything durable.
+    State,
+    /// Sockets and what does not outlive the host.
+    Runtime,
+}
+
+/// What there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Missing,
+    /// A folder with nothing in it but what is Cordon's.
+    Own,
+    /// One that a host has used, with something else in it: its mode is its owner's affair.
+    Shared,
+}
+
+/// Looks at it. `owner` is who it must belong to, where that matters.
+///
+/// # Errors
+/// [`Fault::NotOurs`] if no host may use it; [`Fault::Place`] if it cannot be looked at.
+pub(crate) fn look(path: &Path, place: Place, owner: Option<u32>) -> Result<Found, Fault> {
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Missing),
+        Err(error) => return Err(at("cannot look at", path)(error)),
+    };
+    let refused = |why| Fault::NotOurs { path: path.display().to_string(), why };
+    judge(&about, owner).map_err(refused)?;
+    match contents(path, place).map_err(at("cannot look into", path))? {
+        (None, _) => Ok(Found::Own),
+        (Some(_), true) if about.mode() & BY_GROUP == 0 => Ok(Found::Shared),
+        (Some(name), true) => Err(refused(format!("its group can write it, and it holds {name}"))),
+        (Some(name), false) => Err(refused(format!("it holds {name}"))),
+    }
+}
+
+fn judge(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
+    let (mode, uid) = (about.mode() & 0o7777, about.uid());
+    if !about.is_dir() {
+        return Err("it is no folder".to_owned());
+    }
+    if mode & (STICKY | BY_ALL) != 0 {
+        return Err(format!("it is everybody's (mode {mode:04o})"));
+    }
+    match owner.filter(|owner| *owner != uid) {
+        Some(owner) => Err(format!("it belongs to uid {uid}, and agentd runs as {owner}")),
+        None => Ok(()),
+    }
+}
+
+/// A name in it that is not Cordon's, and whether a host has run here.
+fn contents(path: &Path, place: Place) -> io::Result<(Option<String>, bool)> {
+    let entries = fs::read_dir(path)?.collect::<io::Result<Vec<DirEntry>>>()?;
+    let has = |name: &str, is: fn(&FileType) -> bool| {
+        entries.iter().any(|entry| entry.file_name() == name && entry.file_type().is_ok_and(|kind| is(&kind)))
+    };
+    let recorded = has("audit", FileType::is_dir);
+    let used = match place {
+        Place::State => has("lock", FileType::is_file) && (recorded || has("record.id", FileType::is_file)),
+        Place::Runtime => has("control.sock", FileType::is_socket),
+    };
+    // What was restored from a backup has the record, and no lock.
+    let is_known = used || (place == Place::State && recorded);
+    for entry in &entries {
+        let name = entry.file_name();
+        let is_ours = match name.to_str() {
+            None => false,
+            Some(name) if is_known => is_left(name, place),
+            Some(name) => is_harmless(&entry.path(), name, place)?,
+        };
+        if !is_ours {
+            return Ok((Some(format!("{name:?}, which is not Cordon's")), used));
+        }
+    }
+    Ok((None, used))
+}
+
+/// Whether a host leaves this name.
+fn is_left(name: &str, place: Place) -> bool {
+    match place {
+        Place::State => folders::is_of_state(name),
+        Place::Runtime => folders::RUNTIME.contains(&name),
+    }
+}
+
+/// Whether this name may be in a folder that no host has used: put there for the first start, kept there by `agentctl`, or
+/// left by a start that came no further. Many folders have one such as `tmp`; none is taken whose content agentd would remove.
+fn is_harmless(path: &Path, name: &str, place: Place) -> io::Result<bool> {
+    let holds_only = |names: &[&str]| -> io::Result<bool> {
+        for entry in fs::read_dir(path)? {
+            let name = entry?.file_name();
+            if !names.iter().any(|known| name == *known) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    match (name, place) {
+        (folders::ROOT_OF_DISK, _) => Ok(true),
+        ("lock" | "history" | "hook.log", Place::State) => Ok(path.symlink_metadata()?.is_file()),
+        (removed::FOLDER | twins::FOLDER, Place::State) | ("tmp", Place::Runtime) => {
+            Ok(path.symlink_metadata()?.is_dir() && holds_only(&[])?)
+        }
+        // The runtime directory that is made where the surroundings name none.
+        ("run", Place::State) => Ok(path.symlink_metadata()?.is_dir() && holds_only(&["cordon"])?),
+        (_, Place::State) => Ok(row_named(name).is_some()),
+        (_, Place::Runtime) => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    /// What is found in a folder of this mode with these names in it, or why it is refused. A name that ends in `/` is a
+    /// folder, with what is behind that in it; one that ends in `.sock` is a socket.
+    fn found(place: Place, mode: u32, names: &[&str]) -> Result<Found, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if name.ends_with('/') {
+                fs::create_dir_all(path).unwrap();
+            } else if name.ends_with(".sock") {
+                drop(UnixListener::bind(path).unwrap());
+            } else {
+                fs::write(path, "").unwrap();
+            }
+        }
+        fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+        look(folder.path(), place, Some(nix::unistd::geteuid().as_raw())).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_folder_that_is_everybody_s_or_somebody_s_home_is_refused_and_one_of_cordon_s_is_not() {
+        use Place::{Runtime, State};
+        let names = ["lock", "audit/", "router/", "logs/x", "stage/", "run/cordon/", "removed/1/", "twin/x"];
+        for (place, mode, names, expected) in [
+            (State, 0o755, &[][..], Found::Own),
+            (State, 0o775, &names, Found::Own),
+            (State, 0o700, &["audit/key", "router/queue.db", "twin/x"], Found::Own),
+            (State, 0o700, &["lock", "record.id", "logs/", "lost+found/"], Found::Own),
+            (State, 0o755, &["lock", "audit/", "notes.txt"], Found::Shared),
+            (Runtime, 0o755, &[], Found::Own),
+            (Runtime, 0o755, &["control.sock", "gateway.sock", "tmp/x"], Found::Own),
+            (Runtime, 0o755, &["control.sock", "notes.txt"], Found::Shared),
+        ] {
+            assert_eq!(found(place, mode, names), Ok(expected), "{mode:o} {names:?}");
+        }
+        for (place, mode, names, why) in [
+            (State, 0o1777, &[][..], "it is everybody's (mode 1777)"),
+            (State, 0o1755, &["lock", "audit/"], "it is everybody's (mode 1755)"),
+            (Runtime, 0o777, &["control.sock"], "it is everybody's (mode 0777)"),
+            (State, 0o755, &["notes.txt"], "it holds \"notes.txt\", which is not Cordon's"),
+            (State, 0o700, &["audit/", ".bashrc"], "it holds \".bashrc\", which is not Cordon's"),
+            (State, 0o775, &["lock", "audit/", "notes.txt"], "its group can write it, and it holds \"notes"),
+        ] {
+            let said = found(place, mode, names).unwrap_err();
+            assert!(
+                said.contains(why) && said.contains("a folder of Cordon's own"),
+                "{mode:o} {names:?}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_many_folders_have_make_none_a_host_s_and_what_is_there_for_the_first_start_is_taken() {
+        use Place::{Runtime, State};
+        for (place, names) in [
+            (State, &["model/scripts/slow"][..]),
+            (State, &["lock", "router/", "lost+found/", "removed/", "twin/"]),
+            (State, &["history", "hook.log", "run/cordon/"]),
+            (Runtime, &["tmp/", "lost+found/"]),
+        ] {
+            assert_eq!(found(place, 0o755, names), Ok(Found::Own), "{names:?}");
+        }
+        for (place, names, why) in [
+            (State, &["tmp/"][..], "\"tmp\""),
+            (State, &["logs/"], "\"logs\""),
+            (State, &["lock", "logs/"], "\"logs\""),
+            (State, &["lock/"], "\"lock\""),
+            (State, &["run/other/"], "\"run\""),
+            (State, &["removed/mine"], "\"removed\""),
+            (State, &["model/", "twin/mine"], "\"twin\""),
+            (Runtime, &["tmp/mine"], "\"tmp\""),
+            (Runtime, &["lock"], "\"lock\""),
+            (Runtime, &["memory/"], "\"memory\""),
+        ] {
+            let said = found(place, 0o755, names).unwrap_err();
+            assert!(said.contains(&format!("it holds {why}, which is not Cordon's")), "{names:?}: {said}");
+        }
+        let kept = [removed::FOLDER, twins::FOLDER];
+        assert!(kept.iter().all(|name| folders::is_of_state(name)), "{kept:?}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_made_and_what_is_another_user_s_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let look = |path: &Path, owner| look(path, Place::State, owner);
+        assert!(matches!(look(&folder.path().join("new"), Some(0)), Ok(Found::Missing)));
+        let other = folder.path().metadata().unwrap().uid() + 1;
+        let said = look(folder.path(), Some(other)).unwrap_err().to_string();
+        assert!(said.contains("it belongs to uid"), "{said}");
+        fs::write(folder.path().join("file"), "").unwrap();
+        let said = look(&folder.path().join("file"), None).unwrap_err().to_string();
+        assert!(said.contains("it is no folder"), "{said}");
+    }
+}
