@@ -6,14 +6,17 @@ use crate::{edit, text, view};
 use ipc_proto::Text;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::curator::{
-    AnswerType, Ask, CuratorError, Edit, JobInfo, JobState, JobView, Listing, PROMPT_BOUND, Priority, Said,
-    Wish,
+    AnswerType, Ask, CuratorError, Edit, JobInfo, JobState, JobView, LISTED, Listing, PROMPT_BOUND, Priority,
+    Said, Wish,
 };
 use ipc_proto::ids::JobId;
 use ipc_proto::model::ModelName;
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::process::ExitCode;
+
+/// Every state of a job.
+const STATES: [JobState; 4] = [JobState::Running, JobState::Waiting, JobState::Dead, JobState::Done];
 
 /// The commands of `curator`.
 #[derive(clap::Subcommand)]
@@ -32,7 +35,7 @@ pub(crate) enum Curator {
     /// Put a prompt into the queue; its answer is shown by `curator show`
     Ask {
         /// The prompt
-        #[arg(value_parser = crate::cli::text::<PROMPT_BOUND>)]
+        #[arg(value_parser = words::<PROMPT_BOUND>)]
         prompt: Text<PROMPT_BOUND>,
         /// What the answer is to be: response, json or raw
         #[arg(long = "as", value_name = "TYPE", default_value = "response", value_parser = said::<AnswerType>)]
@@ -41,7 +44,7 @@ pub(crate) enum Curator {
         #[arg(long, default_value = "normal", value_parser = said::<Priority>)]
         priority: Priority,
         /// The model; the configured one without it
-        #[arg(long, value_name = "MODEL", value_parser = crate::cli::text::<128>)]
+        #[arg(long, value_name = "MODEL", value_parser = words::<128>)]
         model: Option<ModelName>,
     },
     /// Change a job that waits or was given up: with no flag, the words of a prompt in your editor
@@ -52,10 +55,10 @@ pub(crate) enum Curator {
         #[arg(long, value_parser = said::<Priority>)]
         priority: Option<Priority>,
         /// Another model
-        #[arg(long, value_name = "MODEL", value_parser = crate::cli::text::<128>)]
+        #[arg(long, value_name = "MODEL", value_parser = words::<128>)]
         model: Option<ModelName>,
         /// Other words
-        #[arg(long, value_parser = crate::cli::text::<PROMPT_BOUND>)]
+        #[arg(long, value_parser = words::<PROMPT_BOUND>)]
         prompt: Option<Text<PROMPT_BOUND>>,
     },
     /// Put a job that was given up into the queue again
@@ -84,6 +87,12 @@ pub(crate) enum Curator {
 /// A word of the interface.
 fn said<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
     serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
+}
+
+/// A text that says something.
+fn words<const N: usize>(text: &str) -> Result<Text<N>, String> {
+    let text = crate::cli::text::<N>(text).map_err(|long| long.to_string())?;
+    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text) }
 }
 
 /// Does what was asked of the queue.
@@ -147,14 +156,25 @@ async fn find(app: &App, id: &str) -> Result<JobId, Failure> {
     if let Ok(id) = id.parse() {
         return Ok(id);
     }
-    let listing = listing(app, None).await?;
-    let begins = |job: &&JobInfo| job.id.to_string().starts_with(&id.to_ascii_lowercase());
-    let mut found = listing.jobs.iter().filter(begins).map(|job| job.id);
-    match (found.next(), found.next()) {
-        (Some(id), None) => Ok(id),
-        (Some(_), Some(_)) => Err(Failure::Usage(format!("{id}: more than one job begins so"))),
-        (None, _) => Err(ControlError::Curator(CuratorError::NoJob).into()),
+    let (mut found, mut is_whole) = (Vec::new(), true);
+    for state in STATES {
+        let listing = listing(app, Some(state)).await?;
+        is_whole &= listing.jobs.len() < LISTED;
+        let begins = |job: &&JobInfo| job.id.to_string().starts_with(&id.to_ascii_lowercase());
+        found.extend(listing.jobs.iter().filter(begins).map(|job| job.id));
     }
+    let Some(first) = found.first() else {
+        return Err(if is_whole { ControlError::Curator(CuratorError::NoJob).into() } else { too_many(id) });
+    };
+    if found.iter().any(|id| id != first) {
+        return Err(Failure::Usage(format!("{id}: more than one job begins so")));
+    }
+    Ok(*first)
+}
+
+/// Not all jobs were looked at.
+fn too_many(id: &str) -> Failure {
+    Failure::Usage(format!("{id}: none of the first {LISTED} jobs of a state begins so; give the whole id"))
 }
 
 async fn list(app: &App, state: Option<JobState>) -> Outcome {
@@ -168,6 +188,9 @@ async fn list(app: &App, state: Option<JobState>) -> Outcome {
         let head = ["ID", "STATE", "KIND", "PRIORITY", "MODEL", "TRIES", "DUE", "REASON"];
         let now = text::now_ms();
         app.out.table(&head, listing.jobs.iter().map(|job| row(job, now)).collect())?;
+    }
+    if listing.jobs.len() == LISTED {
+        app.out.line(&format!("at most {LISTED} jobs are listed; --state shows those of one state"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -292,6 +315,9 @@ async fn change(app: &App, id: &str, mut edit: Edit) -> Outcome {
             return Err(ControlError::Curator(CuratorError::NotSo).into());
         }
         let words = edit::edited(&job.prompt)?;
+        if words == job.prompt.as_str() {
+            return Ok(app.out.done(json!({ "job": whole(&job) }), &format!("{id} is as it was"))?);
+        }
         edit.prompt = Some(Text::new(words).map_err(|why| Failure::TooLong { what: "the prompt", why })?);
     }
     changed(app, Ask::Edit(id, edit), "changed").await

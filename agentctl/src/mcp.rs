@@ -49,8 +49,13 @@ pub(crate) async fn mcp(app: &App, arguments: Mcp) -> Outcome {
     let place = Place { project: Some(project::of(&folder)) };
     let (control, asked) = mpsc::channel(WAITING);
     let server = Server::new(Remembered { control, place, folder });
-    // The connection to control belongs to this task; the client is answered beside it.
-    let (served, ()) = tokio::join!(serve(server), answer(&app.link, asked));
+    // The connection to control belongs to this task; the client is answered beside it. What control is still asked once
+    // nobody is there to hear the answer is waited for no longer.
+    let asking = async {
+        answer(&app.link, asked).await;
+        std::future::pending().await
+    };
+    let served = tokio::select! { served = serve(server) => served, never = asking => never };
     served.map(|()| ExitCode::SUCCESS)
 }
 

@@ -16,8 +16,11 @@ pub(crate) fn of(directory: &Path) -> Project {
     Project::clip(&root.to_string_lossy())
 }
 
-/// The project that a person names: a directory that is there, or any other name.
+/// The project that a person names: a directory that is there, or any other name but none.
 pub(crate) fn named(name: &str) -> Result<Project, String> {
+    if name.trim().is_empty() {
+        return Err("a directory or a name; what is in no project is asked for without --project".to_owned());
+    }
     let path = Path::new(name);
     if path.is_dir() {
         return Ok(of(path));
@@ -89,5 +92,13 @@ mod tests {
         }
         assert_eq!(named("a name").unwrap().as_str(), "a name");
         assert!(named(&"x".repeat(513)).is_err());
+    }
+
+    #[test]
+    fn a_project_has_a_name() {
+        for empty in ["", " "] {
+            assert!(named(empty).is_err(), "{empty:?}");
+        }
+        assert_eq!(named("the boat").unwrap().as_str(), "the boat");
     }
 }

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::sandbox;
 use crate::{turn, view};
+use ipc_proto::Name;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{self, End, Finished, Profile, RouterError, SessionName, Task, TurnEvent, Typed};
-use ipc_proto::{List, Name, Text};
 use manifest::Process;
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -49,8 +49,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["agent", "workspace", "session", "profile", "command"])]
     resume: Option<Token>,
     /// The program and its arguments
-    #[arg(last = true, required_unless_present = "resume", value_name = "PROGRAM", value_parser = crate::cli::text::<8192>)]
-    command: Vec<Text<8192>>,
+    #[arg(last = true, required_unless_present = "resume", value_name = "PROGRAM")]
+    command: Vec<String>,
 }
 
 /// The profiles that there are.
@@ -76,7 +76,7 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     if let Some(token) = run.resume {
         return go_on(app, &token, terminal.is_some()).await;
     }
-    let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the program: {why}")))?;
+    let argv = sandbox::argv(&run.command)?;
     let workspace = run.directory.attach(app).await?;
     let nameless = run.session.is_none();
     let session = run.session.unwrap_or_else(sandbox::unnamed);

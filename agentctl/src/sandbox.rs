@@ -7,6 +7,7 @@ use crate::attach::Directory;
 use crate::failure::{Failure, UNREACHABLE};
 use crate::turn::{self, Ended};
 use crate::view;
+use ipc_proto::bounded::TooLong;
 use ipc_proto::control::method;
 use ipc_proto::router::{End, Limit, SessionName, Task, TurnEvent};
 use ipc_proto::{List, Text};
@@ -26,6 +27,13 @@ const NO_CPU: u8 = 152;
 /// Its jail took of the disk what the host keeps free: 128 and SIGXFSZ.
 const NO_DISK: u8 = 153;
 
+/// Bytes of a word of a command line, and words of it.
+const WORD: usize = 8192;
+const WORDS: usize = 64;
+
+/// A program and its arguments.
+type Argv = List<Text<WORD>, WORDS>;
+
 /// The commands of `sandbox`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Sandbox {
@@ -42,8 +50,8 @@ pub(crate) struct Run {
     #[arg(long, short, value_name = "NAME", value_parser = crate::cli::text::<128>)]
     session: Option<SessionName>,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND", value_parser = crate::cli::text::<8192>)]
-    command: Vec<Text<8192>>,
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 /// Runs a command.
@@ -66,8 +74,31 @@ pub(crate) fn told_apart(app: &App, came: Outcome) -> Outcome {
     }
 }
 
+/// A program and its arguments, as they can be handed over. A word that is too long is a person's text, which is not
+/// said again.
+pub(crate) fn argv(words: &[String]) -> Result<Argv, Failure> {
+    if words.first().is_none_or(String::is_empty) {
+        return Err(Failure::Usage("the program's name is empty; say what is to be run".to_owned()));
+    }
+    let word = |(number, word): (usize, &String)| {
+        Text::new(word).map_err(|TooLong { given, .. }| {
+            let number = number + 1;
+            Failure::Usage(format!(
+                "word {number} of the command has {given} bytes, over the bound of {WORD}; put it into a file of the \
+                 workspace, or pipe it in"
+            ))
+        })
+    };
+    let argv = words.iter().enumerate().map(word).collect::<Result<Vec<_>, Failure>>()?;
+    List::new(argv).map_err(|TooLong { given, .. }| {
+        Failure::Usage(format!(
+            "the command has {given} words, over the bound of {WORDS}; put it into a script in the workspace"
+        ))
+    })
+}
+
 async fn attempt(app: &App, run: Run) -> Outcome {
-    let argv = List::new(run.command).map_err(|why| Failure::Usage(format!("the command: {why}")))?;
+    let argv = argv(&run.command)?;
     let workspace = run.directory.attach(app).await?;
     let throw_away = run.session.is_none();
     let session = run.session.unwrap_or_else(unnamed);
@@ -164,6 +195,22 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_cannot_be_handed_over_is_told_what_is_too_long_and_never_with_its_text() {
+        let said = |words: Vec<String>| argv(&words).map_err(|failure| failure.to_string());
+        let word = |length| "x".repeat(length);
+        assert_eq!(said(vec![word(WORD); WORDS]).unwrap().len(), WORDS);
+        for (words, why) in [
+            (vec![], "name is empty"),
+            (vec![String::new()], "name is empty"),
+            (vec![word(1), word(WORD + 1)], "word 2 of the command has 8193 bytes, over the bound of 8192"),
+            (vec![word(1); WORDS + 1], "the command has 65 words, over the bound of 64"),
+        ] {
+            let said = said(words).unwrap_err();
+            assert!(said.contains(why) && !said.contains("xx"), "{said}");
+        }
+    }
 
     #[test]
     fn a_command_that_cordon_stopped_has_a_status_of_its_own() {

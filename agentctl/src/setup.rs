@@ -87,7 +87,7 @@ fn choose(app: &App, setup: &Setup, person: bool) -> Result<Provider, Failure> {
     let asked = match &setup.provider {
         Some(provider) => provider.clone(),
         None if person => {
-            ask(app, "Provider (openai, anthropic, ollama, or a base URL) [openai]: ", "openai")?
+            typed(app, "Provider (openai, anthropic, ollama, or a base URL) [openai]: ", "openai")?
         }
         None => {
             return Err(Failure::Usage("--provider is missing: openai, anthropic, ollama or a URL".into()));
@@ -98,12 +98,13 @@ fn choose(app: &App, setup: &Setup, person: bool) -> Result<Provider, Failure> {
 
 fn model(app: &App, setup: &Setup, provider: &Provider, person: bool) -> Result<String, Failure> {
     match (&setup.model, provider.model) {
+        (Some(model), _) if model.is_empty() => Err(Failure::Usage("--model is empty".to_owned())),
         (Some(model), _) => {
             let own = model.strip_prefix(&format!("{}/", provider.name));
             Ok(own.unwrap_or(model).to_owned())
         }
         (None, Some(usual)) => Ok(usual.to_owned()),
-        (None, None) if person => ask(app, "Model, by the server's own name: ", ""),
+        (None, None) if person => typed(app, "Model, by the server's own name: ", ""),
         (None, None) => {
             Err(Failure::Usage(format!("--model is missing: {} has no usual one", provider.name)))
         }
@@ -129,17 +130,22 @@ async fn is_stored(app: &App, name: &str) -> bool {
     found.is_ok_and(|secrets| secrets.iter().any(|secret| secret.name.as_str() == name))
 }
 
-/// A line that a person types; what stands for an empty one.
-fn ask(app: &App, question: &str, usual: &str) -> Result<String, Failure> {
+/// A line that a person types, or what stands for an empty one; none where the input has ended.
+fn ask(app: &App, question: &str, usual: &str) -> Result<Option<String>, Failure> {
     app.out.ask(question)?;
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    let line = line.trim();
-    match (line.is_empty(), usual.is_empty()) {
-        (true, true) => Err(Failure::Usage("nothing was typed; nothing was changed".to_owned())),
-        (true, false) => Ok(usual.to_owned()),
-        (false, _) => Ok(line.to_owned()),
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        app.out.line("")?;
+        return Ok(None);
     }
+    let line = line.trim();
+    Ok(Some(if line.is_empty() { usual } else { line }.to_owned()))
+}
+
+/// The same, before anything was changed, where there must be an answer.
+fn typed(app: &App, question: &str, usual: &str) -> Result<String, Failure> {
+    let nothing = || Failure::Usage("nothing was typed; nothing was changed".to_owned());
+    ask(app, question, usual)?.filter(|line| !line.is_empty()).ok_or_else(nothing)
 }
 
 /// How the model did; what went wrong, in words; or nothing where it could not be tried yet.
@@ -157,15 +163,16 @@ async fn test(app: &App, done: &Done, person: bool) -> Result<Test, Failure> {
     let mut known = listed(app, &done.model).await;
     if known.is_none() && person {
         let question = "Press Enter once the host runs again to have the model tried, or type `later`: ";
-        if ask(app, question, "now")? == "now" {
+        if ask(app, question, "now")?.as_deref() == Some("now") {
             known = wait(app, &done.model).await;
         }
     }
     let Some(info) = known else { return Ok(Test::Later) };
+    app.out.remark(&format!("{} is asked for a word; one that is busy is asked again", done.model));
     let tried = app.link.ask(&method::model_test, async |c, cx| c.model_test(cx, done.model.clone()).await);
     match tried.await {
         Ok(tried) => Ok(Test::Answered(tried, Some(info))),
-        Err(failure) => Ok(Test::Failed(words::advice(&failure, &done.provider))),
+        Err(failure) => Ok(Test::Failed(words::advice(&failure, &done.provider, &done.model))),
     }
 }
 

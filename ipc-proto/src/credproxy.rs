@@ -262,9 +262,10 @@ pub enum CredError {
     /// A value that no header can carry, or that is too short to be found again in a reply.
     #[error("the value is shorter than 8 bytes, or holds something other than printable ASCII")]
     BadValue,
-    /// A secret is bound to one to eight hosts, each exact: `host` or `host:port`; its name has letters and digits.
+    /// One to eight exact hosts, a name of letters and digits, and nothing that can never be asked for.
     #[error(
-        "bad name or host: a name of letters, digits, `.`, `_` and `-`; one to eight hosts, each `host` or `host:port`"
+        "bad name, host, path or place: a name of letters, digits, `.`, `_` and `-`; one to eight hosts, each `host` or `host:port`; \
+         paths without segments of dots; headers that a request may set"
     )]
     BadBinding,
     /// The vault waits for its passphrase.

@@ -96,7 +96,7 @@ pub struct JobInfo {
     pub created_ms: u64,
     /// Before when it is not begun, unix ms.
     pub due_ms: u64,
-    /// Why it failed last; empty if it never did.
+    /// Why it failed last, or what is wrong with its answer; empty if nothing did and nothing is.
     pub reason: Text<512>,
 }
 
@@ -189,7 +189,8 @@ pub enum Ask {
     Drop(JobId),
     /// Has nothing be begun, or lets it go on. Said: [`Said::Done`].
     Pause(bool),
-    /// Breaks off a job that is under way, or all: each waits again, and it counts as no failure. Said: [`Said::Count`].
+    /// Breaks off a job that is under way, or all: each waits again, and it counts as no failure. Said: [`Said::Count`], none
+    /// for a job that is there and not under way.
     Abort(Option<JobId>),
     /// Looks for work now, and does what is due. Said: [`Said::Count`], of what waits.
     Run,

@@ -15,6 +15,12 @@ use serde::{Deserialize, Serialize};
 pub type ModelName = Text<128>;
 /// The tasks that can be routed; which of them there are is configured.
 pub const TASKS: [&str; 4] = ["default", "fast", "thinking", "coding"];
+/// The provider of the models that answer by fixed rules.
+pub const OFFLINE: &str = "offline";
+/// The provider of those that replay a script.
+pub const SCRIPTED: &str = "scripted";
+/// Providers whose models run in this host: nothing leaves for them, and no other has their names.
+pub const BUILT_IN: [&str; 2] = [OFFLINE, SCRIPTED];
 /// Bytes of one message's text.
 pub const MESSAGE_BOUND: usize = 1024 * 1024 + 4096;
 /// Messages in one request.
@@ -383,7 +389,7 @@ pub enum ModelError {
     #[error("QUEUE_BUSY: too many answers at once")]
     Busy,
     /// A budget is used up; nothing was sent.
-    #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; it is free again in {again_s} s")]
+    #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; {}", free_again(*again_s))]
     Budget {
         /// Which.
         per: Per,
@@ -411,11 +417,20 @@ pub enum ModelError {
     )]
     Unpriced,
     /// The conversation shows images to a model that takes none; nothing was sent.
-    #[error(
-        "LLM_REQUEST_ERROR: the model takes no images, and was sent nothing; `agentctl model list` shows which do"
-    )]
+    #[error("{}, and was sent nothing; `agentctl model list` shows which do", BLIND)]
     NoVision,
 }
+
+/// When a budget is free again, in words.
+fn free_again(again_s: u32) -> String {
+    match again_s {
+        0 => "it is not free again by itself".to_owned(),
+        _ => format!("it is free again in {again_s} s"),
+    }
+}
+
+/// How the words of [`ModelError::NoVision`] begin.
+pub const BLIND: &str = "LLM_REQUEST_ERROR: the model takes no images";
 
 /// Seconds after which to ask again where what is set aside for answers under way, and not what was spent, fills a budget:
 /// most answers are over by then, and cost less than was set aside.

@@ -4,7 +4,7 @@
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
 use crate::config::UserRole;
-use crate::content::{Content, IMAGES_BOUND, TEXT_BOUND};
+use crate::content::{Content, IMAGES_BOUND, MEDIA_BOUND, TEXT_BOUND};
 use crate::engine::{Kept, STATE, Token};
 use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::{Class, Label, Trust};
@@ -45,6 +45,16 @@ pub enum Task {
     },
     /// Run a program that asks models by itself; the person gave it.
     Run(Run),
+}
+
+impl Task {
+    /// The images that a message with this task puts before a model: those of a chat.
+    pub fn images<'a>(
+        &'a self,
+        content: &'a Content,
+    ) -> impl Iterator<Item = (&'a Text<128>, &'a Blob<MEDIA_BOUND>)> {
+        content.images().filter(|_| *self == Self::Chat)
+    }
 }
 
 /// A program that asks models by itself, as a person wants it run.

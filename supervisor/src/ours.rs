@@ -83,11 +83,14 @@ fn contents(path: &Path, place: Place) -> io::Result<(Option<String>, bool)> {
     };
     // What was restored from a backup has the record, and no lock.
     let is_known = used || (place == Place::State && recorded);
+    // A start makes the lock before any folder.
+    let is_begun = place == Place::State && has("lock", FileType::is_file);
     for entry in &entries {
         let name = entry.file_name();
         let is_ours = match name.to_str() {
             None => false,
             Some(name) if is_known => is_left(name, place),
+            Some(name) if is_begun && row_named(name).is_some() => true,
             Some(name) => is_harmless(&entry.path(), name, place)?,
         };
         if !is_ours {
@@ -106,7 +109,8 @@ fn is_left(name: &str, place: Place) -> bool {
 }
 
 /// Whether this name may be in a folder that no host has used: put there for the first start, kept there by `agentctl`, or
-/// left by a start that came no further. Many folders have one such as `tmp`; none is taken whose content agentd would remove.
+/// left by a start that came no further. Many folders have one such as `tmp`, `model` or `web`: none is taken whose content
+/// agentd would remove, or would give to a process.
 fn is_harmless(path: &Path, name: &str, place: Place) -> io::Result<bool> {
     let holds_only = |names: &[&str]| -> io::Result<bool> {
         for entry in fs::read_dir(path)? {
@@ -125,7 +129,12 @@ fn is_harmless(path: &Path, name: &str, place: Place) -> io::Result<bool> {
         }
         // The runtime directory that is made where the surroundings name none.
         ("run", Place::State) => Ok(path.symlink_metadata()?.is_dir() && holds_only(&["cordon"])?),
-        (_, Place::State) => Ok(row_named(name).is_some()),
+        // Replies of the scripted provider may be laid down before the first start.
+        ("model", Place::State) => Ok(path.symlink_metadata()?.is_dir() && holds_only(&["scripts"])?),
+        (_, Place::State) => {
+            let is_folder = row_named(name).is_some() && path.symlink_metadata()?.is_dir();
+            Ok(is_folder && holds_only(&[])?)
+        }
         (_, Place::Runtime) => Ok(false),
     }
 }
@@ -193,7 +202,8 @@ mod tests {
         use Place::{Runtime, State};
         for (place, names) in [
             (State, &["model/scripts/slow"][..]),
-            (State, &["lock", "router/", "lost+found/", "removed/", "twin/"]),
+            (State, &["lock", "router/queue.db", "lost+found/", "removed/", "twin/"]),
+            (State, &["memory/", "web/"]),
             (State, &["history", "hook.log", "run/cordon/"]),
             (Runtime, &["tmp/", "lost+found/"]),
         ] {
@@ -207,6 +217,9 @@ mod tests {
             (State, &["run/other/"], "\"run\""),
             (State, &["removed/mine"], "\"removed\""),
             (State, &["model/", "twin/mine"], "\"twin\""),
+            (State, &["model/weights"], "\"model\""),
+            (State, &["web/index.html", "memory/"], "\"web\""),
+            (State, &["web"], "\"web\""),
             (Runtime, &["tmp/mine"], "\"tmp\""),
             (Runtime, &["lock"], "\"lock\""),
             (Runtime, &["memory/"], "\"memory\""),

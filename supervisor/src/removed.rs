@@ -3,16 +3,16 @@
 //! and follows no link out of it.
 //!
 //! A folder below another is moved beside it before it is looked into, so that neither depth nor descriptors grow with what an
-//! agent made.
+//! agent made. Names are gone through in the order in which the kernel gives them, each once before any is tried again, so
+//! that however many do not go, those behind them do.
 
 use crate::host::Host;
 use crate::places;
-use nix::dir::Dir;
+use nix::dir::{Dir, OwningIter};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,8 +30,6 @@ const STEP: usize = 256;
 const LONGEST: Duration = Duration::from_millis(4);
 /// Names of one folder that may fail to go in one step.
 const FAILED: usize = 16;
-/// Names that are kept in mind as ones that do not go, and passed over until everything is tried again.
-const STUCK: usize = 4096;
 const READ: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
@@ -42,8 +40,8 @@ pub(crate) struct Removed {
     pub(crate) due: Option<Instant>,
     /// Names given so far, so that each is another.
     given: u64,
-    /// Names that a step could do nothing about, since everything was tried.
-    stuck: HashSet<CString>,
+    /// What is being gone through.
+    pass: Option<Pass>,
     /// It was said that nothing could be removed, and nothing was since.
     said: bool,
 }
@@ -51,7 +49,15 @@ pub(crate) struct Removed {
 impl Removed {
     /// A life before may have left something.
     pub(crate) fn new() -> Self {
-        Self { due: Some(Instant::now()), given: 0, stuck: HashSet::new(), said: false }
+        Self { due: Some(Instant::now()), given: 0, pass: None, said: false }
+    }
+
+    /// There is more than there was, which what is being gone through may have been begun without.
+    fn more(&mut self) {
+        self.due = Some(Instant::now());
+        if let Some(pass) = &mut self.pass {
+            pass.again = true;
+        }
     }
 
     /// What a step came to says when the next one is; and what is to be said of it, once.
@@ -72,8 +78,7 @@ impl Removed {
             Ok(Came::Nowhere) => "what is left there cannot be removed".to_owned(),
             Err(errno) => format!("not removed: {errno}"),
         };
-        self.due = Some(now + LATER);
-        self.stuck.clear();
+        (self.due, self.pass) = (Some(now + LATER), None);
         (!std::mem::replace(&mut self.said, true)).then(|| format!("{fault}; it is tried again"))
     }
 }
@@ -90,7 +95,7 @@ pub(crate) fn remove(host: &mut Host, workspace: [u8; 16]) {
         fs::rename(&path, bin.join(name)).map_err(|cause| cause.to_string())
     });
     match moved {
-        Ok(()) => host.removed.due = Some(Instant::now()),
+        Ok(()) => host.removed.more(),
         Err(why) => host.logs.write("agentd", &format!("{}: not removed: {why}", path.display())),
     }
 }
@@ -102,7 +107,8 @@ pub(crate) fn go_on(host: &mut Host) {
         return;
     }
     let bin = host.places.state.join(FOLDER);
-    let came = step(&bin, &mut host.removed, now + LONGEST);
+    let pace = Pace { tried: 0, most: STEP, until: now + LONGEST };
+    let came = step(&bin, &mut host.removed, pace);
     if let Some(fault) = host.removed.go_on(came, Instant::now()) {
         host.logs.write("agentd", &format!("{}: {fault}", bin.display()));
     }
@@ -121,46 +127,76 @@ enum Came {
     Nowhere,
 }
 
-fn step(bin: &Path, removed: &mut Removed, until: Instant) -> nix::Result<Came> {
-    let Removed { given, stuck, .. } = removed;
-    let mut top = Dir::open(bin, READ, Mode::empty())?;
-    let (mut done, mut pace) = (0, Pace { tried: 0, until });
-    let names = names(&mut top, stuck)?;
-    for name in &names {
-        if pace.is_over(done) {
-            break;
-        }
-        pace.tried += 1;
-        let gone = match unlinkat(top.as_fd(), name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
-            Ok(()) => 1,
-            Err(Errno::EISDIR | Errno::EPERM) => empty(&top, name, bin, given, &mut pace),
-            Err(_) => 0,
+/// Everything there is, gone through once.
+struct Pass {
+    names: OwningIter,
+    /// Something was left there.
+    left: bool,
+    /// Something went, or came: there is reason to go through it once more.
+    again: bool,
+}
+
+impl std::fmt::Debug for Pass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pass").field("left", &self.left).field("again", &self.again).finish_non_exhaustive()
+    }
+}
+
+impl Pass {
+    fn begin(bin: &Path) -> nix::Result<Self> {
+        let names = Dir::open(bin, READ, Mode::empty())?.into_iter();
+        Ok(Self { names, left: false, again: false })
+    }
+}
+
+fn step(bin: &Path, removed: &mut Removed, mut pace: Pace) -> nix::Result<Came> {
+    let top = Dir::open(bin, READ, Mode::empty())?;
+    let mut pass = removed.pass.take().map_or_else(|| Pass::begin(bin), Ok)?;
+    let mut done = 0;
+    while !pace.is_over(done) {
+        let Some(entry) = pass.names.next() else {
+            match pass {
+                Pass { again: true, .. } => pass = Pass::begin(bin)?,
+                Pass { left: true, .. } => return Ok(Came::Nowhere),
+                Pass { .. } => return Ok(Came::Through),
+            }
+            continue;
         };
-        done += gone;
-        // What the end of the step kept from being tried is none that does not go.
-        if gone == 0 && !pace.is_over(0) && stuck.len() < STUCK {
-            stuck.insert(name.clone());
+        let entry = entry?;
+        let name = entry.file_name();
+        if is_real(name) {
+            pace.tried += 1;
+            let gone = take_away(&top, name, bin, &mut removed.given, &mut pace);
+            pass.left |= gone == 0;
+            pass.again |= gone > 0;
+            done += gone;
         }
     }
-    Ok(match (done, names.is_empty()) {
-        (0, true) if stuck.is_empty() => Came::Through,
-        (0, false) if stuck.len() < STUCK => Came::Onward,
-        (0, _) => Came::Nowhere,
-        _ => Came::Further,
-    })
+    removed.pass = Some(pass);
+    Ok(if done > 0 { Came::Further } else { Came::Onward })
+}
+
+/// Removes what has this name, as far as this step goes; how much was done.
+fn take_away(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, pace: &mut Pace) -> usize {
+    match unlinkat(top.as_fd(), name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) => 1,
+        Err(Errno::EISDIR | Errno::EPERM) => empty(top, name, bin, given, pace),
+        Err(_) => 0,
+    }
 }
 
 /// How far a step has come. What fails is work as well: on a disk that can only be read everything does.
 struct Pace {
-    /// Names that were tried, whatever came of it.
+    /// Names that were tried, whatever came of it, and how many may be.
     tried: usize,
+    most: usize,
     until: Instant,
 }
 
 impl Pace {
     /// Every step does something, however slow the disk is, if it can at all.
     fn is_over(&self, done: usize) -> bool {
-        self.tried >= STEP || (done > 0 && Instant::now() >= self.until)
+        self.tried >= self.most || (done > 0 && Instant::now() >= self.until)
     }
 }
 
@@ -170,11 +206,12 @@ fn empty(top: &Dir, name: &CStr, bin: &Path, given: &mut u64, pace: &mut Pace) -
     // An agent may have taken its own folders' modes away.
     let opened = opened().or_else(|_| open_up(top.as_fd(), name).and_then(|()| opened()));
     let Ok(mut folder) = opened else { return 0 };
-    let Ok(names) = names(&mut folder, &HashSet::new()) else { return 0 };
+    let Ok(names) = names(&mut folder) else { return 0 };
     let mut gone = 0;
     for (before, inner) in names.iter().enumerate() {
-        // One that keeps what is in it leaves room for the others.
-        if pace.is_over(gone) || before - gone >= FAILED {
+        // One that keeps what is in it leaves room for the others, but not before that was found out: what a step had no
+        // more time for is none that does not go.
+        if (gone > 0 && pace.is_over(gone)) || before - gone >= FAILED {
             return gone;
         }
         pace.tried += 1;
@@ -205,11 +242,14 @@ fn open_up(at: BorrowedFd<'_>, name: &CStr) -> nix::Result<()> {
     fchmodat(at, name, Mode::S_IRWXU, FchmodatFlags::NoFollowSymlink)
 }
 
-/// The names in a folder but those that are passed over, as far as a step goes and one more.
-fn names(folder: &mut Dir, but: &HashSet<CString>) -> nix::Result<Vec<CString>> {
-    let real = |name: &CStr| name != c"." && name != c".." && !but.contains(name);
+/// The names in a folder, as far as a step goes and one more.
+fn names(folder: &mut Dir) -> nix::Result<Vec<CString>> {
     let entries = folder.iter().map(|entry| entry.map(|entry| entry.file_name().to_owned()));
-    entries.filter(|name| name.as_ref().map_or(true, |name| real(name))).take(STEP + 1).collect()
+    entries.filter(|name| name.as_ref().map_or(true, |name| is_real(name))).take(STEP + 1).collect()
+}
+
+fn is_real(name: &CStr) -> bool {
+    name != c"." && name != c".."
 }
 
 /// A name that nothing there has.
@@ -228,11 +268,15 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    fn pace(most: usize, longest: Duration) -> Pace {
+        Pace { tried: 0, most, until: Instant::now() + longest }
+    }
+
     /// How many steps it takes, each of which lasts so long.
     fn all(bin: &Path, longest: Duration) -> usize {
         let mut removed = Removed::new();
         for steps in 1..100_000 {
-            match step(bin, &mut removed, Instant::now() + longest).unwrap() {
+            match step(bin, &mut removed, pace(STEP, longest)).unwrap() {
                 Came::Further => {}
                 came => {
                     assert_eq!(came, Came::Through);
@@ -280,47 +324,48 @@ mod tests {
     #[test]
     fn a_step_that_comes_to_nothing_ends_as_soon_as_one_that_comes_to_something() {
         let far = Instant::now() + Duration::from_secs(60);
+        let most = STEP;
         for (tried, done, is_over) in
             [(0, 0, false), (STEP - 1, 0, false), (STEP, 0, true), (STEP, STEP, true)]
         {
-            assert_eq!(Pace { tried, until: far }.is_over(done), is_over, "{tried} {done}");
+            assert_eq!(Pace { tried, most, until: far }.is_over(done), is_over, "{tried} {done}");
         }
-        let now = Pace { tried: 1, until: Instant::now() };
+        let now = Pace { tried: 1, most, until: Instant::now() };
         assert_eq!((now.is_over(0), now.is_over(1)), (false, true));
     }
 
+    /// Names that nobody can remove, and in which nothing can be changed.
+    const FAST: &str = "/proc/self/ns";
+
     #[test]
-    fn names_that_do_not_go_are_passed_over_until_everything_is_tried_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let (bin, mut removed) = (folder.path().join("bin"), Removed::new());
-        fs::create_dir_all(bin.join("w")).unwrap();
-        for n in 0..3 * STEP {
-            let name = format!("stuck-{n}");
-            fs::write(bin.join(&name), "").unwrap();
-            removed.stuck.insert(CString::new(name).unwrap());
+    fn however_many_names_do_not_go_each_is_tried_before_any_is_tried_again() {
+        let (bin, mut removed) = (Path::new(FAST), Removed::new());
+        let there = fs::read_dir(bin).unwrap().count();
+        assert!(there > 4);
+        for most in [1, 2, there - 1] {
+            // One step more finds that nothing is left.
+            let steps = there / most;
+            for nth in 0..steps {
+                let came = step(bin, &mut removed, pace(most, Duration::from_secs(60)));
+                assert_eq!(came, Ok(Came::Onward), "{most} {nth}");
+            }
+            assert_eq!(step(bin, &mut removed, pace(most, Duration::from_secs(60))), Ok(Came::Nowhere));
+            assert!(removed.pass.is_none(), "everything is tried again");
         }
-        let far = Instant::now() + Duration::from_secs(60);
-        let mut came = || step(&bin, &mut removed, far).unwrap();
-        assert_eq!((came(), came()), (Came::Further, Came::Nowhere));
-        assert!(!bin.join("w").exists() && fs::read_dir(&bin).unwrap().count() == 3 * STEP);
-        removed.go_on(Ok(Came::Nowhere), Instant::now());
-        assert_eq!(step(&bin, &mut removed, far), Ok(Came::Further));
-        assert_eq!(
-            fs::read_dir(&bin).unwrap().count(),
-            2 * STEP,
-            "they are tried again, a step's number of them"
-        );
+        assert_eq!(fs::read_dir(bin).unwrap().count(), there);
     }
 
     #[test]
-    fn a_step_that_meets_names_that_nobody_can_remove_keeps_them_in_mind_and_the_next_passes_over_them() {
-        let (bin, mut removed) = (Path::new("/proc/self/ns"), Removed::new());
-        let there = || fs::read_dir(bin).unwrap().count();
-        let (before, far) = (there(), Instant::now() + Duration::from_secs(60));
-        assert_eq!(step(bin, &mut removed, far), Ok(Came::Onward));
-        assert!(before > 0 && removed.stuck.len() == before, "{before} {:?}", removed.stuck);
-        assert_eq!(step(bin, &mut removed, far), Ok(Came::Nowhere));
-        assert_eq!(there(), before);
+    fn what_comes_while_the_rest_is_gone_through_is_not_left_for_later() {
+        let (bin, mut removed) = (Path::new(FAST), Removed::new());
+        let there = fs::read_dir(bin).unwrap().count();
+        let one = |removed: &mut Removed| step(bin, removed, pace(1, Duration::from_secs(60)));
+        assert_eq!(one(&mut removed), Ok(Came::Onward));
+        removed.more();
+        for nth in 1..2 * there {
+            assert_eq!(one(&mut removed), Ok(Came::Onward), "{nth}");
+        }
+        assert_eq!(one(&mut removed), Ok(Came::Nowhere));
     }
 
     #[test]

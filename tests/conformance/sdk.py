@@ -8,6 +8,7 @@ import urllib.request
 import anthropic
 import httpx2 as httpx
 import openai
+import pydantic
 from prometheus_client.parser import text_string_to_metric_families
 
 BASE, KEY, SOCKET = sys.argv[1:4]
@@ -27,6 +28,8 @@ def models_are_listed_and_retrieved_by_both():
     assert AGENT in names and "offline/reader" in names, names
     assert ONE.models.retrieve(AGENT).id == AGENT
     assert AGENT in [model.id for model in OTHER.models.list()]
+    paged = OTHER.models.list(limit=2)
+    assert len(paged.data) == 2 and [model.id for model in paged] == names, paged
     assert OTHER.models.retrieve(AGENT).type == "model"
 
 
@@ -104,6 +107,52 @@ def tools_go_both_ways_in_messages():
     assert counted.input_tokens > 0, counted
 
 
+def an_answer_ends_at_a_text_of_the_client_s():
+    echo = said("echo: hello there, you")
+    whole = OTHER.messages.create(model="offline/reader", max_tokens=99, messages=echo, stop_sequences=["x", "there"])
+    assert (whole.stop_reason, whole.stop_sequence) == ("stop_sequence", "there"), whole
+    assert whole.content[0].text == "hello ", whole
+    with OTHER.messages.stream(model="offline/reader", max_tokens=99, messages=echo, stop_sequences=["there"]) as stream:
+        text = "".join(stream.text_stream)
+        final = stream.get_final_message()
+    assert text == "hello " and (final.stop_reason, final.stop_sequence) == ("stop_sequence", "there"), final
+    chat = ONE.chat.completions.create(model="offline/reader", messages=echo, stop=["there"]).choices[0]
+    assert (chat.message.content, chat.finish_reason) == ("hello ", "stop"), chat
+
+
+def calls_come_in_parallel_unless_the_client_takes_one():
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}]
+    for alone, cities in [(False, ["Oslo", "Rome"]), (True, ["Oslo"])]:
+        ask = {"model": "scripted/pair", "messages": ASKED, "tools": tools, "parallel_tool_calls": not alone}
+        with ONE.chat.completions.stream(**ask) as stream:
+            for _ in stream:
+                pass
+            final = stream.get_final_completion().choices[0].message
+        whole = ONE.chat.completions.create(**ask).choices[0].message
+        for message in (final, whole):
+            asked = [json.loads(call.function.arguments)["city"] for call in message.tool_calls]
+            assert asked == cities, message
+        listed = [{"name": "get_weather", "input_schema": SCHEMA}]
+        choice = {"type": "auto", "disable_parallel_tool_use": alone}
+        ask = {"model": "scripted/pair", "max_tokens": 99, "messages": ASKED, "tools": listed, "tool_choice": choice}
+        with OTHER.messages.stream(**ask) as stream:
+            used = [block.input["city"] for block in stream.get_final_message().content if block.type == "tool_use"]
+        assert used == cities, used
+
+
+def an_answer_has_the_form_that_was_asked_for():
+    class City(pydantic.BaseModel):
+        city: str
+
+    model = "scripted/form"
+    parsed = ONE.chat.completions.parse(model=model, messages=ASKED, response_format=City).choices[0].message.parsed
+    assert parsed == City(city="Oslo"), parsed
+    response = ONE.responses.parse(model=model, input="weather in Oslo?", text_format=City)
+    assert response.output_parsed == City(city="Oslo") and response.text.format.type == "json_schema", response
+    parsed = OTHER.messages.parse(model=model, max_tokens=99, messages=ASKED, output_format=City).parsed_output
+    assert parsed == City(city="Oslo"), parsed
+
+
 def texts_are_embedded():
     found = ONE.embeddings.create(model="offline/hash-384", input=["one", "two"])
     assert [len(item.embedding) for item in found.data] == [384, 384] and found.usage.prompt_tokens > 0, found
@@ -131,6 +180,14 @@ def faults_are_the_sdks_own_exceptions():
     picture = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     shown = [{"role": "user", "content": [picture]}]
     raised(openai.BadRequestError, lambda: ONE.chat.completions.create(model=MODEL, messages=shown))
+    stray = [*ASKED, {"role": "tool", "tool_call_id": "call_1", "content": "-3 C"}]
+    bad = raised(openai.BadRequestError, lambda: ONE.chat.completions.create(model=MODEL, messages=stray))
+    assert bad.param == "messages[1]", bad
+    bad = raised(
+        anthropic.BadRequestError,
+        lambda: OTHER.messages.create(model=MODEL, max_tokens=9, messages=ASKED, stop_sequences=[""]),
+    )
+    assert "stop_sequences" in bad.body["error"]["message"], bad
     wrong = anthropic.Anthropic(base_url=BASE, api_key="cdn_wrong", max_retries=0)
     raised(anthropic.AuthenticationError, lambda: wrong.messages.create(model=MODEL, max_tokens=9, messages=ASKED))
     error = raised(
@@ -176,6 +233,9 @@ CHECKS = [
     tools_go_both_ways_in_completions,
     tools_go_both_ways_in_responses,
     tools_go_both_ways_in_messages,
+    an_answer_ends_at_a_text_of_the_client_s,
+    calls_come_in_parallel_unless_the_client_takes_one,
+    an_answer_has_the_form_that_was_asked_for,
     texts_are_embedded,
     faults_are_the_sdks_own_exceptions,
     rate_limits_and_ids_stand_in_the_headers_of_each,

@@ -205,6 +205,32 @@ fn a_note_that_would_be_refused_is_refused_in_a_trial_as_well_and_a_file_that_is
 }
 
 #[test]
+fn a_file_that_says_again_what_it_said_before_is_taken_in_again_and_a_persons_revision_of_it_stays() {
+    let host = Host::start();
+    let (noon, one) = ("the ferry leaves at noon", "the ferry leaves at one");
+    for (said, taken) in [(noon, 1), (one, 1), (noon, 1), (noon, 0), (one, 1), (noon, 1)] {
+        let file = file(&host, "ferry.md", said);
+        assert_eq!(import(&host, &file, &["--dry-run"])["taken"], json!(taken), "{said}");
+        assert_eq!(import(&host, &file, &[])["taken"], json!(taken), "{said}");
+        assert_eq!(contents(&host), [said]);
+    }
+    let id = text(&memories(&host, &[])[0], "id");
+    let _ = host.json(&["memory", "revise", &id, "the ferry leaves at two"]);
+    let file = file(&host, "ferry.md", noon);
+    assert_eq!(import(&host, &file, &[])["taken"], json!(0));
+    assert_eq!(contents(&host), ["the ferry leaves at two"]);
+}
+
+#[test]
+fn an_export_to_a_hyphen_goes_to_standard_output() {
+    let host = Host::start();
+    let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
+    let written = host.command(&["memory", "export", "-"]).current_dir(host.dir()).output().unwrap();
+    assert_eq!(String::from_utf8(written.stdout).unwrap(), export(&host));
+    assert!(!host.dir().join("-").exists());
+}
+
+#[test]
 fn sessions_are_carried_along_and_forgotten_by_every_name_they_have() {
     let (one, other) = (Host::start(), Host::start());
     let project = tempfile::tempdir().unwrap();

@@ -107,6 +107,33 @@ fn a_pause_outlives_the_process_and_nothing_is_begun_before_it_ends() {
 }
 
 #[test]
+fn answers_beyond_those_that_are_kept_go_whether_or_not_any_other_work_is_done_here() {
+    let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
+    let nothing = "compression_enabled = false\nsummaries = false\n";
+    let host = Setup::default().config(&config(&upstream, nothing)).start();
+    let ids: Vec<String> = (0..52).map(|n| put(&host, &format!("prompt {n}"), &[])).collect();
+    let done = || host.json(&["curator", "list", "--state", "done"])["jobs"].as_array().map_or(0, Vec::len);
+    wait_for(&host, ids.last().unwrap(), "done");
+    let _ = host.json(&["curator", "run"]);
+    host.wait_for("the oldest are forgotten", || done() == 50);
+    assert_eq!(host.ask(&["curator", "show", &ids[0]])["error"]["type"], "no_job");
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_kept_and_marked() {
+    let upstream = Upstream::answering("text/event-stream", |_| {
+        answer("the first half of").replace("\"stop\"", "\"length\"")
+    });
+    let host = Setup::default().config(&config(&upstream, "")).start();
+    for wants in ["response", "raw"] {
+        let id = put(&host, "tell me all", &["--as", wants]);
+        let done = wait_for(&host, &id, "done");
+        assert_eq!(done["answer"], "the first half of");
+        assert!(done["reason"].as_str().unwrap().starts_with("LLM_TRUNCATED"), "{done}");
+    }
+}
+
+#[test]
 fn what_is_forgotten_while_the_queue_is_paused_goes_to_no_model() {
     let upstream =
         Upstream::answering("text/event-stream", |_| refusal("429 Too Many Requests", "retry-after: 3\r\n"));
@@ -145,6 +172,8 @@ fn what_is_broken_off_counts_as_no_failure_and_what_is_under_way_is_not_changed(
     let id = put(&host, "slow", &[]);
     host.wait_for("the provider is asked", || upstream.heard().len() == 1);
     assert_eq!(host.ask(&["curator", "drop", &id])["error"]["type"], "queue_busy");
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    assert_eq!(host.ask(&["curator", "abort", nobody])["error"]["type"], "no_job");
     assert_eq!(host.json(&["curator", "abort"])["aborted"], 1);
     let waits = wait_for(&host, &id, "waiting");
     assert_eq!(waits["attempts"], 0, "{waits}");

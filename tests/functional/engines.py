@@ -1,7 +1,7 @@
 """A program that stands for a coding agent: python3 engine.py FORMAT [--resume TOKEN]. It asks the model on its loopback as
 they do, uses a tool of its own, and keeps what it heard of a session in its home. What it is told to do besides stands in
 the person's message."""
-import json, os, pathlib, select, subprocess, sys, time, urllib.request
+import json, os, pathlib, select, subprocess, sys, time, urllib.error, urllib.request
 
 FORMAT = sys.argv[1]
 TOKEN = sys.argv[3] if len(sys.argv) > 3 else None
@@ -58,7 +58,10 @@ def model(words):
     body = {"model": os.environ["CORDON_MODEL"], "messages": [{"role": "user", "content": words}]}
     request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
                                      {"Content-Type": "application/json"})
-    return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+    try:
+        return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+    except urllib.error.HTTPError as refused:
+        sys.exit(refused.read().decode())
 
 
 def taken(words):
@@ -86,6 +89,9 @@ if "PAUSE" in NOW:
     besides(0)
 if "FAIL" in NOW:
     sys.exit(3)
+if "BLANK" in NOW:
+    say(type="turn.failed", error={"message": ""})
+    sys.exit(5)
 if "MUTE" in NOW:
     time.sleep(600)
 if "SLOW" in NOW and "[UNKNOWN]" not in ASKED:

@@ -49,6 +49,12 @@ impl Bench {
         self.host.ask(&[&["chat"], self.words(agent, session, message).as_slice()].concat())
     }
 
+    /// What a person is shown meanwhile.
+    fn told(&self, agent: &str, session: &str, message: &str) -> String {
+        let output = self.host.ctl(&[&["chat"], self.words(agent, session, message).as_slice()].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// How the program was started each time, and what it was asked.
     fn starts(&self) -> Vec<Value> {
         let log = fs::read_to_string(self.folder.join("starts")).unwrap_or_default();
@@ -236,6 +242,14 @@ fn an_engine_asks_its_agent_s_model_and_no_other() {
     assert_eq!(ended["end"], "failed", "{ended}");
     assert!(ended.to_string().contains("the engine ended with status 1"), "{ended}");
     assert!(bench.host.recorded("model_ended").is_empty(), "nobody was asked");
+    let told = bench.told("codex", "s", "OTHER echo: high water");
+    assert!(told.contains("it may use: scripted/engine"), "{told}");
+}
+
+#[test]
+fn an_engine_that_reports_an_error_without_a_word_is_told_by_its_status() {
+    let told = Bench::start("").told("codex", "s", "BLANK");
+    assert!(told.contains("[the engine reports: status 5, and no word of why]"), "{told}");
 }
 
 #[test]

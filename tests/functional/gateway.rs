@@ -2,11 +2,13 @@
 //! `tests/conformance`.
 
 mod client;
+mod fields;
 mod images;
 mod mcp;
 mod paying;
 mod ready;
 mod relay;
+mod revoked;
 mod searching;
 mod stops;
 

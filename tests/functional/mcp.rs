@@ -155,6 +155,11 @@ fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id()
             json!("c"),
         ),
         (r#"{"jsonrpc":"2.0","id":"d","method":"memory/burn"}"#, -32601, json!("d")),
+        (
+            r#"{"jsonrpc":"2.0","id":"e","method":"tools/list","params":{"cursor":"of another"}}"#,
+            -32602,
+            json!("e"),
+        ),
     ] {
         assert_eq!(refused(&mut client, said), (code, id), "{said}");
     }
@@ -192,6 +197,45 @@ fn what_is_under_way_when_the_client_says_no_more_is_answered_before_the_end() {
         next.well("mem-find", &json!({ "query": "lamp dusk" }))["results"].as_array().map(Vec::len),
         Some(5)
     );
+}
+
+/// Memories that are here now.
+fn kept(host: &Host) -> u64 {
+    host.json(&["memory", "stats"])["kinds"]["observation"].as_u64().unwrap_or_default()
+}
+
+#[test]
+fn what_a_client_takes_back_or_does_not_wait_for_does_not_go_on() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let import = |of: &str| {
+        let row = |n| json!({ "id": format!("{of} {n}"), "title": "tide", "narrative": format!("{of} {n}") });
+        let rows: Vec<Value> = (0..8000).map(row).collect();
+        json!({ "name": "mem-import", "arguments": { "payload": { "observations": rows } } })
+    };
+    // What is kept once nothing more comes.
+    let in_the_end = || {
+        let mut before = None;
+        host.wait_for("nothing more is kept", || before.replace(kept(&host)) == Some(kept(&host)));
+        kept(&host)
+    };
+    let mut client = Client::start(&host, folder.path());
+    let id = client.request("tools/call", &import("first"));
+    host.wait_for("the first are kept", || kept(&host) > 0);
+    client.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }),
+    );
+    assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
+    let first = in_the_end();
+    assert!(first < 8000, "it was taken back before its end");
+
+    let mut other = Client::start(&host, folder.path());
+    let _ = other.request("tools/call", &import("second"));
+    host.wait_for("some more are kept", || kept(&host) > first);
+    let (answers, status) = other.end();
+    assert_eq!(status, Some(0), "what is under way is waited for, and not for ever");
+    let is_whole =
+        answers.iter().any(|answer| answer["result"]["structuredContent"]["data"]["imported"] == 8000);
+    assert!(is_whole || in_the_end() < first + 8000, "{answers:?}");
 }
 
 #[test]

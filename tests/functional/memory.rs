@@ -7,7 +7,7 @@ use ipc_proto::control::ControlError;
 use ipc_proto::memory::{Area, Ask, Capture, CaptureEvent, MemoryError, OWN_CLIENT, Refusal};
 use serde_json::{Value, json};
 use std::path::Path;
-use tests::{Host, hook_of as hook};
+use tests::{Host, Setup, hook_of as hook};
 
 const LONG: &str =
     "the light at the harbour's end was changed from red to green in src/light.rs and in docs/light.md";
@@ -349,4 +349,17 @@ fn what_was_removed_by_mistake_is_restored() {
     }
     let now = (length(), host.pid("memory"));
     assert_eq!(now, (room, memory), "the log has its room again, of the same process");
+}
+
+#[test]
+fn a_database_of_which_an_empty_file_is_left_is_begun_anew_and_that_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Setup::default().state(folder.path()).start();
+    let _ = host.json(&["memory", "add", "the harbour light is green"]);
+    assert!(!host.log().contains("an empty file"), "a first start has no file");
+    host.stop();
+    std::fs::write(folder.path().join("memory/memory.db"), "").unwrap();
+    let host = Setup::default().state(folder.path()).start();
+    assert!(host.log().contains("the memory database was an empty file"), "{}", host.log());
+    assert!(memories(&host, &[]).is_empty());
 }

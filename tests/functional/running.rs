@@ -62,6 +62,27 @@ for thread in threads: thread.join()
 print(len(found), set(found))
 "#;
 
+/// What each vendor's client is answered by, beside an answer.
+const WORDS: &str = r#"
+import http.client, json, sys
+def asked(method, path, second):
+    link = http.client.HTTPConnection("127.0.0.1", 7080)
+    link.request(method, path, headers={"anthropic-version": "2023-06-01"} if second else {})
+    answer = link.getresponse()
+    value, named = json.loads(answer.read()), "request-id" if second else "x-request-id"
+    assert answer.getheader(named).startswith("req_"), answer.headers
+    return answer.status, value
+for second in (False, True):
+    status, listed = asked("GET", "/v1/models", second)
+    first = listed["data"][0]
+    print(status, first.get("display_name"), first.get("object"), listed.get("first_id"), listed.get("object"))
+    status, one = asked("GET", "/v1/models/" + first["id"], second)
+    print(status, one == first)
+    for method, path in (("GET", "/v1/models/a%ff"), ("DELETE", "/v1/models")):
+        status, refused = asked(method, path, second)
+        print(status, refused.get("type"), refused["error"]["type"])
+"#;
+
 /// Runs a program; its status, its output and what was said beside it.
 fn run(host: &Host, words: &[&str]) -> (Option<i32>, String, String) {
     let words: Vec<&str> = ["run"].iter().chain(words).copied().collect();
@@ -96,6 +117,17 @@ fn nothing_but_the_jail_itself_answers_on_its_network() {
     let (code, out, err) = run(&host, &["--", "/usr/bin/python3", "-c", TRIES, &port]);
     let expected = "host ECONNREFUSED\noutside ENETUNREACH\noutside6 ENETUNREACH\ndatagram EAFNOSUPPORT\n\
                     unix EAFNOSUPPORT\n";
+    assert_eq!((code, out.as_str()), (Some(0), expected), "{err}");
+}
+
+#[test]
+fn each_vendor_s_client_in_a_jail_is_shown_models_and_faults_in_its_own_form() {
+    let host = Host::start();
+    let (code, out, err) = run(&host, &["--", "/usr/bin/python3", "-c", WORDS]);
+    let expected = "200 None model None list\n200 True\n\
+                    404 None invalid_request_error\n405 None invalid_request_error\n\
+                    200 offline/reader None offline/reader None\n200 True\n\
+                    404 error not_found_error\n405 error invalid_request_error\n";
     assert_eq!((code, out.as_str()), (Some(0), expected), "{err}");
 }
 

@@ -1,7 +1,9 @@
 //! `agentctl sandbox run`: any command in a runner's jail.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
-use tests::{Host, kill};
+use tests::{Host, Setup, kill};
 
 /// What is no program that a jail has and can run, and what the attempt ends with.
 pub(crate) const NOT_RUN: [(&str, i32); 5] = [
@@ -32,6 +34,31 @@ fn output_and_exit_status_are_the_commands_own() {
             output.status.code() == Some(status) && said.starts_with(&format!("{program}: ")),
             "{output:?}"
         );
+    }
+}
+
+/// The modes, with the ways by which a program comes into a jail in each.
+const INTERRUPTED: [(&str, &[&[&str]]); 2] =
+    [("auto", &[&["sandbox", "run"], &["run"]]), ("flat", &[&["sandbox", "run"]])];
+/// A shell can take no signal that was ignored when it began.
+const TAKES: &str = "for name in INT QUIT HUP; do trap \"echo $name\" $name; kill -$name $$; done";
+
+#[test]
+fn a_program_in_a_jail_can_be_interrupted_whatever_who_started_the_host_ignores() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = tests::programs();
+    // As `nohup` and the `&` of a script start it.
+    let starter = format!("#!/bin/sh\ntrap '' INT QUIT HUP\nexec '{}/agentd' \"$@\"\n", programs.display());
+    fs::write(folder.path().join("agentd"), starter).unwrap();
+    fs::set_permissions(folder.path().join("agentd"), Permissions::from_mode(0o755)).unwrap();
+    symlink(programs.join("agentctl"), folder.path().join("agentctl")).unwrap();
+    for (mode, ways) in INTERRUPTED {
+        let config = format!("[host]\nmode = '{mode}'\n");
+        let host = Setup::default().config(&config).programs(folder.path()).start();
+        for way in ways.iter().copied() {
+            let output = host.ctl(&[way, &["--", "sh", "-c", TAKES]].concat());
+            assert_eq!(output.stdout, b"INT\nQUIT\nHUP\n", "{mode} {way:?} {output:?}");
+        }
     }
 }
 

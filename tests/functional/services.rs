@@ -193,7 +193,7 @@ fn a_login_in_a_browser_becomes_tokens_that_only_the_account_gets() {
     let own = field(url, "redirect_uri").split("%3A").nth(2).unwrap().split("%2F").next().unwrap().to_owned();
     let state = field(url, "state");
     assert!(browse(&own, "/callback?code=stolen&state=guessed").contains("400"));
-    assert!(browse(&own, &format!("/callback?code=the-code&state={state}")).contains("You are logged in"));
+    assert!(browse(&own, &format!("/callback?code=the-code&state={state}")).contains("The service said yes"));
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), host.log());
 

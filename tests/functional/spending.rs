@@ -17,6 +17,15 @@ const COUNT: &str = r#"{"prompt_tokens":3000,"completion_tokens":1,"total_tokens
 /// What it costs.
 const COST: u64 = 3001;
 
+/// A program that asks its agent's model, once.
+const PROGRAM: &str = r#"
+import json, os, urllib.request
+body = {"model": os.environ["CORDON_MODEL"], "messages": [{"role": "user", "content": "hello"}]}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+                                 {"Content-Type": "application/json"})
+print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+"#;
+
 /// A host whose agent asks a model of this server at a dollar a million tokens either way.
 fn config(upstream: &Upstream, more: &str) -> String {
     let at = format!("127.0.0.1:{}", upstream.port);
@@ -174,6 +183,31 @@ fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is
     let ended = second.wait_with_output().unwrap();
     assert!(String::from_utf8_lossy(&ended.stdout).contains("ready"), "{ended:?}");
     host.wait_for("it is settled", || today(&host) == (2 * COST, 0));
+}
+
+#[test]
+fn a_call_of_a_program_in_a_jail_waits_for_money_that_is_set_aside_for_another_answer() {
+    let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
+    let door = Arc::clone(&open);
+    let upstream = Upstream::answering("text/event-stream", move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            drop(door.lock().unwrap());
+        }
+        ANSWER.to_owned()
+    });
+    let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.005\n")).start();
+    let held = open.lock().unwrap();
+    let first = host.say("one", "hello");
+    host.wait_for("the money is set aside", || upstream.heard().len() == 1);
+    let mut program = host.command(&["run", "--", "/usr/bin/python3", "-c", PROGRAM]);
+    let program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let decided = || host.json(&["audit", "query", "--action", "model_decided"]).to_string();
+    host.wait_for("its call was decided on", || decided().contains("run by"));
+    assert_eq!(upstream.heard().len(), 1, "nobody is asked without money");
+    drop(held);
+    assert_eq!(first.ended()["reply"], "ready");
+    let ended = program.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "ready\n", "{ended:?}");
 }
 
 #[test]

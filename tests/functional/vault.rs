@@ -1,10 +1,12 @@
 //! The vault's key and the life of a secret, as their owner sees them: a host that waits for a passphrase, bindings that
 //! only narrow, secrets that end, and the way from one vault to another.
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use tests::{Host, Setup, Upstream};
+use tests::{Host, Person, Setup, Upstream};
 
 const PASSPHRASE: &str = "correct horse battery";
 const ANOTHER: &str = "a second passphrase";
@@ -203,6 +205,59 @@ fn secrets_move_to_another_vault_in_a_sealed_file_and_control_sees_none_of_them(
     assert_eq!(import(&["--replace"])["stored"], json!(["key"]));
     let shown = other.json(&["cred", "show", "key"]);
     assert_eq!(shown["secret"]["verbs"], json!(["GET"]), "it is bound as it was");
+}
+
+#[test]
+fn an_export_that_has_nowhere_to_go_is_refused_before_anything_is_given_out() {
+    let host = Host::start();
+    let taken = host.dir().join("taken");
+    fs::write(&taken, "mine").unwrap();
+    for place in [taken.clone(), host.dir().join("no/folder")] {
+        let refused = host.ask_with(&["cred", "export", place.to_str().unwrap()], "of the file\n");
+        assert_eq!(failure(&refused), "file", "{refused}");
+    }
+    assert!(host.recorded("secret_exported").is_empty());
+    assert_eq!(fs::read_to_string(&taken).unwrap(), "mine");
+}
+
+#[test]
+fn a_login_to_a_locked_vault_sends_nobody_to_a_browser() {
+    let (upstream, folder) = (Upstream::start("unused"), folder());
+    let host = waiting(&config(&upstream, "key = \"passphrase\"\n"), &folder.path().join("state"));
+    let (page, at) = (upstream.url("/"), host_of(&upstream));
+    let words = ["cred", "login", "cal", "--host", &at, "--client-id", "me", "--authorize-url", &page];
+    let output = host.ctl(&[&words[..], &["--token-url", &page]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("the vault is locked"), "{said}");
+    assert!(!said.contains("browser"), "{said}");
+}
+
+#[test]
+fn a_prompt_that_a_signal_ends_leaves_the_terminal_as_it_was() {
+    let host = Host::start();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut person = Person::with(host.command(&["cred", "set", "key", "--host", "a.example.com"]));
+        person.sees("value of key (not shown): ");
+        assert!(!person.is_echoed());
+        kill(Pid::from_raw(person.pid()), signal).unwrap();
+        assert!(!person.ended().success());
+        assert!(person.is_echoed(), "{signal}");
+    }
+    assert_eq!(host.json(&["cred", "list"])["secrets"], json!([]));
+}
+
+#[test]
+fn a_key_that_cannot_be_stored_is_named_and_keeps_no_other_from_it() {
+    let host = Host::start();
+    let mut command = host.command(&["cred", "import", "--env", "--json"]);
+    let keys =
+        [("OPENAI_API_KEY", "short"), ("ANTHROPIC_API_KEY", KEY), ("GITHUB_TOKEN", "two\nlines-of-it")];
+    let output = command.env_clear().envs(keys).output().unwrap();
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((failure(&value), output.status.code()), ("bad_value", Some(1)), "{value}");
+    assert_eq!((&value["stored"], &value["refused"]), (&json!(["anthropic"]), &json!(["openai", "github"])));
+    let said = value["error"]["message"].as_str().unwrap();
+    assert!(said.contains("openai is not stored") && !said.contains("lines-of-it"), "{said}");
 }
 
 #[test]

@@ -9,7 +9,8 @@ use ipc_proto::credproxy::Header;
 use ipc_proto::{List, Name, Text};
 
 /// Given out by their whole names.
-const NAMES: &[&str] = &["content-type", "location", "request-id", "retry-after", "x-request-id"];
+const NAMES: &[&str] =
+    &["content-type", "location", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
 /// Given out by how their names begin.
 const FAMILIES: &[&str] = &["anthropic-ratelimit-", "ratelimit-", "x-ratelimit-"];
 
@@ -68,6 +69,7 @@ mod tests {
             ("request-id", "req_1"),
             ("x-request-id", "req_2"),
             ("retry-after", "7"),
+            ("retry-after-ms", "6500"),
             ("location", "/next"),
             ("x-evil", "1"),
             ("server", "x"),
@@ -82,6 +84,7 @@ mod tests {
             "request-id",
             "x-request-id",
             "retry-after",
+            "retry-after-ms",
             "location",
         ];
         assert_eq!((names.as_slice(), cut_out), (want.as_slice(), 0));

@@ -48,8 +48,7 @@ pub(crate) fn build(
     }
     if let Some((header, prefix)) = free {
         let name = name(header)?;
-        let free = name == AUTHORIZATION || !is_reserved(&name);
-        if !free || headers.contains_key(&name) {
+        if !is_free(&name) || headers.contains_key(&name) {
             return Err(CredError::BadHeader);
         }
         value(prefix.as_bytes())?;
@@ -81,6 +80,15 @@ fn name(text: &str) -> Result<HeaderName, CredError> {
 fn value(bytes: &[u8]) -> Result<HeaderValue, CredError> {
     let printable = bytes.iter().all(|byte| (0x20..=0x7e).contains(byte));
     HeaderValue::from_bytes(bytes).ok().filter(|_| printable).ok_or(CredError::BadHeader)
+}
+
+/// Whether a secret can go into the header of this name.
+pub(crate) fn takes_secret(header: &str) -> bool {
+    name(header).is_ok_and(|name| is_free(&name))
+}
+
+fn is_free(name: &HeaderName) -> bool {
+    *name == AUTHORIZATION || !is_reserved(name)
 }
 
 fn is_reserved(name: &HeaderName) -> bool {

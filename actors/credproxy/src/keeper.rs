@@ -65,8 +65,10 @@ pub(crate) enum Ask {
     List(Answer<List<SecretInfo, 256>>),
     /// Where in a request one goes: the first place of its binding.
     Place(Name, Answer<Option<At>>),
-    /// The value of one for this use.
+    /// The value of one for this use, which is counted.
     Reveal(Name, Wanted, Answer<Secret>),
+    /// The value as it is by now, for a use that was counted already.
+    Again(Name, Wanted, Answer<Secret>),
     /// One was used.
     Used(Name),
     /// Saves the counts of uses.
@@ -190,6 +192,9 @@ impl Actor for Keeper {
             Ask::List(reply) => answer(reply, kept.list()),
             Ask::Place(name, reply) => answer(reply, kept.place(&name)),
             Ask::Reveal(name, wanted, reply) => answer(reply, kept.reveal(&name, &wanted)),
+            Ask::Again(name, wanted, reply) => {
+                answer(reply, kept.vault().and_then(|vault| vault.again(&name, &wanted, kit::now_ms())));
+            }
             Ask::Used(name) => kept.used(&name, &me),
             Ask::Save => kept.save(),
             Ask::Info(reply) => answer(reply, Ok(kept.info())),

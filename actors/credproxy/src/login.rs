@@ -17,11 +17,12 @@ use ipc_proto::Name;
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::credproxy::{CredError, Grant, Header, LOGIN, Login, LoginInfo, REPLY_BOUND};
 use ipc_proto::{List, Text};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
@@ -96,6 +97,16 @@ fn holds(login: &Login, now_ms: u64) -> bool {
     }
 }
 
+/// Whether its token has not ended yet, so that it serves while its server is away.
+fn lasts(login: &Login, now_ms: u64) -> bool {
+    matches!(login.grant, Grant::Tokens { until_ms: Some(until), .. } if until > now_ms)
+}
+
+/// Whether a later try may go better, with nothing done by a person.
+const fn passes(fault: CredError) -> bool {
+    matches!(fault, CredError::Dial(_) | CredError::Tls | CredError::Upstream | CredError::Stalled)
+}
+
 /// Whose turn it is: each login is renewed by one request at a time, and one whose server is slow holds up no other.
 #[derive(Default)]
 pub(crate) struct Turns(RefCell<HashMap<Name, Rc<Mutex<()>>>>);
@@ -114,7 +125,27 @@ impl Turns {
 struct Given {
     access_token: String,
     refresh_token: Option<String>,
+    #[serde(default, deserialize_with = "seconds")]
     expires_in: Option<u64>,
+}
+
+/// Seconds: servers write them as a number, whole or not, or within quotes. What is none of these says nothing, and the
+/// token is used until it is refused.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Whole(u64),
+        Number(f64),
+        Quoted(String),
+        Other(IgnoredAny),
+    }
+    Ok(match Written::deserialize(from)? {
+        Written::Whole(seconds) => Some(seconds),
+        Written::Number(number) => Duration::try_from_secs_f64(number).ok().map(|span| span.as_secs()),
+        Written::Quoted(text) => text.trim().parse().ok(),
+        Written::Other(_) => None,
+    })
 }
 
 impl<O: Outside> Proxy<O> {
@@ -132,7 +163,7 @@ impl<O: Outside> Proxy<O> {
         }
         let turn = self.logins.of(name);
         let _turn = turn.lock().await;
-        let now = self.ask(|reply| Ask::Reveal(name.clone(), wanted.clone(), reply)).await?;
+        let now = self.ask(|reply| Ask::Again(name.clone(), wanted.clone(), reply)).await?;
         let login = read(now.reveal()).ok_or(CredError::Login)?;
         let known = bearer(&login).ok_or(CredError::Login)?;
         let refused = refused.is_some_and(|refused| refused.reveal() == known.access.reveal());
@@ -141,7 +172,10 @@ impl<O: Outside> Proxy<O> {
         }
         let event = about(Action::SecretUsed, Result3::Success, name).because("a login is renewed");
         self.outside.record(event).await?;
-        let login = self.granted(name, login).await?;
+        let login = match self.granted(name, login.clone()).await {
+            Err(fault) if !refused && passes(fault) && lasts(&login, kit::now_ms()) => return Ok(known),
+            granted => granted?,
+        };
         let value = written(&login)?;
         self.ask(|reply| Ask::Renew(name.clone(), now, value, reply)).await?;
         bearer(&login).ok_or(CredError::Login)
@@ -171,9 +205,11 @@ impl<O: Outside> Proxy<O> {
         let body = Limited::new(reply.into_body(), REPLY_BOUND).collect();
         let body = timeout(self.limits.stall, body).await.map_err(|_| CredError::Stalled)?;
         let body = Zeroizing::new(body.map_err(|_| CredError::Login)?.to_bytes().to_vec());
-        if status != StatusCode::OK {
+        if !status.is_success() {
             tracing::warn!(status = status.as_u16(), "the token server refused");
-            return Err(CredError::Login);
+            // One that is busy or broken has said nothing of the login.
+            let away = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            return Err(if away { CredError::Upstream } else { CredError::Login });
         }
         let given: Given = serde_json::from_slice(&body).map_err(|_| CredError::Login)?;
         Ok(with(login, given, kit::now_ms()))
@@ -189,7 +225,7 @@ fn with(login: Login, given: Given, now_ms: u64) -> Login {
     let until = given.expires_in.map(|seconds| now_ms.saturating_add(seconds.saturating_mul(1000)));
     let grant = Grant::Tokens {
         access: given.access_token,
-        refresh: given.refresh_token.or(before),
+        refresh: given.refresh_token.filter(|token| !token.is_empty()).or(before),
         until_ms: until,
     };
     Login { grant, ..login }
@@ -296,13 +332,36 @@ mod tests {
     }
 
     #[test]
+    fn what_a_token_server_says_of_an_end_is_read_however_it_is_written_or_is_not_known() {
+        for (written, seconds) in [
+            ("3600", Some(3600)),
+            ("\"3600\"", Some(3600)),
+            ("\" 3600 \"", Some(3600)),
+            ("3599.9", Some(3599)),
+            ("-1", None),
+            ("1e300", None),
+            ("null", None),
+            ("\"soon\"", None),
+            ("{\"x\":[1]}", None),
+        ] {
+            let reply = format!(r#"{{"access_token":"access-token-1","expires_in":{written}}}"#);
+            let given: Given = serde_json::from_str(&reply).unwrap();
+            assert_eq!(given.expires_in, seconds, "{written}");
+        }
+        let given: Given = serde_json::from_str(r#"{"access_token":"access-token-1"}"#).unwrap();
+        assert!(given.expires_in.is_none() && given.refresh_token.is_none());
+    }
+
+    #[test]
     fn a_refresh_token_that_is_not_replaced_stays_and_one_that_is_does_not() {
         let given = |refresh: Option<&str>| Given {
             access_token: "access-token-2".to_owned(),
             refresh_token: refresh.map(str::to_owned),
             expires_in: Some(10),
         };
-        for (refresh, want) in [(None, "refresh-1"), (Some("refresh-2"), "refresh-2")] {
+        for (refresh, want) in
+            [(None, "refresh-1"), (Some(""), "refresh-1"), (Some("refresh-2"), "refresh-2")]
+        {
             let next = with(tokens(Some("refresh-1"), None), given(refresh), 1000);
             let Grant::Tokens { access, refresh, until_ms } = next.grant else { panic!("a code") };
             assert_eq!((access.as_str(), refresh.as_deref()), ("access-token-2", Some(want)));

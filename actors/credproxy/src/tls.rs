@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// Certificates of more authorities.
 pub(crate) const EXTRA_FILE: &str = "extra-roots.pem";
+/// Stands before each.
+const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
 /// The largest such file, bytes.
 const BOUND: u64 = 1024 * 1024;
 
@@ -20,12 +22,20 @@ pub(crate) enum TlsFault {
     /// The file holds something that stands for no authority.
     #[error("extra-roots.pem: {0}")]
     Roots(::upstream::TlsFault),
+    /// The file holds something else.
+    #[error("extra-roots.pem holds no certificate: PEM is wanted, with `-----BEGIN CERTIFICATE-----`")]
+    None,
 }
 
 /// The client's side of TLS, with the authorities of the file.
 pub(crate) fn client(store: &Store) -> Result<Arc<ClientConfig>, TlsFault> {
     let file = store.read(EXTRA_FILE, BOUND).map_err(TlsFault::File)?;
-    ::upstream::client(&file.map(|file| file.bytes).unwrap_or_default()).map_err(TlsFault::Roots)
+    let bytes = file.map(|file| file.bytes).unwrap_or_default();
+    // Taken for one of no authorities, what its owner meant would be missed at the first handshake.
+    if !bytes.trim_ascii().is_empty() && !bytes.windows(BEGIN.len()).any(|part| part == BEGIN) {
+        return Err(TlsFault::None);
+    }
+    ::upstream::client(&bytes).map_err(TlsFault::Roots)
 }
 
 #[cfg(test)]
@@ -37,8 +47,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         assert!(client(&store).is_ok());
-        let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        std::fs::write(folder.path().join(EXTRA_FILE), bad).unwrap();
-        assert!(client(&store).unwrap_err().to_string().contains(EXTRA_FILE));
+        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        for bad in [broken.as_bytes(), b"no certificate", b"\x30\x82\x03\x00"] {
+            std::fs::write(folder.path().join(EXTRA_FILE), bad).unwrap();
+            assert!(client(&store).unwrap_err().to_string().contains(EXTRA_FILE));
+        }
+        std::fs::write(folder.path().join(EXTRA_FILE), "\n").unwrap();
+        assert!(client(&store).is_ok(), "an empty one names none");
     }
 }

@@ -16,6 +16,7 @@ mod rekey;
 use crate::binding::{self, Wanted};
 use crate::envelope::{EnvelopeFault, Key};
 use crate::format::{self, Head, VAULT_BOUND};
+use crate::headers;
 use crate::locker::{Locker, Slot};
 use crate::secret::Secret;
 use crate::store::{PRIVATE, Store};
@@ -201,15 +202,24 @@ impl Vault {
         let entry = self.index.secrets.get(name).ok_or(CredError::NoSecret)?;
         binding::allows(&entry.binding, wanted).map_err(|_| CredError::NotBound)?;
         entry.may_be_used(now_ms)?;
-        let failed = |fault: VaultFault| {
-            tracing::error!(%fault, "a secret cannot be opened");
-            fault.told()
-        };
-        let value = self.wrapping().and_then(|wrapping| entry.open(name, &wrapping)).map_err(failed)?;
+        let value = self.opened(name, entry)?;
         if entry.lease.uses.is_some() {
-            self.entry(name, |entry| entry.spent = entry.spent.saturating_add(1)).map_err(failed)?;
+            let counted = self.entry(name, |entry| entry.spent = entry.spent.saturating_add(1));
+            counted.map_err(unopened)?;
         }
         Ok(value)
+    }
+
+    /// The value of a secret for a use that was counted already: it may have been renewed since, or revoked.
+    pub(crate) fn again(&self, name: &str, wanted: &Wanted, now_ms: u64) -> Result<Secret, CredError> {
+        let entry = self.index.secrets.get(name).ok_or(CredError::NoSecret)?;
+        binding::allows(&entry.binding, wanted).map_err(|_| CredError::NotBound)?;
+        entry.is_live(now_ms)?;
+        self.opened(name, entry)
+    }
+
+    fn opened(&self, name: &str, entry: &Entry) -> Result<Secret, CredError> {
+        self.wrapping().and_then(|wrapping| entry.open(name, &wrapping)).map_err(unopened)
     }
 
     /// Every value, to be searched for in replies: of those as well that are used no more.
@@ -245,15 +255,26 @@ impl Vault {
     }
 }
 
+/// What whoever wanted a value is told; the log says more.
+fn unopened(fault: VaultFault) -> CredError {
+    tracing::error!(%fault, "a secret cannot be opened");
+    fault.told()
+}
+
 impl Entry {
     fn may_be_used(&self, now_ms: u64) -> Result<(), CredError> {
-        let Lease { until_ms, uses } = self.lease;
+        self.is_live(now_ms)?;
+        match self.lease.uses {
+            Some(uses) if self.spent >= uses => Err(CredError::Spent),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_live(&self, now_ms: u64) -> Result<(), CredError> {
         if self.revoked {
             Err(CredError::Revoked)
-        } else if until_ms.is_some_and(|until| now_ms >= until) {
+        } else if self.lease.until_ms.is_some_and(|until| now_ms >= until) {
             Err(CredError::Expired)
-        } else if uses.is_some_and(|uses| self.spent >= uses) {
-            Err(CredError::Spent)
         } else {
             Ok(())
         }
@@ -299,12 +320,11 @@ fn check_name(name: &str) -> Result<(), CredError> {
 fn normal(bound: &Binding) -> Result<Binding, CredError> {
     let hosts = bound.hosts.iter().map(|host| one_host(host)).collect::<Result<Vec<_>, _>>()?;
     let printable = |text: &str| text.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
-    let paths = bound
-        .paths
-        .iter()
-        .all(|path| path.starts_with('/') && printable(path) && !path.contains(['?', '#', ' ']));
+    // A path that leads nowhere, and a header that no request may set, would bind it to nothing at all.
+    let leads = |path: &str| printable(path) && !path.contains(['?', '#']) && address::reads_one_way(path);
+    let paths = bound.paths.iter().all(|path| leads(path));
     let at = bound.at.iter().all(|at| match at {
-        At::Header { name, prefix } => is_token(name) && printable(prefix),
+        At::Header { name, prefix } => headers::takes_secret(name) && printable(prefix),
         At::Query { name } | At::Field { name } => !name.is_empty() && printable(name),
         At::Segment => true,
     });
@@ -313,12 +333,6 @@ fn normal(bound: &Binding) -> Result<Binding, CredError> {
     }
     let hosts = List::new(hosts).map_err(|_| CredError::BadBinding)?;
     Ok(Binding { hosts, ..bound.clone() })
-}
-
-/// Whether a header can have this name (RFC 9110, section 5.1).
-fn is_token(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(fits)
 }
 
 /// One host of a binding in its normal form: `host`, at any port, or `host:port`.

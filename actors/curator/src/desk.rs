@@ -1,11 +1,12 @@
 //! The queue at work: takes work from memory, begins what is due, one job of a provider and of a scope at a time. It holds
 //! the texts that are worked on, in memory alone and for as long as they are worked on.
 
+mod sweeping;
+
 use crate::driving;
-use crate::failure::Failure;
 use crate::order::{self, Candidate};
 use crate::store::{Job, Store, StoreFault};
-use crate::work::{job_of, nothing, resource_of, scope_of};
+use crate::work::{job_of, resource_of};
 use ipc_proto::config;
 use ipc_proto::curator::{Held, JobKind, JobState};
 use ipc_proto::embedder::{EmbedderClient, is_local};
@@ -28,8 +29,6 @@ const TEXTS: usize = 16;
 /// Longest and shortest time that work is kept from being offered again, ms. Nobody else takes work, so what a restart
 /// loses is offered again after it.
 const LEASE_MS: (u32, u32) = (5000, 60_000);
-/// How long a job of memory's waits without being offered again before it is forgotten, ms: somebody else settled it.
-const ORPHANED_MS: u64 = 600_000;
 /// How long a text is held that is not offered again.
 pub(crate) const STALE: Duration = Duration::from_secs(600);
 /// The longest time without a look at the queue.
@@ -147,9 +146,14 @@ impl Desk {
         if Instant::now() < self.look.get() {
             return;
         }
-        if tasks.is_empty() || self.is_paused() {
+        if self.is_paused() {
             self.look.set(Instant::now() + REST);
-            return;
+            // Texts were let go of, so what waits has none: that nobody offers it says nothing now.
+            return self.sweep_old(kit::now_ms()).await;
+        }
+        if tasks.is_empty() {
+            self.look.set(Instant::now() + REST);
+            return self.sweep().await;
         }
         let interval = self.config.batch_interval_ms;
         self.look.set(Instant::now() + Duration::from_millis(interval.into()));
@@ -198,46 +202,6 @@ impl Desk {
             texts.insert(id, (work, Instant::now()));
         }
         Ok(keeps || !waits)
-    }
-
-    /// Forgets what is too old or too much. Of what was given up memory is told first, so that it is not offered again.
-    async fn sweep(&self) {
-        let now_ms = kit::now_ms();
-        let old = self.store.old(now_ms).unwrap_or_default();
-        for info in old.into_iter().map(|job| job.view.info) {
-            let told = match nothing(&info).filter(|_| info.state == JobState::Dead) {
-                Some(nothing) => self.settle(&scope_of(&info), nothing).await,
-                None => Ok(()),
-            };
-            let removed = match told {
-                Ok(()) | Err(Failure::Gone | Failure::Unusable(_)) => self.store.remove(info.id),
-                Err(_) => Ok(()),
-            };
-            if let Err(error) = removed {
-                tracing::error!(%error, "what is old could not be forgotten");
-            }
-        }
-        if let Err(error) = self.sweep_orphans(now_ms) {
-            tracing::error!(%error, "what nobody offers could not be forgotten");
-        }
-    }
-
-    /// Forgets jobs whose work nobody offers any more.
-    fn sweep_orphans(&self, now_ms: u64) -> Result<(), StoreFault> {
-        let store = &self.store;
-        store.forget_days(now_ms)?;
-        if self.gathering.get().elapsed() < STALE {
-            return Ok(());
-        }
-        let texts = self.texts.borrow();
-        for job in store.list(JobState::Waiting)? {
-            let info = job.view.info;
-            let old = info.due_ms.saturating_add(ORPHANED_MS) < now_ms;
-            if old && info.kind != JobKind::Ask && !texts.contains_key(&info.id) {
-                store.remove(info.id)?;
-            }
-        }
-        Ok(())
     }
 
     pub(crate) fn is_paused(&self) -> bool {

@@ -49,7 +49,7 @@ pub(crate) async fn fly(desk: Rc<Desk>, job: Job, aborted: Rc<Notify>) {
 async fn work_on(desk: &Desk, job: &Job) -> Result<Done, Failure> {
     let id = job.view.info.id;
     if job.view.info.kind == JobKind::Ask {
-        return crate::prompt::answer(desk, job).await.map(Done::Answer);
+        return crate::prompt::answer(desk, job).await;
     }
     let Some(given) = desk.work(id) else { return Err(Failure::Gone) };
     let settled = crate::finish::handle(desk, job, &given).await?;

@@ -12,8 +12,8 @@ use kit::now_ms;
 /// What came of a job.
 #[derive(Debug)]
 pub(crate) enum Done {
-    /// The answer to a prompt.
-    Answer(String),
+    /// The answer to a prompt, and what is wrong with it; nothing if that is empty.
+    Answer(String, String),
     /// Memory has it.
     Settled,
 }
@@ -49,7 +49,7 @@ impl Desk {
         let id = job.view.info.id;
         let now_ms = now_ms();
         let failure = match done {
-            Ok(Done::Answer(answer)) => return self.store.answered(id, now_ms, &answer),
+            Ok(Done::Answer(answer, wrong)) => return self.store.answered(id, now_ms, &answer, &wrong),
             Ok(Done::Settled) | Err(Failure::Gone) => {
                 self.forget(id);
                 return self.store.remove(id);

@@ -2,8 +2,9 @@
 
 use crate::desk::Desk;
 use crate::failure::Failure;
+use crate::finish::Done;
 use crate::model::Asking;
-use crate::reading;
+use crate::reading::{self, Wrong};
 use crate::store::Job;
 use ipc_proto::curator::AnswerType;
 use ipc_proto::label::{Class, Label, Trust};
@@ -13,20 +14,23 @@ use serde_json::Value;
 const SYSTEM: &str = "Answer what is asked. Nobody can answer a question of yours.";
 const SYSTEM_JSON: &str = "Answer what is asked with one JSON value and nothing else.";
 
-/// The answer.
-pub(crate) async fn answer(desk: &Desk, job: &Job) -> Result<String, Failure> {
+/// The answer. One that breaks off is better than none to whoever reads it, and is marked.
+pub(crate) async fn answer(desk: &Desk, job: &Job) -> Result<Done, Failure> {
     let label = Label::of(Trust::User, Class::Internal, "control");
     let wants = job.view.wants;
     let system = if wants == AnswerType::Json { SYSTEM_JSON } else { SYSTEM };
     let input = job.view.prompt.to_string();
     let asking = Asking { by: desk.asker(job), label: &label, system, input };
     if wants == AnswerType::Json {
-        return desk.ask_json::<Value>(&asking).await.map(|value| value.to_string());
+        let value = desk.ask_json::<Value>(&asking).await?;
+        return Ok(Done::Answer(value.to_string(), String::new()));
     }
     let messages = vec![Message::text(Role::System, system), Message::text(Role::User, &asking.input)];
     let answer = desk.ask(&asking, messages).await?;
-    Ok(match wants {
+    let wrong = if answer.cut { Wrong::Truncated.to_string() } else { String::new() };
+    let said = match wants {
         AnswerType::Raw => answer.text,
         AnswerType::Response | AnswerType::Json => reading::said(&answer.text).to_owned(),
-    })
+    };
+    Ok(Done::Answer(said, wrong))
 }

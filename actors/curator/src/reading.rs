@@ -5,6 +5,7 @@ use crate::model::Answer;
 use ipc_proto::ids::JobId;
 use ipc_proto::{List, Text};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Ends of a model's reasoning, whose beginnings are often missing.
 const THOUGHTS: [(&str, &str); 3] =
@@ -44,7 +45,22 @@ pub(crate) fn json<T: DeserializeOwned>(answer: &Answer) -> Result<T, Wrong> {
     let begin = text.find(['{', '[']).unwrap_or_default();
     let end = text.rfind(['}', ']']).map_or(text.len(), |end| end + 1);
     let inner = text.get(begin..end).unwrap_or(text);
-    serde_json::from_str(inner).or_else(|_| serde_json::from_str(text)).map_err(|_| Wrong::InvalidJson)
+    let shaped = serde_json::from_str(inner).or_else(|_| serde_json::from_str(text));
+    shaped
+        .or_else(|_| serde_json::from_value(filled(serde_json::from_str(inner)?)))
+        .map_err(|_| Wrong::InvalidJson)
+}
+
+/// The value without the fields that a model left open with `null`, which is how many leave one out.
+fn filled(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let filled_in = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(filled_in.map(|(name, value)| (name, filled(value))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(filled).collect()),
+        other => other,
+    }
 }
 
 /// Text of a stranger's as a model is given it: between two lines that it cannot know, so that nothing in it ends the
@@ -76,7 +92,6 @@ pub(crate) fn texts<const N: usize, const M: usize>(texts: &[String]) -> List<Te
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn read(text: &str) -> Result<Value, Wrong> {
         json(&Answer { text: text.to_owned(), cut: false })
@@ -94,6 +109,20 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap(), serde_json::json!({ "a": 1 }), "{text}");
         }
+    }
+
+    #[test]
+    fn a_field_that_is_left_open_is_left_out_and_one_that_is_needed_is_missed() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Made {
+            title: String,
+            #[serde(default)]
+            facts: Vec<String>,
+        }
+        let read = |text: &str| json::<Vec<Made>>(&Answer { text: text.to_owned(), cut: false });
+        let made = Made { title: "a".to_owned(), facts: vec![] };
+        assert_eq!(read(r#"[{"title":"a","facts":null}]"#), Ok(vec![made]));
+        assert_eq!(read(r#"[{"title":null}]"#), Err(Wrong::InvalidJson));
     }
 
     #[test]

@@ -169,6 +169,9 @@ impl Desk {
     }
 
     async fn abort(&self, by: &str, id: Option<JobId>) -> Result<Said, CuratorError> {
+        if let Some(id) = id {
+            self.find(id)?;
+        }
         self.record(by, &id.map_or_else(|| "all aborted".to_owned(), |id| format!("job {id} aborted")))
             .await?;
         let flying = self.flying.borrow();

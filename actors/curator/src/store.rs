@@ -161,10 +161,16 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the answer to a prompt.
-    pub(crate) fn answered(&self, id: JobId, now_ms: u64, answer: &str) -> Result<(), StoreFault> {
-        let sql = "UPDATE job SET state = 'done', changed_ms = ?2, reason = '', answer = ?3 WHERE id = ?1";
-        self.run(sql, params![id.bytes(), sql_number(now_ms), answer])?;
+    /// Keeps the answer to a prompt, and what is wrong with it.
+    pub(crate) fn answered(
+        &self,
+        id: JobId,
+        now_ms: u64,
+        answer: &str,
+        wrong: &str,
+    ) -> Result<(), StoreFault> {
+        let sql = "UPDATE job SET state = 'done', changed_ms = ?2, reason = ?4, answer = ?3 WHERE id = ?1";
+        self.run(sql, params![id.bytes(), sql_number(now_ms), answer, wrong])?;
         Ok(())
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct TurnContext {
     pub(crate) asked: u32,
     /// How often each of those was asked for: the same tool with the same arguments.
     pub(crate) same: HashMap<[u8; 32], u32>,
-    /// Those of the last reply that were asked for once too often: the model was told so.
+    /// Those that were asked for once too often, and of which the model was told so, since it last asked for anything else.
     pub(crate) told: HashSet<[u8; 32]>,
     /// Failures in a row, by tool.
     pub(crate) failures: HashMap<String, u32>,
@@ -127,10 +127,8 @@ impl TurnContext {
         hear(&mut self.session, true, &self.turn.label, &words);
         self.known.add(&words);
         // Router has raised the session's label by them; they are no part of the person's words.
-        if self.turn.task == Task::Chat {
-            let images = self.turn.content.images();
-            images.for_each(|_| self.session.image(&image_label(), IMAGE_TOKENS));
-        }
+        let images = self.turn.task.images(&self.turn.content);
+        images.for_each(|_| self.session.image(&image_label(), IMAGE_TOKENS));
     }
 
     /// The grants that hold from now on, and no others.
@@ -250,11 +248,16 @@ impl TurnContext {
         self.told.contains(&identity(call))
     }
 
-    /// Takes note of a reply's calls, all of them counted: of those that were asked for once too often the model is told.
+    /// Takes note of a reply's calls, all of them counted: of those that were asked for once too often the model is told. What
+    /// it was told before stands until it asks for something else: a circle of several such calls is one as well.
     pub(crate) fn tell<'a>(&mut self, calls: impl Iterator<Item = &'a ToolCall>) {
         let most = self.agent.limits.same_call;
         let over = |id: &[u8; 32]| self.same.get(id).is_some_and(|times| *times > most);
-        self.told = calls.map(identity).filter(over).collect();
+        let (told, others): (Vec<_>, Vec<_>) = calls.map(identity).partition(over);
+        if told.is_empty() || !others.is_empty() {
+            self.told.clear();
+        }
+        self.told.extend(told);
     }
 
     /// What its person is told of a budget that is used up and only warns: once.
@@ -447,6 +450,28 @@ mod tests {
         assert!(reply(&[&other, &call(r#"{ "command": "ls" }"#)]), "and it is asked for again");
         assert!(!reply(&[&other]));
         assert!(!reply(&[&same]), "something else was done since");
+    }
+
+    #[test]
+    fn calls_that_are_refused_for_being_the_same_again_in_turn_are_a_circle_as_well() {
+        let mut context = context(vec![]);
+        let call =
+            |args: &str| ToolCall { id: CallId::random(), tool: Name::clip("bash"), args: Text::clip(args) };
+        let (one, two, new) = (call("1"), call("2"), call("3"));
+        let mut reply = |call: &ToolCall| {
+            let knew = context.was_told(call);
+            context.ask(call);
+            context.tell(std::iter::once(call));
+            knew
+        };
+        for call in [&one, &two].repeat(3) {
+            assert!(!reply(call), "as often as a call may be asked for");
+        }
+        assert!(!reply(&one), "the first word of it");
+        assert!(!reply(&new), "something else was done since");
+        assert!(!reply(&one));
+        assert!(!reply(&two), "the first word of this one");
+        assert!(reply(&one), "and nothing else was done since its own");
     }
 
     #[test]

@@ -17,6 +17,11 @@ const MOST: Duration = Duration::from_secs(60);
 pub(crate) struct Patience(Duration);
 
 impl Patience {
+    /// Of who repeats a request by themselves.
+    pub(crate) const NONE: Self = Self(Duration::ZERO);
+    /// Of a program in a jail: its runner waits half a minute for an answer to begin, and then the program is told to ask again.
+    pub(crate) const OF_A_PROGRAM: Self = Self(Duration::from_secs(16));
+
     /// That of a turn with so many seconds.
     pub(crate) fn within(seconds: u32) -> Self {
         Self(MOST.min(Duration::from_secs(u64::from(seconds)) / 2))

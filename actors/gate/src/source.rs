@@ -5,7 +5,7 @@ use crate::host::{Shared, down};
 use crate::waits;
 use ipc_proto::Fault;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::model::{self, ModelError, Piece, Request, StreamId, Usage};
+use ipc_proto::model::{self, BUILT_IN, ModelError, Piece, Request, StreamId, Usage};
 use ipc_proto::runner_gate::GateError;
 
 /// Pieces pulled at once.
@@ -27,7 +27,7 @@ pub(crate) enum Pulled {
 /// Whether a model of this name is asked through credproxy. One that runs in this host is not, and a task's name does not say
 /// who answers: nothing is said of credproxy that may not be so.
 fn goes_out(model: &str) -> bool {
-    model.split_once('/').is_some_and(|(provider, _)| !matches!(provider, "offline" | "scripted"))
+    model.split_once('/').is_some_and(|(provider, _)| !BUILT_IN.contains(&provider))
 }
 
 /// Begins an answer. A `start` whose outcome is unknown began nothing that anybody could hear: it is asked again.

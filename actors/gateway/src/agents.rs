@@ -4,7 +4,7 @@
 use crate::answer::Said;
 use crate::desk::Desk;
 use crate::fault::{Fault, Kind};
-use crate::guard::Who;
+use crate::guard::{self, Who};
 use crate::ids;
 use crate::listing;
 use crate::scope;
@@ -165,7 +165,8 @@ impl Turn {
 
     /// What is said next.
     pub(crate) async fn next(&mut self) -> Vec<Said> {
-        match self.hear_of().await {
+        let heard = self.hear_of().await;
+        match guard::still(&self.desk, self.caller).await.and(heard) {
             Ok(followed) => self.take(followed),
             Err(fault) => vec![Said::Failed(fault)],
         }

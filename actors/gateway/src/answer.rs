@@ -4,6 +4,7 @@
 
 mod source;
 
+pub(crate) use crate::wish::AGENT;
 pub(crate) use source::Source;
 pub(crate) use vendors::answer::{Said, Writer, document, event, of_events, remark, warned};
 
@@ -19,9 +20,6 @@ use axum::response::Response;
 use ipc_proto::model::Usage;
 use std::sync::Arc;
 use vendors::answer::{Meter, Source as _, collect};
-
-/// What stands before the name of an agent where a model's is asked for.
-pub(crate) const AGENT: &str = "agent/";
 
 /// Counts a stream among this process's, and keeps it where a key stands for it.
 struct Counting {

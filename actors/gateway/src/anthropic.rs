@@ -5,7 +5,7 @@ use crate::body;
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
-use crate::relay;
+use crate::{listing, relay};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -36,7 +36,10 @@ pub(crate) async fn count(
     let bytes = body::read(desk.max_body(), &parts.headers, body).await?;
     let wish = read_count(&bytes)?;
     let model = wish.request.model.clone();
-    if model.starts_with(AGENT) {
+    if let Some(agent) = model.strip_prefix(AGENT) {
+        if !who.holder.agents.iter().any(|name| name.as_str() == agent) {
+            return Err(listing::no_agent(&desk, who.caller, &model).await);
+        }
         let bytes: usize = wish.request.messages.iter().map(|message| message.text.len()).sum();
         return Ok(told(u64::try_from(bytes.div_ceil(BYTES_A_TOKEN)).unwrap_or(u64::MAX)));
     }

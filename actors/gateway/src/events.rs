@@ -4,7 +4,7 @@
 use crate::answer::{event, of_events, remark};
 use crate::desk::Desk;
 use crate::fault::Fault;
-use crate::guard::Who;
+use crate::guard::{self, Who};
 use crate::seats::Seat;
 use axum::Extension;
 use axum::body::Body;
@@ -75,7 +75,12 @@ impl Watching {
             router.api_events(context, caller, after, KEEP_ALIVE).await
         });
         let mut out = Vec::new();
-        match asked.await {
+        let asked = asked.await;
+        if let Err(fault) = guard::still(&self.desk, caller).await {
+            self.end(&fault, &mut out);
+            return Some(Bytes::from(out));
+        }
+        match asked {
             Ok(Ok(events)) => {
                 for named in &events {
                     self.after = named.number;
@@ -84,18 +89,19 @@ impl Watching {
                     event(&mut out, name.as_str(), &data);
                 }
             }
-            Ok(Err(error)) => {
-                // The key was revoked meanwhile, say.
-                self.over = true;
-                let fault = Fault::from(error).json(crate::fault::Dialect::OpenAi, "");
-                event(&mut out, Some("error"), &fault);
-            }
+            Ok(Err(error)) => self.end(&Fault::from(error), &mut out),
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
         if out.is_empty() {
             remark(&mut out, "nothing new");
         }
         Some(Bytes::from(out))
+    }
+
+    /// Says why nothing more is told: the key was revoked meanwhile, say.
+    fn end(&mut self, fault: &Fault, out: &mut Vec<u8>) {
+        self.over = true;
+        event(out, Some("error"), &fault.json(crate::fault::Dialect::OpenAi, ""));
     }
 }
 

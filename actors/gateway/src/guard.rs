@@ -83,6 +83,26 @@ pub(crate) async fn anew(desk: &Desk, caller: Caller) -> Result<Holder, Fault> {
     asked(desk, caller).await?.map_err(Fault::from)
 }
 
+/// Whether whoever is being answered is still who they were, as router said within the last second: a key that is revoked ends
+/// what was begun with it. With router away nobody can revoke one, and an answer goes on.
+///
+/// # Errors
+/// Nobody any more.
+pub(crate) async fn still(desk: &Desk, caller: Caller) -> Result<(), Fault> {
+    if desk.known.is_fresh(caller) {
+        return Ok(());
+    }
+    match asked(desk, caller).await {
+        Ok(Ok(holder)) => desk.known.remember(caller, &Arc::new(holder)),
+        Ok(Err(error)) => {
+            lock(&desk.known.holders).remove(&caller);
+            return Err(refused(caller, error));
+        }
+        Err(_) => {}
+    }
+    Ok(())
+}
+
 /// What router says of a caller.
 pub(crate) async fn asked(desk: &Desk, caller: Caller) -> Result<Result<Holder, RouterError>, Fault> {
     let asked = desk
@@ -183,6 +203,10 @@ impl Known {
                 Err(fault)
             }
         }
+    }
+
+    fn is_fresh(&self, caller: Caller) -> bool {
+        lock(&self.holders).get(&caller).is_some_and(|(when, _)| when.elapsed() < FRESH)
     }
 
     fn remember(&self, caller: Caller, holder: &Arc<Holder>) {

@@ -4,51 +4,79 @@ use crate::answer::{AGENT, document};
 use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::{self, Who};
-use crate::pace::utc;
 use axum::Extension;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::model::ModelInfo;
-use serde_json::{Value, json};
 use std::sync::Arc;
+use vendors::fault::Dialect;
+use vendors::listing;
 
-/// Nobody knows when a model was made; clients want a time, and this is always the same one: the first of January 2025.
-const MADE: u64 = 1_735_689_600;
+/// Most names that a client of the second vendor may ask for at once.
+const PAGE: usize = 1000;
 
 /// Lists them.
 pub(crate) async fn models(
     State(desk): State<Arc<Desk>>,
     Extension(who): Extension<Who>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let names = names(&desk, &who.holder).await?;
-    let of = |name: &String| one(&headers, name);
-    let data: Vec<Value> = names.iter().map(of).collect();
-    let list = match is_second(&headers) {
-        true => json!({
-            "data": data, "has_more": false, "first_id": names.first(), "last_id": names.last(),
-        }),
-        false => json!({"object": "list", "data": data}),
+    let list = match listing::asked_by(uri.path(), &headers) {
+        Dialect::Anthropic => {
+            let (names, has_more) = page(&names, uri.query().unwrap_or_default())?;
+            listing::list(names, has_more, Dialect::Anthropic)
+        }
+        Dialect::OpenAi => listing::list(&names, false, Dialect::OpenAi),
     };
     Ok(document(Body::from(list.to_string())))
+}
+
+/// The names that a client of the second vendor asks for, all of them if it does not say, and whether there are more that way.
+fn page<'a>(names: &'a [String], query: &str) -> Result<(&'a [String], bool), Fault> {
+    let (mut rest, mut most, mut backwards) = (names, usize::MAX, false);
+    for (field, value) in form_urlencoded::parse(query.as_bytes()) {
+        let place = || {
+            let place = names.iter().position(|name| *name == value);
+            place.ok_or_else(|| Fault::bad(field.as_ref(), "No model that may be used has this id."))
+        };
+        match field.as_ref() {
+            "limit" => {
+                let limit = value.parse().ok().filter(|limit| (1..=PAGE).contains(limit));
+                most = limit.ok_or_else(|| Fault::bad("limit", format!("It must be from 1 to {PAGE}.")))?;
+            }
+            "after_id" => rest = names.get(place()? + 1..).unwrap_or_default(),
+            "before_id" => (rest, backwards) = (names.get(..place()?).unwrap_or_default(), true),
+            _ => {}
+        }
+    }
+    let most = most.min(rest.len());
+    let from = if backwards { rest.len() - most } else { 0 };
+    Ok((rest.get(from..from + most).unwrap_or_default(), most < rest.len()))
 }
 
 /// Shows one.
 pub(crate) async fn model(
     State(desk): State<Arc<Desk>>,
     Extension(who): Extension<Who>,
-    Path(id): Path<String>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
+    // What is no text is no name.
+    let id = id.map_or_else(|_| "\u{fffd}".to_owned(), |Path(id)| id);
     let names = names(&desk, &who.holder).await?;
     if !names.contains(&id) {
         let shown: String = id.chars().take(128).collect();
         return Err(Fault::no_model(&shown, &names.join(", ")));
     }
-    Ok(document(Body::from(one(&headers, &id).to_string())))
+    let one = listing::one(&id, listing::asked_by(uri.path(), &headers));
+    Ok(document(Body::from(one.to_string())))
 }
 
 /// Every name that a holder may use: agents first, since they are what most clients are set up for.
@@ -101,35 +129,27 @@ pub(crate) async fn no_agent(desk: &Desk, caller: Caller, model: &str) -> Fault 
     }
 }
 
-/// Clients of the second vendor say which version of its API they speak.
-fn is_second(headers: &HeaderMap) -> bool {
-    headers.contains_key("anthropic-version")
-}
-
-fn one(headers: &HeaderMap, name: &str) -> Value {
-    if is_second(headers) {
-        return json!({"type": "model", "id": name, "display_name": name, "created_at": utc(MADE)});
-    }
-    let owner =
-        name.split_once('/').filter(|_| !name.starts_with(AGENT)).map_or("cordon", |(owner, _)| owner);
-    json!({"id": name, "object": "model", "created": MADE, "owned_by": owner})
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     #[test]
-    fn a_model_is_shown_in_the_form_of_the_client_that_asks() {
-        let mut headers = HeaderMap::new();
-        let expected = json!({"id": "agent/a", "object": "model", "created": MADE, "owned_by": "cordon"});
-        assert_eq!(one(&headers, "agent/a"), expected);
-        assert_eq!(one(&headers, "acme/m")["owned_by"], "acme");
-        assert_eq!(one(&headers, "fast")["owned_by"], "cordon");
-        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-        let expected = json!({"type": "model", "id": "agent/a", "display_name": "agent/a",
-            "created_at": "2025-01-01T00:00:00Z"});
-        assert_eq!(one(&headers, "agent/a"), expected);
+    fn a_client_of_the_second_vendor_turns_pages_either_way() {
+        let names = ["a/1", "a/2", "a/3"].map(str::to_owned);
+        let of = |query: &str| page(&names, query).map(|(names, more)| (names.join(" "), more));
+        for (query, expected, more) in [
+            ("", "a/1 a/2 a/3", false),
+            ("limit=2", "a/1 a/2", true),
+            ("limit=2&after_id=a%2F2", "a/3", false),
+            ("after_id=a/3", "", false),
+            ("before_id=a%2F3&limit=1", "a/2", true),
+            ("limit=1&before_id=a%2F2", "a/1", false),
+            ("limit=1000&other=x", "a/1 a/2 a/3", false),
+        ] {
+            assert_eq!(of(query).unwrap(), (expected.to_owned(), more), "{query}");
+        }
+        for wrong in ["limit=0", "limit=1001", "limit=x", "after_id=b", "before_id="] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -12,14 +12,16 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper::body::Body as HttpBody;
 use ipc_proto::api::Caller;
 use ipc_proto::gate::{RelayError, method};
 use ipc_proto::memory::{Ask, Project, Said};
 use memory_tools::{Code, FolderAct, Place, Server, Store, Trouble, hear};
-use rmcp::model::JsonRpcError;
+use rmcp::model::{ErrorData, JsonRpcError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -27,6 +29,9 @@ use std::sync::Arc;
 
 /// The field of the address by which a client says which project it works in.
 const PROJECT: &str = "project";
+
+/// Bytes of a refusal of the SDK's.
+const WORDS: usize = 4096;
 
 /// The memory of whoever asks.
 struct Remembered {
@@ -62,7 +67,26 @@ pub(crate) async fn serve(
         config,
     );
     let request = axum::http::Request::from_parts(parts, Full::new(Bytes::from(bytes)));
-    Ok(until_taken(service.handle(request).await, places))
+    Ok(until_taken(worded(service.handle(request).await).await, places))
+}
+
+/// The SDK refuses in plain words what its transport does not take, such as another version of the protocol. Clients read
+/// documents: those words become one.
+async fn worded<B>(response: axum::http::Response<B>) -> Response
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let (parts, body) = response.into_parts();
+    let is_document = parts.headers.contains_key(CONTENT_TYPE);
+    if is_document || !parts.status.is_client_error() {
+        return Response::from_parts(parts, Body::new(body));
+    }
+    let words = axum::body::to_bytes(Body::new(body), WORDS).await.unwrap_or_default();
+    let said = ErrorData::invalid_request(String::from_utf8_lossy(&words).into_owned(), None);
+    let mut response = refused(&JsonRpcError::new(None, said));
+    *response.status_mut() = parts.status;
+    response
 }
 
 /// The answer to what is no message of the protocol. What names a request answers it; nothing else was accepted.
@@ -83,9 +107,11 @@ fn project(query: &str) -> Result<Option<Project>, Fault> {
             return Err(Fault::bad(name, "The address of /mcp has one field: project."));
         }
         let value = Project::new(value).map_err(|long| Fault::bad(PROJECT, long.to_string()))?;
-        named = Some(value).filter(|value| !value.trim().is_empty());
+        if named.replace(value).is_some() {
+            return Err(Fault::bad(PROJECT, "The address of /mcp names one project."));
+        }
     }
-    Ok(named)
+    Ok(named.filter(|project| !project.trim().is_empty()))
 }
 
 impl Store for Remembered {
@@ -132,5 +158,6 @@ mod tests {
         assert_eq!(project("project=%2Fsrv%2Fa+b").unwrap().unwrap().as_str(), "/srv/a b");
         assert!(project("projekt=x").is_err());
         assert!(project(&format!("project={}", "x".repeat(600))).is_err());
+        assert!(project("project=a&project=b").is_err() && project("project=&project=b").is_err());
     }
 }

@@ -4,7 +4,7 @@
 use crate::answer::Said;
 use crate::desk::Desk;
 use crate::fault::{Fault, Kind};
-use crate::guard::Who;
+use crate::guard::{self, Who};
 use crate::listing;
 use crate::wish::Wish;
 use ipc_proto::api::{Caller, Holder};
@@ -22,6 +22,7 @@ const NAMED: usize = 40;
 /// A model's answer on its way.
 pub(crate) struct Relay {
     desk: Arc<Desk>,
+    caller: Caller,
     stream: StreamId,
     /// What came of it as it began.
     first: Vec<Piece>,
@@ -56,7 +57,7 @@ async fn ask(
     let begun = asked.await?;
     Ok(begun.map(|Begun { stream, pieces }| {
         let (first, over) = (pieces.into_vec(), false);
-        Relay { desk, stream, first, calls: Calls::default(), over }
+        Relay { desk, caller, stream, first, calls: Calls::default(), over }
     }))
 }
 
@@ -96,7 +97,11 @@ impl Relay {
         let asked = self.desk.gate.call(&method::relayed, |gate, context| async move {
             gate.relayed(context, stream, CREDIT).await
         });
-        match asked.await {
+        let asked = asked.await;
+        if let Err(fault) = guard::still(&self.desk, self.caller).await {
+            return vec![Said::Failed(fault)];
+        }
+        match asked {
             Ok(Ok(pieces)) => self.take(pieces.into_vec()),
             Ok(Err(error)) => {
                 self.over = true;

@@ -20,6 +20,7 @@ use axum::{Extension, Router};
 use ipc_proto::router::{QueueInfo, method};
 use std::sync::Arc;
 use std::time::Instant;
+use vendors::listing::asked_by;
 
 /// Those that answer anybody: they say nothing of the host but whether it serves.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
@@ -61,7 +62,7 @@ async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> R
     let began = Instant::now();
     let (mut parts, body) = request.into_parts();
     let route = route(parts.uri.path());
-    let dialect = dialect(&parts);
+    let dialect = asked_by(parts.uri.path(), &parts.headers);
     let origin = parts.headers.get(header::ORIGIN).cloned();
     let id = ids::fresh("req_");
     let admitted = admitted(&desk, &mut parts).await;
@@ -173,13 +174,6 @@ fn sign(headers: &mut HeaderMap, dialect: Dialect, id: &str, began: Instant) {
         headers.insert("openai-processing-ms", HeaderValue::from(took));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-}
-
-/// Whose client asks.
-fn dialect(parts: &Parts) -> Dialect {
-    let path = parts.uri.path();
-    let is_listing = path.starts_with("/v1/models") && parts.headers.contains_key("anthropic-version");
-    if path.starts_with("/v1/messages") || is_listing { Dialect::Anthropic } else { Dialect::OpenAi }
 }
 
 /// The route in the words of the counters, which a client cannot make more of.

@@ -7,14 +7,15 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Sends this process's log lines to standard error, at its level. The bus's own spans are left out: they
-/// would be made for every call.
+/// Sends this process's log lines to standard error, at its level. The bus's own spans are left out, which would be made
+/// for every call, and what the library of `/mcp` says of each request, which are its client's words.
 pub(crate) fn begin(log: &Log) {
     let level = log.level.parse::<Level>().unwrap_or(Level::INFO);
     let filter = Targets::new()
         .with_default(level)
         .with_target("tarpc", LevelFilter::OFF)
         .with_target("ractor", LevelFilter::OFF)
+        .with_target("rmcp", LevelFilter::OFF)
         .with_target("rustls", LevelFilter::WARN);
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let begun = match log.format {

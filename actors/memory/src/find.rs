@@ -146,7 +146,7 @@ impl Store {
         if question.filter.state != StateName::Current {
             return self.of_the_past(number, &scope.area, question, &words);
         }
-        let placed = self.ranked(number, question, now_ms)?;
+        let placed = self.with_sessions(number, question, self.ranked(number, question, now_ms)?, now_ms)?;
         if placed.is_empty()
             && !by_vector_alone(question)
             && let Some(beginning) = words.beginning()
@@ -193,7 +193,8 @@ impl Store {
         Ok(rows.into_iter().map(unranked).collect())
     }
 
-    /// Rows that no longer hold are in no index: those with every one of the words are found, the newest first.
+    /// Rows that no longer hold are in no index: those with every one of the words are found, the newest first. SQLite knows
+    /// the two cases of ASCII letters alone, so that is looked at here.
     fn of_the_past(
         &self,
         number: Number,
@@ -201,11 +202,25 @@ impl Store {
         question: &Question,
         words: &Query,
     ) -> Result<Vec<Found>, StoreError> {
-        let mut narrow = Narrow::of(number, &question.filter, self.now_ms);
-        for word in words.words() {
-            narrow.and("instr(lower(e.content || ' ' || e.tags), ?) > 0", word.clone());
+        let narrow = Narrow::of(number, &question.filter, self.now_ms);
+        let texts = format!(
+            "SELECT e.n, e.content || ' ' || e.tags FROM kept AS e WHERE {} ORDER BY e.n DESC",
+            narrow.sql()
+        );
+        let mut texts = self.db.prepare(&texts)?;
+        let mut texts = texts.query(narrow.values())?;
+        let mut found = Vec::new();
+        while found.len() < usize::from(question.limit)
+            && let Some(columns) = texts.next()?
+        {
+            let text = columns.get::<_, String>(1)?.to_lowercase();
+            if words.words().iter().all(|word| text.contains(word.as_str())) {
+                // One row that cannot be read hides no other.
+                let row = unless_of_a_row(placed(&self.db, number, area, columns.get(0)?))?;
+                found.extend(row.map(unranked));
+            }
         }
-        Ok(self.newest(area, &narrow, question.limit)?.into_iter().map(unranked).collect())
+        Ok(found)
     }
 
     /// As many of the newest as are asked for, as long as there are any: a list that is shorter is the end of all of them,

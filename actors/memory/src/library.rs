@@ -85,6 +85,12 @@ impl Library {
         Ok(self.indexes.last().filter(|held| held.read_to.is_none()).map(|held| &held.index))
     }
 
+    /// The index of a scope, if it is here and whole. No row is read for it.
+    pub(crate) fn at_hand(&self, number: Number) -> Option<&Index> {
+        let held = self.indexes.iter().find(|held| held.number == number);
+        held.filter(|held| held.read_to.is_none()).map(|held| &held.index)
+    }
+
     /// Has all indexes be built anew, with the vectors of this embedder.
     pub(crate) fn take_vectors_of(&mut self, embedder: i64) {
         self.embedder = embedder;

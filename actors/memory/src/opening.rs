@@ -82,6 +82,14 @@ impl Store {
 
     fn sound(path: &Path, named: &str) -> Result<Self, OpenError> {
         let failed = |error| failed(named, error);
+        if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+            // To SQLite that is a database that nobody has written to yet, and to a crashed file system all that was left of one.
+            tracing::error!(
+                database = %named,
+                "the memory database was an empty file and is begun anew: if it held memories, stop the host and put a copy back \
+                 (agentctl backup restore)"
+            );
+        }
         let mut db = connected(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
         // Should it turn out to be damaged, closing it must not write what its log holds into it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;

@@ -46,12 +46,32 @@ impl Store {
         let Some(index) = index else {
             return self.by_index_weighed(number, &Query::of(&question.words).any(), question, now_ms);
         };
-        let only = match filter::only_times(&question.filter) {
-            true => None,
-            false => Some(self.places(number, &question.filter)?),
-        };
-        let search = Search { store: self, number, index, question, manner, only, now_ms };
-        search.placed()
+        Search::of(self, (number, index), question, now_ms)?.placed()
+    }
+
+    /// The same with what else was said in the sessions of these rows behind them, where a sentence asks for more rows than are
+    /// found by words: an answer may be farther from its question, and in other words. Of words that are looked for alone no row
+    /// without them or beside them is any.
+    pub(crate) fn with_sessions(
+        &self,
+        number: Number,
+        question: &Question,
+        mut placed: Vec<Placed>,
+        now_ms: u64,
+    ) -> Result<Vec<Placed>, StoreError> {
+        let wanted = usize::from(question.limit).saturating_sub(placed.len());
+        if wanted == 0 || placed.is_empty() || manner(question) != Manner::Words {
+            return Ok(placed);
+        }
+        let library = self.library.borrow();
+        let Some(index) = library.at_hand(number) else { return Ok(placed) };
+        if finding::Question::of(&question.words, now_ms, index.lexicon()).is_a_sentence() {
+            let search = Search::of(self, (number, index), question, now_ms)?;
+            let found: Vec<i64> = placed.iter().map(|(n, _, _)| *n).collect();
+            let around = index.around(&found, &search.limits(wanted));
+            placed.extend(around.into_iter().map(|n| (n, 0, Why::default())));
+        }
+        Ok(placed)
     }
 
     /// Another question, where a damaged database has nothing to answer this one by: by words, if the full-text index may be
@@ -121,7 +141,20 @@ struct Search<'a> {
     now_ms: u64,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn of(
+        store: &'a Store,
+        (number, index): (Number, &'a Index),
+        question: &'a Question,
+        now_ms: u64,
+    ) -> Result<Self, StoreError> {
+        let only = match filter::only_times(&question.filter) {
+            true => None,
+            false => Some(store.places(number, &question.filter)?),
+        };
+        Ok(Self { store, number, index, question, manner: manner(question), only, now_ms })
+    }
+
     fn placed(&self) -> Result<Vec<Placed>, StoreError> {
         let wanted = usize::from(self.question.limit);
         let several = several(wanted);

@@ -7,7 +7,9 @@ use dialect::Ask;
 use dialect::embedding::{self, LEXICAL};
 pub(crate) use ipc_proto::config::ProviderModel as Known;
 use ipc_proto::config::{Prices, Provider};
-use ipc_proto::model::{Embedded, Embedding, ModelError, ModelInfo, ModelName, Purpose, Request};
+use ipc_proto::model::{
+    BUILT_IN, Embedded, Embedding, ModelError, ModelInfo, ModelName, OFFLINE, Purpose, Request, SCRIPTED,
+};
 use ipc_proto::{List, Text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -72,20 +74,20 @@ impl Catalogue {
     pub(crate) fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
         let (provider, model) = request.model.split_once('/').ok_or(ModelError::UnknownModel)?;
         // The models of this process would pass over what they are shown.
-        if !request.images.is_empty() && [offline::PROVIDER, scripted::PROVIDER].contains(&provider) {
+        if !request.images.is_empty() && BUILT_IN.contains(&provider) {
             return Err(ModelError::NoVision);
         }
         let here = |reply: Reply| Ok(Plan::Here(reply.steps(request)));
         match (provider, model) {
-            (offline::PROVIDER, offline::READER) => here(match request.purpose {
+            (OFFLINE, offline::READER) => here(match request.purpose {
                 Purpose::Plan => offline::plan::of_reader(request),
                 Purpose::Answer => offline::reader::answer(request),
             }),
-            (offline::PROVIDER, offline::HIJACKABLE) => here(match request.purpose {
+            (OFFLINE, offline::HIJACKABLE) => here(match request.purpose {
                 Purpose::Plan => offline::plan::of_hijackable(request),
                 Purpose::Answer => offline::hijackable::answer(request),
             }),
-            (scripted::PROVIDER, file) => scripted::answer(&self.scripts, file, request).map(Plan::Here),
+            (SCRIPTED, file) => scripted::answer(&self.scripts, file, request).map(Plan::Here),
             _ => {
                 let (at, known) = self.configured(provider, model).ok_or(ModelError::UnknownModel)?;
                 let mut ask = dialect::ask(at, model, known, request)?;
@@ -101,7 +103,7 @@ impl Catalogue {
     /// [`ModelError::UnknownModel`] for none that embeds, and whatever keeps the request from being written.
     pub(crate) fn embed(&self, request: &Embedding) -> Result<EmbedAsk, ModelError> {
         let (provider, model) = request.model.split_once('/').ok_or(ModelError::UnknownModel)?;
-        if (provider, model) == (offline::PROVIDER, LEXICAL) {
+        if (provider, model) == (OFFLINE, LEXICAL) {
             return embedding::lexical(request).map(EmbedAsk::Here);
         }
         let (at, known) = self.configured(provider, model).ok_or(ModelError::UnknownModel)?;
@@ -111,8 +113,8 @@ impl Catalogue {
     /// What is known of a model; nothing if there is none. Of a script nobody knows before it is asked.
     pub(crate) fn known(&self, name: &ModelName) -> Option<Known> {
         match name.split_once('/')? {
-            (offline::PROVIDER, offline::READER | offline::HIJACKABLE) | (scripted::PROVIDER, _) => Some(OWN),
-            (offline::PROVIDER, LEXICAL) => Some(HASH),
+            (OFFLINE, offline::READER | offline::HIJACKABLE) | (SCRIPTED, _) => Some(OWN),
+            (OFFLINE, LEXICAL) => Some(HASH),
             (provider, model) => self.configured(provider, model).map(|(_, known)| known),
         }
     }
@@ -120,12 +122,12 @@ impl Catalogue {
     /// Every model, in order of name within its provider; the default first.
     pub(crate) fn list(&self) -> List<ModelInfo, 256> {
         let own = [(offline::READER, OWN), (offline::HIJACKABLE, OWN), (LEXICAL, HASH)];
-        let own = own.into_iter().map(|(model, known)| info(offline::PROVIDER, model, known));
+        let own = own.into_iter().map(|(model, known)| info(OFFLINE, model, known));
         let configured = self.providers.iter().flat_map(|(provider, at)| {
             at.models.iter().map(move |(model, known)| info(provider, model, *known))
         });
         let scripts = scripted::files(&self.scripts);
-        let scripts = scripts.iter().map(|file| info(scripted::PROVIDER, file, OWN));
+        let scripts = scripts.iter().map(|file| info(SCRIPTED, file, OWN));
         List::clip(own.chain(configured).chain(scripts).flatten())
     }
 

@@ -8,8 +8,6 @@ pub(crate) mod reader;
 #[cfg(test)]
 pub(crate) mod testing;
 
-/// What stands before the `/` of an offline model's name.
-pub(crate) const PROVIDER: &str = "offline";
 /// The default model.
 pub(crate) const READER: &str = "reader";
 /// The worst case, for tests.

@@ -12,8 +12,6 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-/// What stands before the `/` of a scripted model's name.
-pub(crate) const PROVIDER: &str = "scripted";
 /// Bytes of a script.
 const FILE_BOUND: u64 = 4 * 1024 * 1024;
 /// The longest delay.

@@ -149,7 +149,7 @@ impl Desk {
             return Ok(false);
         }
         let (content, task, _) = self.store.said_without_media(seq)?;
-        Ok(task == Task::Chat && content.images().next().is_some())
+        Ok(task.images(&content).next().is_some())
     }
 
     /// A turn's start is on the record, or could not be put there.

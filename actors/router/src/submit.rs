@@ -211,7 +211,7 @@ impl Desk {
         session: SessionId,
         making: &Making,
     ) -> Result<(), RouterError> {
-        if submission.task != Task::Chat || submission.content.images().next().is_none() {
+        if submission.task.images(&submission.content).next().is_none() {
             return Ok(());
         }
         let agent = self.agent_of(session, making)?;

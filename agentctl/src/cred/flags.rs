@@ -19,13 +19,13 @@ pub(crate) struct Bound {
     #[arg(long = "header", value_name = "NAME[=PREFIX]", value_parser = header)]
     headers: Vec<At>,
     /// A parameter of the query that it may go into
-    #[arg(long = "query", value_name = "NAME", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "query", value_name = "NAME", value_parser = field)]
     queries: Vec<Name>,
     /// It may go into a segment of the path
     #[arg(long)]
     segment: bool,
     /// A field of a body, JSON or a form, that it may go into
-    #[arg(long = "field", value_name = "NAME", value_parser = crate::cli::text::<64>)]
+    #[arg(long = "field", value_name = "NAME", value_parser = field)]
     fields: Vec<Name>,
     /// How long it may be used: a number and s, m, h, d or w
     #[arg(long, value_name = "SPAN", value_parser = crate::text::seconds)]
@@ -117,13 +117,32 @@ fn path(text: &str) -> Result<Text<256>, String> {
     if !text.starts_with('/') {
         return Err("it begins with a slash".to_owned());
     }
+    let dots = text.split('/').any(|segment| matches!(segment, "." | ".."));
+    if dots || text.contains(['?', '#']) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what =
+            "it is a path alone: no query, no blank, no segment of dots, and what is not plain ASCII escaped";
+        return Err(what.to_owned());
+    }
     Text::new(text).map_err(|why| why.to_string())
 }
 
-/// `NAME`, or `NAME=PREFIX` where the prefix keeps its blank.
-fn header(text: &str) -> Result<At, TooLong> {
+/// `NAME`, or `NAME=PREFIX` where the prefix keeps its blank. Which headers a request may set is credproxy's to judge.
+fn header(text: &str) -> Result<At, String> {
     let (name, prefix) = text.split_once('=').unwrap_or((text, ""));
-    Ok(At::Header { name: Name::new(name)?, prefix: Text::new(prefix)? })
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_name) {
+        return Err("it is the name of a header, or NAME=PREFIX".to_owned());
+    }
+    let long = |why: TooLong| why.to_string();
+    Ok(At::Header { name: Name::new(name).map_err(long)?, prefix: Text::new(prefix).map_err(long)? })
+}
+
+/// The name of a parameter or a field.
+fn field(text: &str) -> Result<Name, String> {
+    if text.is_empty() || !text.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) {
+        return Err("it is a name of printable ASCII".to_owned());
+    }
+    Name::new(text).map_err(|why| why.to_string())
 }
 
 /// The hosts, for a person.
@@ -193,7 +212,11 @@ mod tests {
         assert_eq!(header("x-api-key"), Ok(at("x-api-key", "")));
         assert_eq!(header("Authorization=Bearer "), Ok(at("Authorization", "Bearer ")));
         assert_eq!(header("a=b=c"), Ok(at("a", "b=c")));
-        assert!(header(&format!("a={}", "x".repeat(33))).is_err());
+        let long = format!("a={}", "x".repeat(33));
+        for wrong in [&long, "", "=x", "a b", "a:", "é"] {
+            assert!(header(wrong).is_err(), "{wrong}");
+        }
+        assert!(field("api key").is_ok() && field("").is_err() && field("é").is_err());
     }
 
     #[test]
@@ -226,7 +249,10 @@ mod tests {
         {
             assert!(host(bad).is_err(), "{bad}");
         }
-        assert!(path("/v1").is_ok() && path("v1").is_err() && path("").is_err());
+        assert!(path("/v1").is_ok() && path("/").is_ok() && path("/.well-known").is_ok());
+        for bad in ["v1", "", "/v1?x", "/v1#x", "/a b", "/é", "/a/../b", "/a/."] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
     }
 
     fn held() -> SecretInfo {

@@ -3,12 +3,17 @@
 //! no token is ever in this process.
 
 use super::flags::Bound;
+use super::vault::open;
 use super::{asking, store_for};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ipc_proto::credproxy::{Grant, LOGIN, Login, SECRET_BOUND};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use ipc_proto::control::ControlError;
+use ipc_proto::credproxy::{CredError, Grant, LOGIN, Login, SECRET_BOUND};
+use ipc_proto::dialer::DialError;
 use ipc_proto::{Name, Text};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -22,6 +27,8 @@ use zeroize::Zeroizing;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long a browser may take to send its request, and bytes of that.
 const REQUEST: (Duration, u64) = (Duration::from_secs(5), 16 * 1024);
+/// Connections that are listened to at once.
+const BROWSERS: usize = 32;
 /// Where the browser is sent back to.
 const CALLBACK: &str = "/callback";
 
@@ -32,10 +39,10 @@ pub(crate) struct Arguments {
     #[arg(value_parser = crate::cli::text::<64>)]
     name: Name,
     /// Where a person says yes
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = url)]
     authorize_url: String,
     /// Where tokens are given out; `[credproxy] hosts` must name its host where no service has it
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = url)]
     token_url: String,
     /// Who asks: as the service has registered this host
     #[arg(long, value_name = "ID")]
@@ -58,6 +65,7 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
     let Arguments { name, authorize_url, token_url, client_id, client_secret, scopes, hosts, bound } =
         arguments;
     let (binding, lease) = bound.whole(hosts)?;
+    open(app).await?;
     let client_secret = client_secret.then(|| secret(&name)).transpose()?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::Runtime)?;
     let port = listener.local_addr().map_err(Failure::Runtime)?.port();
@@ -84,7 +92,11 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
     let login = Login { token_url, client_id, client_secret, grant };
     let json = serde_json::to_string(&login).map(Zeroizing::new).map_err(|_| Failure::Seal)?;
     let value = Zeroizing::new([LOGIN.as_bytes(), json.as_bytes()].concat());
-    store_for(app, &name, &binding, lease, &value).await?;
+    let stored = store_for(app, &name, &binding, lease, &value).await;
+    if let Err(Failure::Control(ControlError::Cred(CredError::Dial(DialError::NotAllowed)))) = &stored {
+        app.out.remark("the host of --token-url belongs into `[credproxy] hosts`; start the host again, and log in again");
+    }
+    stored?;
     let fields = json!({ "name": name, "hosts": binding.hosts });
     Ok(app.out.done(fields, &format!("{name} is logged in"))?)
 }
@@ -102,6 +114,17 @@ fn random() -> Result<Zeroizing<String>, Failure> {
     Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(*bytes)))
 }
 
+/// An address that somebody can be sent to. Whether credproxy may ask it for tokens is credproxy's to judge.
+fn url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?']));
+    if host && !text.contains('#') && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(text.to_owned())
+    } else {
+        Err("it is https://HOST/PATH, without a blank or a fragment".to_owned())
+    }
+}
+
 /// An address with these parameters behind those it has; empty ones are left out.
 fn address(url: &str, pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -110,27 +133,44 @@ fn address(url: &str, pairs: &[(&str, &str)]) -> String {
     format!("{url}{mark}{}", query.finish())
 }
 
-/// The code that a browser brings with this state. What comes without it is somebody else's, and told so.
+/// The code that a browser brings with this state. Browsers open connections ahead of need, so one that says nothing
+/// holds up no other.
 async fn answered(listener: &TcpListener, state: &str) -> Result<String, Failure> {
+    let mut browsers = FuturesUnordered::new();
     loop {
-        let (mut stream, _) = listener.accept().await.map_err(Failure::Runtime)?;
-        let Ok(Some(request)) = timeout(REQUEST.0, request(&mut stream)).await else { continue };
-        let answer = read(&request, state);
-        let (status, words) = match &answer {
-            None => ("400 Bad Request", "This is not the answer that agentctl waits for."),
-            Some(Ok(_)) => ("200 OK", "You are logged in; this page may be closed."),
-            Some(Err(_)) => ("200 OK", "You are not logged in; this page may be closed."),
+        let answer = tokio::select! {
+            accepted = listener.accept(), if browsers.len() < BROWSERS => {
+                let (stream, _) = accepted.map_err(Failure::Runtime)?;
+                browsers.push(heard(stream, state));
+                continue;
+            }
+            Some(answer) = browsers.next() => answer,
         };
-        let length = words.len();
-        let reply = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{words}"
-        );
-        // A browser that is gone has seen enough.
-        let _ = stream.write_all(reply.as_bytes()).await;
         if let Some(answer) = answer {
             return answer.map_err(|why| Failure::Login(format!("the service says no: {why}")));
         }
     }
+}
+
+/// What one connection brings. What comes without the state is somebody else's, and told so.
+async fn heard(mut stream: TcpStream, state: &str) -> Option<Result<String, String>> {
+    let request = timeout(REQUEST.0, request(&mut stream)).await.ok()??;
+    let answer = read(&request, state);
+    let (status, words) = match &answer {
+        None => ("400 Bad Request", "This is not the answer that agentctl waits for."),
+        Some(Ok(_)) => (
+            "200 OK",
+            "The service said yes. The terminal says whether you are logged in; this page may be closed.",
+        ),
+        Some(Err(_)) => ("200 OK", "You are not logged in; this page may be closed."),
+    };
+    let length = words.len();
+    let reply = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{words}"
+    );
+    // A browser that is gone has seen enough.
+    let _ = timeout(REQUEST.0, stream.write_all(reply.as_bytes())).await;
+    answer
 }
 
 /// The first line of a request.
@@ -184,6 +224,41 @@ mod tests {
         let refused = taken("GET /callback?error=access_denied%0a&state=the-state HTTP/1.1");
         assert_eq!(refused, Some(Err("access_denied".to_owned())));
         assert!(taken("GET /callback?state=the-state HTTP/1.1").is_some_and(|answer| answer.is_err()));
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_says_nothing_holds_up_no_other() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "the test stands in for a browser")]
+        let connect = || TcpStream::connect(address);
+        let mut silent = connect().await.unwrap();
+        let mut browser = connect().await.unwrap();
+        browser.write_all(b"GET /callback?code=c&state=the-state HTTP/1.1\r\n\r\n").await.unwrap();
+        let code = tokio::select! {
+            biased;
+            code = answered(&listener, "the-state") => code.unwrap(),
+            _ = silent.read_u8() => panic!("the silent one was given up first"),
+        };
+        assert_eq!(code, "c");
+    }
+
+    #[test]
+    fn an_address_is_one_that_a_browser_can_be_sent_to() {
+        for good in ["https://a.test/authorize?x=1", "http://127.0.0.1:8080/token"] {
+            assert!(url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "a.test",
+            "javascript:alert(1)",
+            "https://",
+            "https:///x",
+            "https://a.test/#x",
+            "https://a b/",
+        ] {
+            assert!(url(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

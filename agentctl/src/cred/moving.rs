@@ -1,23 +1,26 @@
 //! Secrets out of one vault and into another. An export is JSON, sealed by age with a passphrase: `age -d` opens it too.
 //! Its values come from credproxy sealed to a key that this process made, and are in the clear nowhere but here.
 
-use super::vault::{info, proof};
+use super::vault::{open, proof};
 use super::{asking, environment, seal, secrets, store_for};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
+use crate::whole::folder_of;
 use age::scrypt;
 use age::secrecy::SecretString;
 use crypto_box::SecretKey;
 use crypto_box::aead::OsRng;
-use ipc_proto::control::method;
-use ipc_proto::credproxy::{EXPORT_BOUND, Exported, PARCEL_BOUND, Purpose, parcel};
+use ipc_proto::control::{ControlError, method};
+use ipc_proto::credproxy::{CredError, EXPORT_BOUND, Exported, PARCEL_BOUND, Purpose, parcel};
 use ipc_proto::{Blob, Name};
+use nix::unistd::{AccessFlags, access};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use zeroize::Zeroizing;
 
 /// Bytes of a file's passphrase.
@@ -61,7 +64,8 @@ pub(crate) struct Import {
 /// Writes every secret to a sealed file.
 pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     let Export { file, passphrase_file, key_file } = arguments;
-    let key = info(app).await?.key;
+    let key = open(app).await?.key;
+    free(&file).map_err(|cause| Failure::File { path: file.clone(), cause })?;
     let proof = proof(app, key, key_file.as_deref()).await?;
     let passphrase = passphrase(passphrase_file.as_deref(), true)?;
     let own = SecretKey::generate(&mut OsRng);
@@ -81,6 +85,17 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
 }
 
+/// Whether a file can be made there, found out before anything is asked for, or given out and put on the record, in vain.
+fn free(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(access(folder_of(path), AccessFlags::W_OK)?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Never in the place of a file that is there; what cannot be written whole is taken away again.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -98,7 +113,7 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
         Some(file) => opened(file, arguments.passphrase_file.as_deref())?,
         None => environment::found(|name| std::env::var_os(name)),
     };
-    let (mut stored, mut left) = (Vec::new(), Vec::new());
+    let (mut stored, mut left, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for secret in found {
         let Exported { name, binding, lease, value } = secret;
         let value = Zeroizing::new(value.into_bytes());
@@ -106,18 +121,45 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
             left.push(name);
             continue;
         }
-        store_for(app, &name, &binding, lease, &value).await?;
-        stored.push(name);
+        match store_for(app, &name, &binding, lease, &value).await {
+            Ok(()) => stored.push(name),
+            // It is this one's own: the others may be as they should.
+            Err(
+                failure @ Failure::Control(ControlError::Cred(CredError::BadValue | CredError::BadBinding)),
+            ) => {
+                refused.push((name, failure));
+            }
+            Err(failure) => return Err(failure),
+        }
     }
+    told(app, &stored, &left, refused)
+}
+
+/// Says what became of each. One that was not stored makes a failure of it all.
+fn told(app: &App, stored: &[Name], left: &[Name], refused: Vec<(Name, Failure)>) -> Outcome {
     let names = |names: &[Name]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ");
     if !left.is_empty() {
-        app.out.remark(&format!("left as they are, which --replace would not: {}", names(&left)));
+        app.out.remark(&format!("left as they are, which --replace would not: {}", names(left)));
     }
-    let sentence = match stored.as_slice() {
+    let sentence = match stored {
         [] => "no secret was stored".to_owned(),
         stored => format!("stored: {}", names(stored)),
     };
-    Ok(app.out.done(json!({ "stored": stored, "left": left }), &sentence)?)
+    let fields = json!({ "stored": stored, "left": left });
+    let Some((_, first)) = refused.first() else { return Ok(app.out.done(fields, &sentence)?) };
+    let each = refused.iter().map(|(name, why)| format!("{name} is not stored: {why}"));
+    let message = each.collect::<Vec<_>>().join("\n");
+    if app.out.json {
+        let refused: Vec<&Name> = refused.iter().map(|(name, _)| name).collect();
+        let error = json!({ "type": first.kind(), "message": message });
+        let document =
+            json!({ "ok": false, "error": error, "stored": stored, "left": left, "refused": refused });
+        app.out.json_line(&document)?;
+    } else {
+        app.out.remark(&message);
+        app.out.line(&sentence)?;
+    }
+    Ok(ExitCode::from(first.exit()))
 }
 
 /// The secrets of a sealed file.
@@ -191,6 +233,9 @@ mod tests {
             |passphrase: &str| opened(&path("export"), Some(&path(passphrase))).err().unwrap().to_string();
         assert!(said("wrong").ends_with("this is not the passphrase of the file"), "{}", said("wrong"));
         assert!(write(&path("export"), b"over it").is_err(), "a file that is there stays");
+        assert!(
+            free(&path("export")).is_err() && free(&path("no/folder")).is_err() && free(&path("new")).is_ok()
+        );
         std::fs::write(path("export"), "no export").unwrap();
         assert!(said("right").contains("it is no export of secrets, or was altered"), "{}", said("right"));
     }

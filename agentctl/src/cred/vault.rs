@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::status;
 use ipc_proto::Blob;
 use ipc_proto::config::KeySource;
-use ipc_proto::control::method;
-use ipc_proto::credproxy::{PARCEL_BOUND, PASSPHRASE, Purpose, VaultInfo, parcel};
+use ipc_proto::control::{ControlError, method};
+use ipc_proto::credproxy::{CredError, PARCEL_BOUND, PASSPHRASE, Purpose, VaultInfo, parcel};
 use serde_json::json;
 use std::fs::File;
 use std::io::Read;
@@ -46,6 +46,13 @@ pub(crate) struct Passphrase {
 /// The vault as a whole.
 pub(super) async fn info(app: &App) -> Result<VaultInfo, Failure> {
     app.link.ask(&method::cred_vault, async |c, cx| c.cred_vault(cx).await).await
+}
+
+/// The vault, if it is open: what needs it says so before it asks a person for anything.
+pub(super) async fn open(app: &App) -> Result<VaultInfo, Failure> {
+    let vault = info(app).await?;
+    let locked = Failure::Control(ControlError::Cred(CredError::Locked));
+    if vault.locked { Err(locked) } else { Ok(vault) }
 }
 
 /// Opens a locked vault.

@@ -29,9 +29,9 @@ pub(crate) struct Add {
     key: Option<Text<256>>,
     #[command(flatten)]
     observed: Observed,
-    /// How sure a fact is, in thousandths
-    #[arg(long, value_name = "THOUSANDTHS", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(0..=1000))]
-    confidence: u16,
+    /// How sure a fact is, in thousandths; 1000 without it
+    #[arg(long, value_name = "THOUSANDTHS", value_parser = clap::value_parser!(u16).range(0..=1000))]
+    confidence: Option<u16>,
     /// A word to find it by; may be given again
     #[arg(long = "tag", value_name = "WORD", value_parser = super::tag)]
     tags: Vec<Name>,
@@ -47,6 +47,9 @@ pub(crate) struct Add {
     #[command(flatten)]
     place: Where,
 }
+
+/// Thousandths of a fact that is as its person says.
+const SURE: u16 = 1000;
 
 /// A kind as a person names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,14 @@ fn entry(arguments: Add) -> Result<Entry, Failure> {
     if !matches!(arguments.kind, Named::Observation(_)) {
         arguments.observed.none()?;
     }
+    if !matches!(arguments.kind, Named::Note | Named::Semantic(_)) && arguments.key.is_some() {
+        let why = "only a note, a fact, a preference and an instruction have what --key says";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    if !matches!(arguments.kind, Named::Semantic(_)) && arguments.confidence.is_some() {
+        let why = "only a fact, a preference and an instruction have what --confidence says";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let kind = match arguments.kind {
         Named::Note => Kind::Note { key: arguments.key },
         Named::Episodic => Kind::Episodic { role: Name::clip("user") },
@@ -94,7 +105,7 @@ fn entry(arguments: Add) -> Result<Entry, Failure> {
             let key = arguments
                 .key
                 .ok_or_else(|| Failure::Usage("--key is needed: what it is about, in a word".to_owned()))?;
-            Kind::Semantic(Fact { category, key, confidence: arguments.confidence })
+            Kind::Semantic(Fact { category, key, confidence: arguments.confidence.unwrap_or(SURE) })
         }
         Named::Observation(r#type) => {
             let title = Text::clip(&text::begin(&content, TITLE));
@@ -131,6 +142,32 @@ mod tests {
         }
         for wrong in ["", "Note", "summary", "semantic"] {
             assert!(kind(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_kind_does_not_have_is_refused_by_its_option() {
+        #[derive(clap::Parser)]
+        struct Typed {
+            #[command(flatten)]
+            add: Add,
+        }
+        let entry = |words: &str| {
+            let words = format!("add text {words}");
+            entry(<Typed as clap::Parser>::try_parse_from(words.split_whitespace()).unwrap().add)
+        };
+        for (words, option) in [
+            ("--confidence 500", "--confidence"),
+            ("--kind decision --confidence 500", "--confidence"),
+            ("--kind episodic --key k", "--key"),
+            ("--kind decision --key k", "--key"),
+            ("--title t", "--title"),
+        ] {
+            let why = entry(words).unwrap_err();
+            assert!(matches!(&why, Failure::Usage(why) if why.contains(option)), "{words}: {why}");
+        }
+        for words in ["--key k", "--kind fact --key k --confidence 500", "--kind decision --title t"] {
+            assert!(entry(words).is_ok(), "{words}");
         }
     }
 }

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 /// The arguments of `memory export`.
 #[derive(clap::Args)]
 pub(crate) struct Export {
-    /// The file to write; standard output without one
+    /// The file to write; standard output without one, and for -
     file: Option<PathBuf>,
     /// Write what holds as Markdown, to read; it cannot be taken in again as it was
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(crate) struct Export {
 /// Writes them.
 pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     let Export { file, markdown, place } = arguments;
-    let Some(path) = file else {
+    let Some(path) = file.filter(|file| file.as_os_str() != "-") else {
         let written = write(app, &place.area, markdown, &mut io::stdout().lock()).await?;
         return written.ended(app, place.area).await;
     };

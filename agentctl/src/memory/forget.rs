@@ -58,8 +58,16 @@ struct Selection {
     #[arg(long, value_name = "TIME", value_parser = text::moment)]
     before: Option<u64>,
     /// Every memory that has all of these words
-    #[arg(long, value_name = "WORDS", value_parser = crate::cli::text::<256>)]
+    #[arg(long, value_name = "WORDS", value_parser = topic)]
     topic: Option<Text<256>>,
+}
+
+/// Words that say what is to be forgotten: what says nothing is none.
+fn topic(words: &str) -> Result<Text<256>, String> {
+    if words.trim().is_empty() {
+        return Err("a topic is one word or several".to_owned());
+    }
+    crate::cli::text(words).map_err(|why| why.to_string())
 }
 
 /// Forgets one, so that nothing is left of it.
@@ -156,4 +164,17 @@ fn agreed(app: &App, there: &Forgotten, purge: bool) -> Result<bool, Failure> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_says_nothing_is_none() {
+        assert_eq!(topic("the ferry").unwrap().as_str(), "the ferry");
+        for nothing in ["", " ", "\t\n"] {
+            assert!(topic(nothing).is_err(), "{nothing:?}");
+        }
+    }
 }

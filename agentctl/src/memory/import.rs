@@ -10,12 +10,14 @@ use crate::failure::Failure;
 use crate::{sibling, text};
 use ipc_proto::List;
 use ipc_proto::control::ControlError;
-use ipc_proto::ids::SessionId;
+use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, SESSIONS, Said, SessionRow};
+use ipc_proto::memory::{
+    Area, Ask, Entry, MOST_IDS, MemoryError, Over, Project, Row, SESSIONS, Said, SessionRow, State,
+};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -308,18 +310,21 @@ async fn notes(app: &App, arguments: &Import, notes: Notes) -> Result<Count, Fai
     let Notes { entries: notes, unread } = notes;
     let mut count = Count { unread, ..Count::default() };
     let area = arguments.area.clone().unwrap_or(Area::User);
-    let mut here = HashSet::new();
+    let mut here = HashMap::new();
     for some in notes.chunks(MOST_IDS) {
         let ids = List::clip(some.iter().map(|entry| entry.id));
         let rows = ask(app, area.clone(), Ask::Read(ids), Said::rows).await?;
-        here.extend(rows.iter().map(|row| row.entry.id));
+        here.extend(rows.into_vec().into_iter().map(|row| (row.entry.id, row)));
     }
     let key = |entry: &Entry| entry.texts().next().unwrap_or_default().to_owned();
     count.names = notes.iter().map(key).collect();
     for (place, mut entry) in notes.into_iter().enumerate() {
-        if here.contains(&entry.id) {
-            count.left += 1;
-            continue;
+        if let Some(row) = here.remove(&entry.id) {
+            let Some(id) = said_again(app, arguments, &area, row).await? else {
+                count.left += 1;
+                continue;
+            };
+            entry.id = id;
         }
         entry.detail.source.external = !arguments.mine;
         let entry = Box::new(entry);
@@ -331,6 +336,34 @@ async fn notes(app: &App, arguments: &Import, notes: Notes) -> Result<Count, Fai
         count.count(app, place + 1, came.map(|()| true))?;
     }
     Ok(count)
+}
+
+/// The id under which a file says again what it said before: something else that it said meanwhile stands in the place of this
+/// row. None if what it says is here, was removed, or was revised by its person.
+async fn said_again(
+    app: &App,
+    arguments: &Import,
+    area: &Area,
+    mut row: Row,
+) -> Result<Option<MemoryId>, Failure> {
+    let first = row.entry.id;
+    let read = async |id| {
+        let rows = ask(app, area.clone(), Ask::Read(List::clip([id])), Said::rows).await?;
+        Ok::<_, Failure>(rows.into_vec().into_iter().next())
+    };
+    for time in 1..=markdown::AGAIN {
+        let State::Superseded { by, .. } = row.state else { return Ok(None) };
+        let newer = read(by).await?;
+        if !newer.is_some_and(|newer| markdown::is_of_a_file(&newer, arguments.project.as_ref())) {
+            return Ok(None);
+        }
+        let next = markdown::again(first, time);
+        row = match read(next).await? {
+            Some(row) => row,
+            None => return Ok(Some(next)),
+        };
+    }
+    Ok(None)
 }
 
 /// Why memory would not have one row; what concerns all of them ends the import.

@@ -19,6 +19,8 @@ const DEPTH: usize = 5;
 const FILE: u64 = 4 * 1024 * 1024;
 /// Files of one folder.
 const FILES: usize = 10_000;
+/// How often a file may say again what it said before it said something else.
+pub(super) const AGAIN: u8 = 100;
 
 /// A memory to read.
 pub(super) fn shown(row: &Row) -> String {
@@ -157,13 +159,7 @@ fn parts(mut text: &str) -> Vec<&str> {
 }
 
 fn note(key: &str, content: &str, project: Option<&Project>) -> Entry {
-    let mut hash = Sha256::new();
-    for part in ["markdown", project.map_or("", |project| project.as_str()), key, content] {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hash.update(part);
-    }
-    let mut id = [0; 16];
-    id.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+    let id = hashed(&["markdown", project.map_or("", |project| project.as_str()), key, content]);
     let label = Label::of(Trust::Untrusted, Class::Internal, "import");
     let detail = Detail {
         kind: Kind::Note { key: Some(Text::clip(key)) },
@@ -172,7 +168,30 @@ fn note(key: &str, content: &str, project: Option<&Project>) -> Entry {
         ..Detail::default()
     };
     let tags = List::clip([Name::clip("markdown")]);
-    Entry { detail, tags, ..Entry::new(MemoryId::from_bytes(id), Text::clip(content), label) }
+    Entry { detail, tags, ..Entry::new(id, Text::clip(content), label) }
+}
+
+/// The id of a note whose file says again what it said before it said something else, for the so manieth time.
+pub(super) fn again(id: MemoryId, time: u8) -> MemoryId {
+    if time == 0 { id } else { hashed(&["again", &id.to_string(), &time.to_string()]) }
+}
+
+/// Whether a row is what a file said, and no revision by a person.
+pub(super) fn is_of_a_file(row: &Row, project: Option<&Project>) -> bool {
+    let Kind::Note { key: Some(key) } = &row.entry.detail.kind else { return false };
+    let first = note(key, &row.entry.content, project).id;
+    (0..=AGAIN).any(|time| again(first, time) == row.entry.id)
+}
+
+fn hashed(parts: &[&str]) -> MemoryId {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let mut id = [0; 16];
+    id.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+    MemoryId::from_bytes(id)
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use super::{Page, Where, ask, done, say_unread};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::{text, view};
-use ipc_proto::control::ControlError;
 use ipc_proto::ids::SessionId;
-use ipc_proto::memory::{Area, Ask, MemoryError, Muted, OWN_CLIENT, Project, Said, SessionRow, Start};
+use ipc_proto::memory::{Area, Ask, Muted, OWN_CLIENT, Project, Said, SessionRow, Start};
 use ipc_proto::{List, Name, Text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -67,7 +66,7 @@ const FORMS: &str =
 /// projects, or taken in from another host.
 ///
 /// # Errors
-/// There is none of that name.
+/// There is none of that name, or sessions went so often that it cannot be said.
 pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<Vec<SessionId>, Failure> {
     if let Ok(id) = given.parse() {
         return Ok(vec![id]);
@@ -79,13 +78,26 @@ pub(super) async fn session_ids(app: &App, area: &Area, given: &str) -> Result<V
             .map_err(|_| Failure::Usage(format!("{OWN_CLIENT}:{name} has no id; a session is {FORMS}")));
         return id.map(|id| vec![id]);
     }
-    let named = |row: &SessionRow| row.client == client && row.name == name;
     let (rows, may_lack) = all(app, area).await?;
+    named(&rows, &client, &name, may_lack)
+}
+
+/// The ids of those that a client names so, where all of them were looked through.
+fn named(
+    rows: &[SessionRow],
+    client: &Name,
+    name: &Text<128>,
+    may_lack: bool,
+) -> Result<Vec<SessionId>, Failure> {
     if may_lack {
         // One that was passed over may be meant as well.
-        return Err(ControlError::Memory(MemoryError::NotFound).into());
+        return Err(Failure::Usage(format!(
+            "sessions went so often meanwhile that {client}:{name} could not be looked for among all of them: ask once more, or \
+             name it by its id"
+        )));
     }
-    let ids: Vec<SessionId> = rows.iter().filter(|row| named(row)).map(|row| row.id).collect();
+    let named = rows.iter().filter(|row| row.client == *client && row.name == *name);
+    let ids: Vec<SessionId> = named.map(|row| row.id).collect();
     if ids.is_empty() {
         let why = format!("no session {client}:{name} was taken down in this area; a session is {FORMS}");
         return Err(Failure::Usage(why));
@@ -209,6 +221,7 @@ pub(super) async fn stats(app: &App, place: Where, question: Ask) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::memory::SessionStatus;
 
     #[test]
     fn a_session_is_its_client_and_its_name_there() {
@@ -216,6 +229,29 @@ mod tests {
         assert_eq!((client.as_str(), name.as_str()), ("opencode", "ses_1:x"));
         for wrong in ["", "opencode", ":x", "opencode:"] {
             assert!(session(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_looked_for_by_name_among_all_of_them_or_not_at_all() {
+        let row = |number: u8, name: &str| SessionRow {
+            id: SessionId::from_bytes([number; 16]),
+            client: Name::clip("opencode"),
+            name: Text::clip(name),
+            project: Text::clip("/p"),
+            started_ms: 5,
+            ended_ms: None,
+            status: SessionStatus::Active,
+            observations: 0,
+            summary: None,
+            muted: false,
+        };
+        let rows = [row(1, "a"), row(2, "b"), row(3, "a")];
+        let named = |name: &str, may_lack| named(&rows, &Name::clip("opencode"), &Text::clip(name), may_lack);
+        assert_eq!(named("a", false).unwrap(), [rows[0].id, rows[2].id]);
+        for (name, may_lack, why) in [("c", false, "no session opencode:c"), ("a", true, "name it by its id")]
+        {
+            assert!(named(name, may_lack).unwrap_err().to_string().contains(why), "{name}");
         }
     }
 }

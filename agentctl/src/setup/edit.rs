@@ -12,6 +12,15 @@ pub(super) enum EditFault {
     Syntax(String),
     #[error("{0} is there and is not what it should be; nothing was changed")]
     Kind(&'static str),
+    #[error(
+        "provider.{name} is there, at {there}; nothing was changed: --name gives this one another name, and `--name {name}` moves that one"
+    )]
+    Taken {
+        /// The name that both would have.
+        name: String,
+        /// Where the one is that has it.
+        there: String,
+    },
 }
 
 /// The configuration with this provider, and with this model for the agent `default`. With `declared` the model has a
@@ -26,8 +35,15 @@ pub(super) fn edited(
         text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))?;
     let root: &mut dyn TableLike = document.as_table_mut();
     let own = table(folder(root, "provider")?, &provider.name, "provider.NAME")?;
-    if let Some(url) = &provider.base_url {
-        set(own, "base_url", url);
+    let there = own.get("base_url").and_then(Item::as_str).map(str::to_owned);
+    if let Some(there) = &there
+        && !provider.is_named
+        && there.trim_end_matches('/') != provider.url
+    {
+        return Err(EditFault::Taken { name: provider.name.clone(), there: there.clone() });
+    }
+    if provider.base_url.is_some() || there.is_some() {
+        set(own, "base_url", &provider.url);
     }
     if let Some(kind) = provider.kind {
         set(own, "kind", kind);
@@ -140,6 +156,23 @@ mod tests {
         let new =
             changed("agent = { default = { model = 'offline/reader' } }\n", "openai", "m", false).unwrap();
         assert!(new.contains("agent = { default = { model = \"openai/m\" } }"), "{new}");
+    }
+
+    #[test]
+    fn a_provider_that_has_its_name_from_its_host_takes_no_other_s_place_and_one_that_is_named_does() {
+        let there = changed("", "http://127.0.0.1:8080/v1", "small", true).unwrap();
+        let other = changed(&there, "http://127.0.0.1:9090/v1", "small", true);
+        let Err(EditFault::Taken { name, there: at }) = &other else { panic!("{other:?}") };
+        assert_eq!((name.as_str(), at.as_str()), ("local", "http://127.0.0.1:8080/v1"));
+        let model = ModelName::clip("local/small");
+        let moved = Provider::named("http://127.0.0.1:9090/v1", Some("local")).unwrap();
+        let moved = edited(&there, &moved, &model, true).unwrap();
+        assert!(moved.contains("http://127.0.0.1:9090/v1") && !moved.contains("8080/v1"), "{moved}");
+        // Its own address, with a slash behind it, is no other place.
+        let same = "[provider.groq]\nbase_url = \"https://api.groq.com/openai/v1/\"\n";
+        assert!(changed(same, "https://api.groq.com/openai/v1", "m", true).is_ok());
+        let proxied = "[provider.openai]\nbase_url = \"https://proxy.test/v1\"\n";
+        assert!(matches!(changed(proxied, "openai", "m", false), Err(EditFault::Taken { .. })));
     }
 
     #[test]

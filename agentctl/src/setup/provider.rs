@@ -3,6 +3,7 @@
 
 use ipc_proto::credproxy::{At, Binding, Verb};
 use ipc_proto::{List, Name, Text};
+use std::net::Ipv4Addr;
 
 /// Providers that need no URL: agentd-config knows the address, the models and the prices of each by its name.
 const KNOWN: [Known; 3] = [
@@ -39,6 +40,10 @@ pub(super) struct Provider {
     pub(super) name: String,
     /// Its base URL, where that is not known by its name.
     pub(super) base_url: Option<String>,
+    /// The same in any case.
+    pub(super) url: String,
+    /// Whether somebody gave it its name, rather than what it is.
+    pub(super) is_named: bool,
     /// How it is spoken to, where that is neither known by its name nor usual.
     pub(super) kind: Option<&'static str>,
     /// `host:port`.
@@ -47,6 +52,8 @@ pub(super) struct Provider {
     pub(super) plain: bool,
     /// Its usual model.
     pub(super) model: Option<&'static str>,
+    /// What `setup` was told of it, as it is told again.
+    told: String,
     path: String,
     header: Option<(&'static str, &'static str)>,
 }
@@ -97,12 +104,20 @@ impl Provider {
     pub(super) fn named(asked: &str, name: Option<&str>) -> Result<Self, NoProvider> {
         let named = |name: Option<String>| name.filter(|name| is_name(name)).ok_or(NoProvider::Name);
         let own = name.map(str::to_owned);
+        let is_named = own.is_some();
+        let told = name.map_or_else(
+            || format!("--provider {asked}"),
+            |name| format!("--provider {asked} --name {name}"),
+        );
         if let Some(known) = KNOWN.iter().find(|known| known.name == asked) {
             let Spot { plain, at, path } = Spot::of(known.base_url)?;
             let name = named(own.or_else(|| Some(known.name.to_owned())))?;
             let renamed = name != known.name;
             return Ok(Self {
                 base_url: renamed.then(|| known.base_url.to_owned()),
+                url: known.base_url.to_owned(),
+                is_named,
+                told,
                 kind: renamed.then_some(known.kind),
                 plain: renamed && plain,
                 model: known.model,
@@ -113,9 +128,13 @@ impl Provider {
             });
         }
         let Spot { plain, at, path } = Spot::of(asked)?;
+        let url = asked.trim_end_matches('/').to_owned();
         Ok(Self {
             name: named(own.or_else(|| name_of(&at)))?,
-            base_url: Some(asked.trim_end_matches('/').to_owned()),
+            base_url: Some(url.clone()),
+            url,
+            is_named,
+            told,
             kind: None,
             model: None,
             header: Some(("authorization", "Bearer ")),
@@ -149,6 +168,11 @@ impl Provider {
         };
         format!("agentctl cred set {} --host {}{path}{header}", self.name, self.at)
     }
+
+    /// The command that sets it up again, with another model.
+    pub(super) fn again(&self) -> String {
+        format!("agentctl setup {} --model MODEL", self.told)
+    }
 }
 
 /// A name from the part of a host that says whose it is.
@@ -156,6 +180,9 @@ fn name_of(authority: &str) -> Option<String> {
     let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
     if matches!(host, "localhost" | "127.0.0.1" | "[::1]") {
         return Some("local".to_owned());
+    }
+    if host.parse::<Ipv4Addr>().is_ok() {
+        return None;
     }
     let labels: Vec<&str> = host.split('.').filter(|label| !matches!(*label, "api" | "www")).collect();
     let whose = labels.len().checked_sub(2).and_then(|at| labels.get(at)).or_else(|| labels.first())?;
@@ -206,7 +233,14 @@ mod tests {
                 (name, at, path)
             );
         }
-        assert_eq!(Provider::named("https://a.test/v1", Some("mine")).unwrap().name, "mine");
+        let mine = Provider::named("https://a.test/v1", Some("mine")).unwrap();
+        assert_eq!(mine.name, "mine");
+        assert_eq!(mine.again(), "agentctl setup --provider https://a.test/v1 --name mine --model MODEL");
+        assert_eq!(
+            Provider::named("https://9.9.9.9/v1", None),
+            Err(NoProvider::Name),
+            "no part says whose it is"
+        );
     }
 
     #[test]

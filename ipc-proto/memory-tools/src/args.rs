@@ -99,7 +99,7 @@ impl Args {
         Ok((question, is_less))
     }
 
-    /// A list of at most `M` texts of at most `N` bytes.
+    /// A list of at most `M` texts of at most `N` bytes, each of which holds something.
     pub(crate) fn texts<const N: usize, const M: usize>(
         &mut self,
         name: &str,
@@ -107,7 +107,13 @@ impl Args {
         let Some(value) = self.given.remove(name) else { return Ok(None) };
         let valid = || json!(format!("a list of at most {M} texts"));
         let Value::Array(items) = value else { return Err(Fault::field(name, "is no list", valid())) };
-        let items = items.into_iter().enumerate().map(|(at, item)| text(&format!("{name}[{at}]"), item));
+        let item = |(at, item)| {
+            let name = format!("{name}[{at}]");
+            let item: Text<N> = text(&name, item)?;
+            let valid = || json!(format!("a text of 1 to {N} bytes"));
+            if item.trim().is_empty() { Err(Fault::field(&name, "is empty", valid())) } else { Ok(item) }
+        };
+        let items = items.into_iter().enumerate().map(item);
         let items = items.collect::<Result<Vec<_>, _>>()?;
         List::new(items).map(Some).map_err(|long| Fault::field(name, &over(long), valid()))
     }

@@ -1,5 +1,6 @@
 //! The tools as the official SDK serves them. What a client's model gave is looked at by the tools alone; here it is only
-//! passed on. A refusal is an answer with `isError`, so that the model reads it; no tool fails as a protocol does.
+//! passed on. A refusal is an answer with `isError`, so that the model reads it; no tool fails as a protocol does. What a
+//! client takes back must not go on.
 
 use crate::catalogue::{TOOLS, Tool as Listed};
 use crate::store::Store;
@@ -42,19 +43,26 @@ impl<S: Store> ServerHandler for Server<S> {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if request.is_some_and(|page| page.cursor.is_some()) {
+            let why = "`cursor` is none of this list: all tools are in its first answer";
+            return Err(ErrorData::invalid_params(why, None));
+        }
         Ok(ListToolsResult::with_all_items(TOOLS.iter().map(listed).collect()))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
-        let answer = tools::call(self.0.as_ref(), &request.name, given).await;
+        let call = tools::call(self.0.as_ref(), &request.name, given);
+        // Nobody reads this refusal: the SDK answers nothing that was taken back.
+        let gone = || ErrorData::internal_error("the client took the call back, or went away", None);
+        let answer = context.ct.run_until_cancelled(call).await.ok_or_else(gone)?;
         let failed = answer.get("error").is_some_and(|error| !error.is_null());
         let result = if failed {
             CallToolResult::structured_error(answer)

@@ -236,6 +236,9 @@ impl Item {
     /// The field that is not as it must be, and how it must be.
     pub(crate) fn row(mut self, kind: KindName, home: Option<&Project>) -> Result<Row, (String, String)> {
         let kind = self.kind.unwrap_or(kind);
+        if self.id.trim().is_empty() {
+            return Err(("id".to_owned(), "must not be empty".to_owned()));
+        }
         if !(1..=5).contains(&self.importance) {
             return Err(("importance".to_owned(), "must be a whole number from 1 to 5".to_owned()));
         }

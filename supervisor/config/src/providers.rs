@@ -8,10 +8,9 @@ use crate::models;
 use crate::problem::{Problems, listed};
 use crate::view::View;
 use ipc_proto::config::{Credproxy, Dialer, KeySource, Model, Provider, ProviderKind};
+use ipc_proto::model::BUILT_IN;
 use std::collections::BTreeSet;
 
-/// Providers that are built in: their names are taken.
-const BUILT_IN: [&str; 2] = ["offline", "scripted"];
 /// Models that are built in.
 const OFFLINE: [&str; 2] = ["offline/reader", "offline/hijackable"];
 

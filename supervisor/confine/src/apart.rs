@@ -8,7 +8,7 @@
 use crate::cell::{Cell, INSIDE};
 use crate::child::{
     At, Child, LaunchFault, Step, die_with_parent, own_session, place_descriptors, program_number,
-    unblock_signals,
+    reset_signals,
 };
 use crate::jail::{RunnerJail, is_left_out};
 use crate::seats::Seated;
@@ -112,7 +112,7 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     // Last, after the uid change that would clear it. In a pid namespace of its own it cannot ask for its parent; the
     // end of the socket that agentd or the gate holds is its second word.
     die_with_parent(None).at(Step::DeathSignal)?;
-    unblock_signals().at(Step::Signals)?;
+    reset_signals().at(Step::Signals)?;
     // SAFETY: the list ends in null, and its words are static.
     Err(unsafe { sys::execute_words(program_number(&stay), &plan.words) }).at(Step::Execute)
 }

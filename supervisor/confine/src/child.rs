@@ -199,9 +199,17 @@ pub(crate) fn die_with_parent(parent: Option<i32>) -> io::Result<()> {
     }
 }
 
-/// No blocked signals.
-pub(crate) fn unblock_signals() -> io::Result<()> {
-    use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+/// No blocked signals, and none that has a name ignored: what whoever started agentd ignores, as `nohup` and the `&` of a script do,
+/// would be passed on over every exec, and no program in a jail could be interrupted.
+pub(crate) fn reset_signals() -> io::Result<()> {
+    use nix::sys::signal::{
+        SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
+    };
+    let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
+        // SAFETY: what a signal does by itself runs no code of this process.
+        unsafe { sigaction(signal, &usual) }?;
+    }
     Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
 }
 

@@ -4,7 +4,7 @@
 use crate::cell::Cell;
 use crate::child::{
     At, Child, LaunchFault, Step, die_with_parent, give_up, outcome, own_session, place_descriptors,
-    program_number, unblock_signals,
+    program_number, reset_signals,
 };
 use crate::sys::{self, Forked};
 use crate::template::{Template, make_private};
@@ -190,7 +190,7 @@ fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Nev
         // What is mounted here from now on, or on the host, stays apart.
         make_private().at(Step::Private)?;
     }
-    unblock_signals().and_then(|()| own_session()).at(Step::Signals)?;
+    reset_signals().and_then(|()| own_session()).at(Step::Signals)?;
     // Its own folder is where it begins: no path is handed over.
     match jail.mode {
         Mode::System => root::enter_state(jail.state, jail.row.process.name()).at(Step::Directory)?,
@@ -216,7 +216,7 @@ fn become_flat(
     parent: i32,
 ) -> Result<Never, LaunchFault> {
     die_with_parent(None).at(Step::DeathSignal)?;
-    unblock_signals().and_then(|()| own_session()).at(Step::Signals)?;
+    reset_signals().and_then(|()| own_session()).at(Step::Signals)?;
     fchdir(workspace).at(Step::Directory)?;
     limits::set(&jail.row.limits, false).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;

@@ -55,6 +55,7 @@ fn the_door_is_that_of_every_other_route() {
     assert_eq!(wrong("Host: evil.test\r\n"), 421);
     assert_eq!(way.get("/mcp").status, 405);
     assert_eq!(post(&way, "/mcp?user=root", "", "mem-find", &asked).status, 400);
+    assert_eq!(post(&way, "/mcp?project=a&project=b", "", "mem-find", &asked).status, 400);
     let large = json!({ "query": "x".repeat(70_000) });
     assert_eq!(post(&way, "/mcp", "", "mem-find", &large).status, 413);
     let Way::Tcp(port, _) = way else { panic!("it is on TCP") };
@@ -86,6 +87,17 @@ fn what_is_no_message_of_the_protocol_is_answered_as_the_protocol_says() {
     ] {
         assert_eq!(said(body), (status, Some(code), id), "{body}");
     }
+    let refused = |headers: &str| {
+        let message = message("mem-help", &json!({})).to_string();
+        let headers = format!("Connection: close\r\n{headers}");
+        let answer = way.send(&way.request("POST", "/mcp", &headers, &message));
+        (answer.status, answer.document()["error"]["code"].as_i64())
+    };
+    let json = "Content-Type: application/json\r\n";
+    assert_eq!(refused(&format!("{json}Accept: text/html\r\n")), (406, Some(-32600)));
+    assert_eq!(refused(&format!("Content-Type: text/plain\r\n{HEADERS}")), (415, Some(-32600)));
+    let old = HEADERS.replace("2025-06-18", "1999-01-01");
+    assert_eq!(refused(&format!("{json}{old}")), (400, Some(-32600)));
     let half = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"mem-find","arguments":{"query":"\ud83d"}}}"#;
     assert_eq!(said(half), (200, None, json!(4)), "half a character is no reason for silence");
 }

@@ -24,7 +24,9 @@ impl Caller {
         match tried.await {
             Err(ControlError::Relay(RelayError::Model(ModelError::UnknownModel))) => {
                 let models = self.list_models().await?;
-                let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+                // One that embeds answers nothing, and is refused by the same word.
+                let answering = models.iter().filter(|model| !model.embeds);
+                let names: Vec<&str> = answering.map(|model| model.name.as_str()).collect();
                 Err(ControlError::NoModel(Text::clip(&names.join(", "))))
             }
             tried => tried,

@@ -135,7 +135,7 @@ fn bad_names_hosts_and_values_are_refused_before_anything_is_stored() {
         assert_eq!(ask("k", &bound(&["ok.com", host]), VALUE), Some(CredError::BadBinding), "{host}");
     }
     assert_eq!(ask("k", &bound(&[]), VALUE), Some(CredError::BadBinding));
-    for path in ["", "v1", "/a b", "/a?b", "/a#b", "/\u{e9}"] {
+    for path in ["", "v1", "/a b", "/a?b", "/a#b", "/\u{e9}", "/a/../b", "/a/%2e%2e", "/a%2fb"] {
         let paths = List::new([Text::clip(path)]).unwrap();
         assert_eq!(
             ask("k", &Binding { paths, ..good.clone() }, VALUE),
@@ -145,7 +145,9 @@ fn bad_names_hosts_and_values_are_refused_before_anything_is_stored() {
     }
     let header = |name: &str, prefix: &str| At::Header { name: Name::clip(name), prefix: Text::clip(prefix) };
     let query = |name: &str| At::Query { name: Name::clip(name) };
-    for place in [header("", ""), header("a b", ""), header("a", "\r\n"), query(""), query("\n")] {
+    let carried = ["Cookie", "host", "content-length", "Transfer-Encoding"].map(|name| header(name, ""));
+    let malformed = [header("", ""), header("a b", ""), header("a", "\r\n"), query(""), query("\n")];
+    for place in carried.iter().chain(&malformed) {
         let at = List::new([place.clone()]).unwrap();
         assert_eq!(
             ask("k", &Binding { at, ..good.clone() }, VALUE),

@@ -191,7 +191,8 @@ impl Client {
     ) -> Result<Decided, RelayError> {
         let (mut request, event) = self.judge(shared, asked, cleaned).await?;
         request.payer = self.payer(shared)?;
-        Ok(Decided { request, id: self.id, whose: self.phrase(), load, decision: Decision::Due(event) })
+        let (whose, patience) = (self.phrase(), self.patience());
+        Ok(Decided { request, id: self.id, whose, load, patience, decision: Decision::Due(event) })
     }
 
     /// What was found of its texts may go to a model; on the record.

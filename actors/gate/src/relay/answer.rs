@@ -5,6 +5,7 @@
 mod decided;
 mod pieces;
 
+use decided::paid;
 pub(crate) use decided::{Decided, Decision};
 
 use super::around::Around;
@@ -68,9 +69,9 @@ impl Answer {
     /// Begins an answer that was decided on. The decision is put on the record while model makes the answer ready and sets
     /// its money aside: no provider hears of one before its first pull, and that is not before both are durable.
     pub(crate) async fn begin(around: &impl Around, decided: Decided) -> Result<Self, RelayError> {
-        let Decided { request, id, whose, load, decision } = decided;
+        let Decided { request, id, whose, load, patience, decision } = decided;
         let begun = Instant::now();
-        let (recorded, started) = futures::join!(decision.recorded(around), around.start(&request));
+        let (recorded, started) = futures::join!(decision.recorded(around), paid(around, &request, patience));
         if let Err(error) = recorded {
             if let Ok(stream) = started {
                 around.cancel(stream).await;

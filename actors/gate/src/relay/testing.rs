@@ -7,7 +7,9 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::UserId;
 use ipc_proto::label::Class;
-use ipc_proto::model::{Embedding, Message, ModelError, ModelName, Payer, Request, Role, StreamId};
+use ipc_proto::model::{
+    Embedding, Message, ModelError, ModelName, Payer, Per, Request, Role, SET_ASIDE_S, StreamId,
+};
 use ipc_proto::scanner::{Conversation, Crossing, Judgement, Release, Verdict};
 use ipc_proto::{List, Name, Text};
 use std::cell::{Cell, RefCell};
@@ -23,6 +25,8 @@ pub(crate) struct Fake {
     pub(crate) pulls: RefCell<VecDeque<Pulled>>,
     /// What went on the record.
     pub(crate) events: RefCell<Vec<(Action, Result3)>>,
+    /// Answers that there is no money for at first, since it is set aside.
+    pub(crate) unpaid: Cell<u32>,
     /// Answers that were begun.
     pub(crate) begun: RefCell<u64>,
     /// Answers that were let go.
@@ -50,6 +54,10 @@ impl Fake {
 
 impl Around for Fake {
     async fn start(&self, _: &Request) -> Result<StreamId, RelayError> {
+        if let Some(left) = self.unpaid.get().checked_sub(1) {
+            self.unpaid.set(left);
+            return Err(RelayError::Model(ModelError::Budget { per: Per::Day, again_s: SET_ASIDE_S }));
+        }
         *self.begun.borrow_mut() += 1;
         Ok(StreamId(*self.begun.borrow()))
     }

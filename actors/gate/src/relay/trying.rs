@@ -3,6 +3,7 @@
 use super::answer::{Answer, Decided, Decision};
 use super::around::relayed;
 use crate::host::{Shared, down};
+use crate::money::Patience;
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::{RelayError, Tried};
@@ -29,8 +30,8 @@ pub(crate) async fn try_model(shared: &Shared, model: ModelName, by: &str) -> Re
     let mut decision = Event::new(Action::ModelDecided, Result3::Success).about(&model).because(&whose);
     decision.call = Some(id);
     decision.bytes = QUESTION.len() as u64;
-    let decided =
-        Decided { request: request(model, payer), id, whose, load, decision: Decision::Due(decision) };
+    let (request, patience) = (request(model, payer), Patience::NONE);
+    let decided = Decided { request, id, whose, load, patience, decision: Decision::Due(decision) };
     let begun = Instant::now();
     let mut answer = Answer::begin(shared, decided).await?;
     let heard = tokio::time::timeout(PATIENCE, hear(shared, &mut answer, begun)).await;

@@ -33,8 +33,7 @@ struct Ask {
     model: String,
     input: Mixed<Given>,
     dimensions: Option<u16>,
-    #[serde(default)]
-    encoding_format: Encoding,
+    encoding_format: Option<String>,
 }
 
 /// One text. Its tokens are none: those that a client cut it into are of one vendor's models.
@@ -60,10 +59,8 @@ impl<'de> Deserialize<'de> for Given {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
-    #[default]
     Float,
     Base64,
 }
@@ -91,7 +88,7 @@ pub(crate) async fn embed(
 ) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
     let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
-    let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding_format, ask.dimensions()?);
+    let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding()?, ask.dimensions()?);
     let name = ModelName::new(model.as_str()).map_err(|long| Fault::bad("model", long.to_string()))?;
     // Written as it comes: there may be two million numbers, of which each is a multiple of its text as a value.
     let mut whole = br#"{"object":"list","data":["#.to_vec();
@@ -157,6 +154,17 @@ impl Ask {
                     .coded("invalid_value"))
             }
             dimensions => Ok(dimensions),
+        }
+    }
+
+    fn encoding(&self) -> Result<Encoding, Fault> {
+        match self.encoding_format.as_deref() {
+            None | Some("float") => Ok(Encoding::Float),
+            Some("base64") => Ok(Encoding::Base64),
+            Some(_) => {
+                let message = "Invalid value: supported values are 'float' and 'base64'.";
+                Err(Fault::bad("encoding_format", message).coded("invalid_value"))
+            }
         }
     }
 
@@ -226,6 +234,23 @@ mod tests {
                 (&error["type"], &error["param"]),
                 (&json!("invalid_request_error"), &json!("dimensions"))
             );
+        }
+    }
+
+    #[test]
+    fn how_vectors_are_written_is_one_of_two_words_or_left_open() {
+        let of = |encoding: Value| {
+            let body = json!({"model": "m", "input": "a", "encoding_format": encoding}).to_string();
+            body::decode::<Ask>(body.as_bytes()).and_then(|ask| ask.encoding())
+        };
+        assert_eq!(of(json!("base64")).unwrap(), Encoding::Base64);
+        assert_eq!(
+            (of(json!("float")).unwrap(), of(Value::Null).unwrap()),
+            (Encoding::Float, Encoding::Float)
+        );
+        for wrong in [json!("int8"), json!(3), json!([])] {
+            let error = of(wrong).unwrap_err().json(Dialect::OpenAi, "")["error"].clone();
+            assert_eq!(error["param"], "encoding_format", "{error}");
         }
     }
 

@@ -106,6 +106,11 @@ pub trait Writer: Send + 'static {
     fn begin(&mut self, origin: Origin);
     /// Another model answers than was asked for.
     fn by(&mut self, model: String);
+    /// Whether the client takes one call at most. A model that asks for more is not asked again: it sees what came of the first
+    /// and asks for the next.
+    fn takes_one_call(&self) -> bool {
+        false
+    }
     /// What a stream opens with.
     fn open(&mut self, out: &mut Vec<u8>);
     /// Text was said.
@@ -127,6 +132,10 @@ pub trait Writer: Send + 'static {
     fn whole(&mut self, whole: &Whole) -> Value {
         if let Some(model) = &whole.by {
             self.by(model.clone());
+        }
+        if self.takes_one_call() && whole.calls.len() > 1 {
+            let calls = whole.calls.iter().take(1).cloned().collect();
+            return self.compose(&Whole { calls, ..whole.clone() });
         }
         self.compose(whole)
     }

@@ -20,8 +20,9 @@ pub fn read(bytes: &[u8]) -> Result<wish::Ask<Messages>, Fault> {
         let missing = Fault::bad("max_tokens", "max_tokens: Field required");
         return Err(missing.coded("missing_required_parameter"));
     }
-    let (streams, wish) = (ask.stream.unwrap_or_default(), ask.wish()?);
-    let writer = Messages::new(&wish.request.model, &wish.request.stop);
+    let (streams, alone) = (ask.stream.unwrap_or_default(), ask.takes_one_call());
+    let wish = ask.wish()?;
+    let writer = Messages::new(&wish.request.model, &wish.request.stop, alone);
     Ok(wish::Ask { wish, streams, writer })
 }
 

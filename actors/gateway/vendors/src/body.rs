@@ -3,7 +3,7 @@
 use crate::fault::{Fault, Kind};
 use crate::strict::Strict;
 use axum::body::Body;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::value::SeqAccessDeserializer;
@@ -22,11 +22,12 @@ const VALUES: usize = 100_000;
 const WORDS: usize = 300;
 
 /// What a decoder calls types, in words of JSON.
-const PLAIN: [(&str, &str); 7] = [
+const PLAIN: [(&str, &str); 8] = [
     ("expected u32", "expected a whole number"),
     ("expected u16", "expected a whole number"),
     ("expected f64", "expected a number"),
     ("expected a sequence", "expected a list"),
+    ("expected a map", "expected an object"),
     ("invalid type: sequence", "invalid type: list"),
     ("invalid type: map", "invalid type: object"),
     ("floating point", "number"),
@@ -41,9 +42,15 @@ const FIELDS: [(&str, &str, &str); 2] = [
 /// Reads it whole, `bound` bytes at most.
 ///
 /// # Errors
-/// It is over the bound, too slow, or broke off.
+/// It is over the bound, compressed, too slow, or broke off.
 pub async fn read(bound: usize, headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
     let large = || Fault::new(Kind::Large, format!("The request's body is over the bound of {bound} bytes."));
+    let coding = headers.get(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
+    if coding.is_some_and(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")) {
+        let message =
+            "The request's body is compressed, which is not taken: send it without a Content-Encoding.";
+        return Err(Fault::new(Kind::Coded, message));
+    }
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     if announced.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > bound) {
         return Err(large());
@@ -215,6 +222,17 @@ mod tests {
             }
             assert_eq!(error["param"], param, "{body}: {error}");
             assert_eq!(error["type"], "invalid_request_error");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_compressed_body_is_called_what_it_is() {
+        for (coding, status) in [("gzip", 415), ("zstd", 415), ("identity", 0), ("", 0)] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+            let refused = read(9, &headers, Body::from("{}")).await.err();
+            let refused = refused.map_or(0, |fault| fault.render(Dialect::OpenAi, "").status().as_u16());
+            assert_eq!(refused, status, "{coding}");
         }
     }
 

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ipc_proto::gate::RelayError;
-use ipc_proto::model::ModelError;
+use ipc_proto::model::{BLIND, ModelError};
 use ipc_proto::router::RouterError;
 use serde_json::{Value, json};
 
@@ -30,9 +30,6 @@ const FAILURES: [(&str, Kind); 11] = [
     ("QUEUE_BUSY", Kind::Busy),
     ("LLM_", Kind::Upstream),
 ];
-
-/// How the words begin for a model that takes no images.
-const BLIND: &str = "LLM_REQUEST_ERROR: the model takes no images";
 
 /// How the words begin for a vault that waits for a person.
 const LOCKED: &str = "LLM_ERROR: the vault is locked";
@@ -74,6 +71,8 @@ pub enum Kind {
     Conflict,
     /// The body is over its bound.
     Large,
+    /// The body is in a coding that is not taken.
+    Coded,
     /// It was meant for another host.
     Misdirected,
     /// Too many requests.
@@ -105,6 +104,7 @@ impl Kind {
             Self::Slow => (408, INVALID, Some("request_timeout"), 408, INVALID),
             Self::Conflict => (409, INVALID, Some("conflict"), 409, INVALID),
             Self::Large => (413, INVALID, Some("request_too_large"), 413, "request_too_large"),
+            Self::Coded => (415, INVALID, Some("unsupported_content_encoding"), 415, INVALID),
             Self::Misdirected => (421, INVALID, Some("misdirected_request"), 421, INVALID),
             Self::Often => (429, "requests", Some("rate_limit_exceeded"), 429, "rate_limit_error"),
             Self::Spent => (429, "insufficient_quota", Some("insufficient_quota"), 429, "rate_limit_error"),
@@ -264,12 +264,19 @@ impl Fault {
 
     /// The message with the field that it is about, which the second vendor's API has nowhere else.
     fn placed(&self) -> String {
-        let Some(param) = self.param.as_deref().filter(|param| !self.message.contains(param)) else {
-            return self.message.clone();
-        };
+        let Some(param) = &self.param else { return self.message.clone() };
+        // The first vendor writes a place as `a[0].b`, and the second as `a.0.b`.
+        let place = param.replace('[', ".").replace(']', "");
+        if self.code == Some("missing_required_parameter") {
+            return format!("{place}: Field required");
+        }
+        let message = self.message.replace(param.as_str(), &place);
+        if message.contains(&place) {
+            return message;
+        }
         // A part of the place, where the message begins by it, is said by the whole.
-        let part = self.message.split_once(": ").filter(|(begin, _)| param.starts_with(begin));
-        format!("{param}: {}", part.map_or(self.message.as_str(), |(_, rest)| rest))
+        let part = message.split_once(": ").filter(|(begin, _)| place.starts_with(begin));
+        format!("{place}: {}", part.map_or(message.as_str(), |(_, rest)| rest))
     }
 
     /// The response, as the vendor's API gives it.
@@ -288,7 +295,7 @@ impl Fault {
         match self.kind {
             Kind::NoKey => drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             // What was not read of the body is not waited for.
-            Kind::Large | Kind::Slow => {
+            Kind::Large | Kind::Slow | Kind::Coded => {
                 drop(headers.insert(header::CONNECTION, HeaderValue::from_static("close")))
             }
             _ => {}
@@ -377,8 +384,11 @@ mod tests {
         assert_eq!(first, expected);
         let second = fault.json(Dialect::Anthropic, "req_1");
         let expected = json!({"type": "error", "request_id": "req_1",
-            "error": {"type": "invalid_request_error", "message": "messages[0].role: no such role"}});
+            "error": {"type": "invalid_request_error", "message": "messages.0.role: no such role"}});
         assert_eq!(second, expected);
+        let missing = Fault::bad("messages[0].content", "Missing required parameter: 'messages[0].content'.");
+        let missing = missing.coded("missing_required_parameter").json(Dialect::Anthropic, "");
+        assert_eq!(missing["error"]["message"], "messages.0.content: Field required");
         let nested = Fault::bad("messages.0.content.0.type", "messages.0.content.0: no such content");
         let nested = nested.json(Dialect::Anthropic, "")["error"]["message"].clone();
         assert_eq!(nested, "messages.0.content.0.type: no such content", "the place is said once");

@@ -3,6 +3,7 @@
 
 use crate::fault::{Fault, Kind};
 use crate::ids;
+use crate::matched::{self, Matched};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::content::MEDIA_BOUND;
@@ -14,6 +15,8 @@ use ipc_proto::tool::{TOOLS, ToolSpec};
 use ipc_proto::{Blob, List, Name, Text};
 use serde_json::Value;
 
+/// What stands before the name of an agent where a model's is asked for.
+pub const AGENT: &str = "agent/";
 /// Tokens of an answer whose client does not say how many.
 pub const OUTPUT: u32 = 4096;
 /// Most tokens that a client may ask for.
@@ -49,6 +52,7 @@ pub struct Draft {
     messages: Vec<Message>,
     images: Vec<Image>,
     bytes: usize,
+    matched: Matched,
 }
 
 /// What is asked of the model besides.
@@ -58,14 +62,16 @@ pub struct Options {
     pub model: String,
     /// The client's own tools.
     pub tools: Vec<ToolSpec>,
-    /// Most tokens of the answer.
-    pub max_output: Option<u32>,
+    /// Whether it has others besides, which its vendor would run.
+    pub others: bool,
+    /// Most tokens of the answer, and the field that says so.
+    pub max_output: Option<(&'static str, u32)>,
     /// From 0 to 2.
     pub temperature: Option<f64>,
     /// From 0 to 1.
     pub top_p: Option<f64>,
-    /// Texts that end the answer.
-    pub stop: Vec<String>,
+    /// The field of the texts that end the answer, and these.
+    pub stop: (&'static str, Vec<String>),
     /// Whether tools are to be asked for.
     pub choice: Choice,
     /// How much the model is to think first.
@@ -102,6 +108,7 @@ impl Draft {
     /// It does not fit.
     pub fn reply(&mut self, text: String, calls: Vec<Asked>, at: &str) -> Result<(), Fault> {
         self.bytes += calls.iter().map(|call| call.args.len()).sum::<usize>();
+        self.matched.ask(&calls, at);
         let calls = List::new(calls).map_err(|many| too_long(at, &many))?;
         self.say(Role::Assistant, text, at)?;
         if let Some(message) = self.messages.last_mut() {
@@ -117,6 +124,7 @@ impl Draft {
     pub fn ask(&mut self, call: Asked, at: &str) -> Result<(), Fault> {
         if let Some(last) = self.messages.last_mut().filter(|last| last.role == Role::Assistant) {
             self.bytes += call.args.len();
+            self.matched.ask(std::slice::from_ref(&call), at);
             last.calls.push(call).map_err(|many| too_long(at, &many))?;
             return self.fits();
         }
@@ -129,8 +137,10 @@ impl Draft {
     /// It does not fit.
     pub fn answer(&mut self, id: &str, text: String, at: &str) -> Result<(), Fault> {
         self.say(Role::Tool, text, at)?;
+        let id = ids::call(id);
+        self.matched.answer(id, at);
         if let Some(message) = self.messages.last_mut() {
-            message.answers = Some(ids::call(id));
+            message.answers = Some(id);
         }
         Ok(())
     }
@@ -162,17 +172,26 @@ impl Draft {
     /// The whole request.
     ///
     /// # Errors
-    /// There is no message, or one of the options is out of its range.
+    /// There is no message, one of the options is out of its range, or calls and their results are not each other's.
     pub fn request(self, options: Options) -> Result<Request, Fault> {
         if self.messages.is_empty() {
             return Err(Fault::bad("messages", "There must be at least one message."));
         }
-        let max_output = options.max_output.unwrap_or(OUTPUT);
-        if max_output == 0 || max_output > OUTPUT_BOUND {
-            return Err(Fault::bad("max_tokens", format!("It must be from 1 to {OUTPUT_BOUND}.")));
+        // An agent knows the conversation from its session, and has tools of its own.
+        if !options.model.starts_with(AGENT) {
+            self.matched.whole()?;
         }
-        let stop = options.stop.into_iter().map(Text::new).collect::<Result<Vec<_>, _>>();
-        let stop = stop.and_then(List::new).map_err(|long| too_long("stop", &long))?;
+        let (field, max_output) = options.max_output.unwrap_or(("max_tokens", OUTPUT));
+        if max_output == 0 || max_output > OUTPUT_BOUND {
+            return Err(Fault::bad(field, format!("It must be from 1 to {OUTPUT_BOUND}.")));
+        }
+        let (field, stop) = options.stop;
+        if stop.iter().any(String::is_empty) {
+            return Err(Fault::bad(field, "A text that ends the answer must not be empty."));
+        }
+        let stop = stop.into_iter().map(Text::new).collect::<Result<Vec<_>, _>>();
+        let stop = stop.and_then(List::new).map_err(|long| too_long(field, &long))?;
+        let choice = matched::choice(options.choice, &options.tools, options.others)?;
         let tools = List::new(options.tools)
             .map_err(|_| Fault::bad("tools", format!("There are more than {TOOLS} tools.")))?;
         let model = Text::new(options.model).map_err(|long| too_long("model", &long))?;
@@ -183,7 +202,7 @@ impl Draft {
             temperature: thousandths("temperature", options.temperature, 2.0)?,
             top_p: thousandths("top_p", options.top_p, 1.0)?,
             stop,
-            choice: options.choice,
+            choice,
             think: options.think,
             images: List::clip(self.images),
             ..Request::new(model, messages, nobody())
@@ -351,8 +370,8 @@ mod tests {
         assert_eq!(of(|_| ()).unwrap().max_output, OUTPUT);
         assert!(of(|it| it.temperature = Some(2.1)).is_err());
         assert!(of(|it| it.top_p = Some(-0.1)).is_err());
-        assert!(of(|it| it.max_output = Some(0)).is_err());
-        assert!(of(|it| it.stop = vec!["s".into(); 9]).is_err());
+        assert!(of(|it| it.max_output = Some(("max_tokens", 0))).is_err());
+        assert!(of(|it| it.stop = ("stop", vec!["s".into(); 9])).is_err());
         assert!(of(|it| it.model = "m".repeat(129)).is_err());
         assert!(Draft::default().request(options()).is_err());
     }
@@ -363,8 +382,9 @@ mod tests {
         draft.ask(asked("mine-1", "read", "{\"a\":1}".into(), "x").unwrap(), "x").unwrap();
         draft.ask(asked("mine-2", "read", String::new(), "x").unwrap(), "x").unwrap();
         draft.answer("mine-2", "two".into(), "x").unwrap();
+        draft.answer("mine-1", "one".into(), "x").unwrap();
         let request = draft.request(options()).unwrap();
-        let [_, reply, answer] = &request.messages[..] else { panic!("{:?}", request.messages) };
+        let [_, reply, answer, _] = &request.messages[..] else { panic!("{:?}", request.messages) };
         assert_eq!(reply.calls.len(), 2);
         assert_eq!((reply.calls[1].args.as_str(), answer.answers), ("{}", Some(reply.calls[1].id)));
     }

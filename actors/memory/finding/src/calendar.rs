@@ -1,31 +1,52 @@
-//! What months, weekdays and the days about today are called, in English, German, Spanish, French, Italian, Portuguese and
-//! Dutch, folded as words are. Data; a name that is more often something else is left out.
+//! What months, weekdays and the days about today are called, in English, German, Spanish, French, Italian, Portuguese,
+//! Dutch and Russian, folded as words are. Data; a name that is more often something else is left out.
 
 /// By month.
 const MONTHS: [&[&str]; 12] = [
-    &["january", "januar", "enero", "janvier", "gennaio", "janeiro", "januari"],
-    &["february", "februar", "febrero", "fevrier", "febbraio", "fevereiro", "februari"],
-    &["march", "marz", "marzo", "maart"],
-    &["april", "abril", "avril", "aprile"],
-    &["may", "mai", "mayo", "maggio", "maio"],
-    &["june", "juni", "junio", "juin", "giugno", "junho"],
-    &["july", "juli", "julio", "juillet", "luglio", "julho"],
-    &["august", "agosto", "aout", "augustus"],
-    &["september", "septiembre", "septembre", "settembre", "setembro"],
-    &["october", "oktober", "octubre", "octobre", "ottobre", "outubro"],
-    &["november", "noviembre", "novembre", "novembro"],
-    &["december", "dezember", "diciembre", "decembre", "dicembre", "dezembro"],
+    &["january", "januar", "enero", "janvier", "gennaio", "janeiro", "januari", "январь", "января", "январе"],
+    &[
+        "february",
+        "februar",
+        "febrero",
+        "fevrier",
+        "febbraio",
+        "fevereiro",
+        "februari",
+        "февраль",
+        "февраля",
+        "феврале",
+    ],
+    &["march", "marz", "marzo", "maart", "март", "марта", "марте"],
+    &["april", "abril", "avril", "aprile", "апрель", "апреля", "апреле"],
+    &["may", "mai", "mayo", "maggio", "maio", "май", "мая", "мае"],
+    &["june", "juni", "junio", "juin", "giugno", "junho", "июнь", "июня", "июне"],
+    &["july", "juli", "julio", "juillet", "luglio", "julho", "июль", "июля", "июле"],
+    &["august", "agosto", "aout", "augustus", "август", "августа", "августе"],
+    &["september", "septiembre", "septembre", "settembre", "setembro", "сентябрь", "сентября", "сентябре"],
+    &["october", "oktober", "octubre", "octobre", "ottobre", "outubro", "октябрь", "октября", "октябре"],
+    &["november", "noviembre", "novembre", "novembro", "ноябрь", "ноября", "ноябре"],
+    &[
+        "december",
+        "dezember",
+        "diciembre",
+        "decembre",
+        "dicembre",
+        "dezembro",
+        "декабрь",
+        "декабря",
+        "декабре",
+    ],
 ];
 
 /// By weekday, from Monday.
 const WEEKDAYS: [&[&str]; 7] = [
-    &["monday", "montag", "lunes", "lundi", "lunedi", "maandag"],
-    &["tuesday", "dienstag", "martes", "mardi", "martedi", "dinsdag"],
-    &["wednesday", "mittwoch", "miercoles", "mercredi", "mercoledi", "woensdag"],
-    &["thursday", "donnerstag", "jueves", "jeudi", "giovedi", "donderdag"],
-    &["friday", "freitag", "viernes", "vendredi", "venerdi", "vrijdag"],
-    &["saturday", "samstag", "sabado", "samedi", "sabato", "zaterdag"],
-    &["sunday", "sonntag", "domingo", "dimanche", "domenica", "zondag"],
+    &["monday", "montag", "lunes", "lundi", "lunedi", "maandag", "понедельник", "понедельника"],
+    &["tuesday", "dienstag", "martes", "mardi", "martedi", "dinsdag", "вторник", "вторника"],
+    &["wednesday", "mittwoch", "miercoles", "mercredi", "mercoledi", "woensdag", "среда", "среду", "среды"],
+    &["thursday", "donnerstag", "jueves", "jeudi", "giovedi", "donderdag", "четверг", "четверга"],
+    &["friday", "freitag", "viernes", "vendredi", "venerdi", "vrijdag", "пятница", "пятницу", "пятницы"],
+    &["saturday", "samstag", "sabado", "samedi", "sabato", "zaterdag", "суббота", "субботу", "субботы"],
+    &["sunday", "sonntag", "domingo", "dimanche", "domenica", "zondag", "воскресенье", "воскресенья"],
 ];
 
 /// Months that are also verbs, names or food: said as a month only with a sign of it.
@@ -54,10 +75,10 @@ pub(crate) fn weekday(word: &str) -> Option<i64> {
 /// How many days after today it is.
 pub(crate) fn days_from_today(word: &str) -> Option<i64> {
     Some(match word {
-        "anteayer" | "vorgestern" | "eergisteren" => -2,
-        "yesterday" | "gestern" | "ayer" | "ieri" | "ontem" | "gisteren" => -1,
-        "today" | "tonight" | "heute" | "hoy" | "oggi" | "hoje" | "vandaag" => 0,
-        "tomorrow" => 1,
+        "anteayer" | "vorgestern" | "eergisteren" | "позавчера" => -2,
+        "yesterday" | "gestern" | "ayer" | "ieri" | "ontem" | "gisteren" | "вчера" => -1,
+        "today" | "tonight" | "heute" | "hoy" | "oggi" | "hoje" | "vandaag" | "сегодня" => 0,
+        "tomorrow" | "завтра" => 1,
         "ubermorgen" => 2,
         _ => return None,
     })

@@ -196,6 +196,13 @@ impl Near<'_> {
         if let (Some(month), Some(day)) = (number(self.next, 12), number(self.after, 31)) {
             return Some(Span::day(days(year, month, day)));
         }
+        // 8.5.2023, and where that is no date of a month 5/18/2023.
+        if let Some((first, second)) = number(self.two_back, 31).zip(number(self.back, 31))
+            && first.min(second) <= 12
+        {
+            let (day, month) = if second <= 12 { (first, second) } else { (second, first) };
+            return Some(Span::day(days(year, month, day)));
+        }
         // With a month the month says it.
         let of_month = calendar::month(self.back).or_else(|| calendar::month(self.two_back)).is_some();
         (!of_month).then(|| Span { from: days(year, 1, 1), to: days(year, 12, 31) })
@@ -308,9 +315,13 @@ mod tests {
         {
             assert_eq!(named(text), on(2023, 5, 8), "{text}");
         }
-        for text in ["am 8. Mai 2023", "el 8 de mayo de 2023", "le 8 mai 2023"] {
+        for text in
+            ["am 8. Mai 2023", "el 8 de mayo de 2023", "le 8 mai 2023", "8 мая", "08.05.2023", "8/5/2023"]
+        {
             assert_eq!(named(text), on(2023, 5, 8), "{text}");
         }
+        assert_eq!(named("5/18/2023"), on(2023, 5, 18));
+        assert_eq!(named("30 30 2023"), named("in 2023"));
         assert_eq!(named("im Juli"), named("in July"));
         assert_eq!(named("in July"), [whole_month(2023, 7)]);
         assert_eq!(named("in December"), [whole_month(2022, 12)], "the nearest one");
@@ -328,6 +339,8 @@ mod tests {
             ("on Monday", 2023, 5, 8),
             ("am Montag", 2023, 5, 8),
             ("gestern", 2023, 5, 9),
+            ("вчера", 2023, 5, 9),
+            ("в понедельник", 2023, 5, 8),
             ("anteayer", 2023, 5, 8),
             ("next Tuesday", 2023, 5, 16),
         ] {
@@ -342,7 +355,13 @@ mod tests {
     #[test]
     fn a_time_is_read_from_a_text_that_holds_a_date() {
         let ms = |year, month, day| u64::try_from(days(year, month, day)).ok().map(|day| day * DAY_MS);
-        for text in ["2023-05-08T13:56:00Z", "2023-05-08", "1:56 pm on 8 May, 2023", " 2023-05-08 13:56"] {
+        for text in [
+            "2023-05-08T13:56:00Z",
+            "2023-05-08",
+            "1:56 pm on 8 May, 2023",
+            " 2023-05-08 13:56",
+            "08.05.2023 13:56",
+        ] {
             assert_eq!(date_in(text), ms(2023, 5, 8), "{text}");
         }
         for text in ["", "soon", "1683554160", "1:56 pm", "8 May 1969"] {

@@ -102,7 +102,7 @@ pub(crate) const FORMS: &[&str] = &[
     "mother mom mum mommy mummy mama",
     "father dad daddy papa",
     "grandmother grandma granny nana",
-    "grandfather grandpa granddad",
+    "grandfather grandpa granddad grandad",
     "photo photograph photographs picture pictures pic pics",
     "television tv telly",
     "bicycle bike bikes",

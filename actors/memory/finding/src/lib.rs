@@ -3,9 +3,11 @@
 //!
 //! One [`Index`] holds one scope: word counts of one owner must not move the ranking of another.
 
+mod around;
 mod best;
 mod calendar;
 mod dates;
+mod east;
 mod forms;
 mod fuse;
 mod index;

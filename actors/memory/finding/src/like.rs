@@ -114,7 +114,9 @@ fn likeness(asked: &str, held: &str) -> Option<usize> {
     }
     let begun = asked.chars().zip(held.chars()).take_while(|(one, other)| one == other);
     let begun: usize = begun.map(|(c, _)| c.len_utf8()).sum();
-    (begun >= LEAST && 10 * begun >= TENTHS * asked.len() || is_slip(asked, held, begun)).then_some(begun)
+    let is_more_of_it = begun == held.len() && matches!(asked.get(begun..), Some("er" | "est"));
+    let begins_alike = begun >= LEAST && (10 * begun >= TENTHS * asked.len() || is_more_of_it);
+    (begins_alike || is_slip(asked, held, begun)).then_some(begun)
 }
 
 /// The runs of letters and of figures of a code such as "sup10471", if it has both. Of a longer mixture, such as a hash, they say
@@ -173,6 +175,8 @@ mod tests {
             ("goverment", "government"),
             ("recieve", "receive"),
             ("yilmaz", "yılmaz"),
+            ("proudest", "proud"),
+            ("happiest", "happi"),
         ] {
             assert!(likeness(asked, held).is_some(), "{asked} {held}");
         }

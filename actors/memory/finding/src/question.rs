@@ -1,8 +1,9 @@
 //! What a question asks for: its terms, the times it names, and whether a time, a number or a name would answer it.
 
 use crate::dates::{self, Day, Span};
+use crate::east;
 use crate::tongues::Tongue;
-use crate::words::{Lexicon, Word, words};
+use crate::words::{Lexicon, Word, unspaced, words};
 use std::collections::HashSet;
 
 /// Terms of one question that are looked for; further ones are left out.
@@ -33,6 +34,8 @@ pub struct Question {
     pub(crate) wants: Wants,
     /// No word of it says much.
     says_little: bool,
+    /// It has words that say little beside those that say much.
+    is_a_sentence: bool,
 }
 
 impl Question {
@@ -42,19 +45,25 @@ impl Question {
         let words = words(text);
         let tongue = Tongue::of(&words);
         let little = |word: &&Word| match tongue {
+            _ if word.plain.starts_with(unspaced) => east::says_little(&word.plain),
             None => lexicon.is_asking(&word.plain),
             Some(tongue) => tongue.says_little(&word.plain),
         };
         let mut terms = distinct(words.iter().filter(|word| !little(word)), lexicon);
         let says_little = terms.is_empty();
+        let is_a_sentence = !says_little && words.iter().any(|word| little(&word));
         if says_little {
             terms = distinct(words.iter(), lexicon);
         }
         let now: Day = dates::day_of(now_ms);
-        let wants = tongue.map_or_else(|| wants(&words), |tongue| tongue.wants(&words));
+        let wants = match tongue {
+            _ if words.iter().any(|word| word.plain.starts_with(unspaced)) => east::wants(text),
+            None => wants(&words),
+            Some(tongue) => tongue.wants(&words),
+        };
         let mut times = dates::spans(&words, now);
         times.truncate(MOST_TIMES);
-        Self { terms, times, wants, says_little }
+        Self { terms, times, wants, says_little, is_a_sentence }
     }
 
     /// Whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
@@ -72,6 +81,12 @@ impl Question {
             held.contains(*term) || lexicon.kin(term).iter().any(|(kin, _)| held.contains(kin))
         };
         !self.says_little && self.terms.iter().filter(holds).take(least).count() == least
+    }
+
+    /// Whether it is asked as one asks a person, and not by the words alone that a text must hold.
+    #[must_use]
+    pub const fn is_a_sentence(&self) -> bool {
+        self.is_a_sentence
     }
 
     /// Whether there is nothing to look for.
@@ -167,8 +182,26 @@ mod tests {
             ("¿Cuándo se lanza la app?", vec!["lanza", "app"]),
             ("Quand est-ce que le bateau part ?", vec!["bateau", "part"]),
             ("die hard", vec!["die", "hard"]),
+            ("Сколько щенков было у неё?", vec!["щенк"]),
+            ("鍵はどこですか", vec!["鍵は"]),
+            ("谁的猫", vec!["谁的", "的猫"]),
         ] {
             assert_eq!(question(text).terms, terms, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_has_words_that_say_little_beside_others_and_looked_for_words_alone_are_none() {
+        for (text, is_a_sentence) in [
+            ("What did the vet say?", true),
+            ("Где собака?", true),
+            ("猫の名前は何ですか", true),
+            ("vet bill", false),
+            ("vet", false),
+            ("what is it", false),
+            ("", false),
+        ] {
+            assert_eq!(question(text).is_a_sentence(), is_a_sentence, "{text}");
         }
     }
 
@@ -185,6 +218,13 @@ mod tests {
             ("Wie viele Tassen hat sie verkauft?", Wants::Number),
             ("¿Quién lo hizo?", Wants::Name),
             ("Où est la clé ?", Wants::Name),
+            ("Когда она уехала?", Wants::Time),
+            ("Сколько щенков родилось?", Wants::Number),
+            ("У кого она живёт?", Wants::Name),
+            ("他什么时候结婚？", Wants::Time),
+            ("猫は何匹いますか", Wants::Number),
+            ("鍵はどこですか", Wants::Name),
+            ("猫が好き", Wants::Anything),
         ] {
             assert_eq!(question(text).wants, wanted, "{text}");
         }

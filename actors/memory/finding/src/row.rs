@@ -1,6 +1,7 @@
 //! A row and a session as the index keeps them: numbers and a few bits, no text. Data; what changes them is the index.
 
 use crate::dates::{self, Day};
+use crate::east;
 use crate::words::Word;
 
 /// Stands for a session or a row where there is none; no row has this number.
@@ -123,11 +124,12 @@ pub(crate) fn holds(text: &str, said: &[Word], times: bool) -> Holds {
                 "twenty" | "thirty" | "forty" | "fifty" | "sixty" | "seventy" | "eighty" | "ninety"
             )
     };
+    let (of_day, number) = east::holds(text);
     let signs = [
-        (times || said.iter().any(of_time), Holds::TIME),
-        (said.iter().any(many), Holds::NUMBER),
+        (times || of_day || said.iter().any(of_time), Holds::TIME),
+        (number || said.iter().any(many), Holds::NUMBER),
         (said.iter().any(|word| word.named), Holds::NAME),
-        (text.trim_end().ends_with('?'), Holds::QUESTION),
+        (text.trim_end().ends_with(['?', '？', '؟']), Holds::QUESTION),
     ];
     let held = signs.into_iter().filter(|(holds, _)| *holds);
     held.fold(Holds::default(), |all, (_, sign)| all.with(sign))

@@ -67,7 +67,7 @@ const LONGEST: usize = 40;
 
 /// What is known of words before any text is seen.
 pub struct Lexicon {
-    stemmer: Stemmer,
+    stemmers: Stemmers,
     forms: HashMap<&'static str, &'static str>,
     /// Words that say little about what is meant, by which rows are read.
     common: HashSet<&'static str>,
@@ -75,6 +75,35 @@ pub struct Lexicon {
     asking: HashSet<&'static str>,
     kin: Kin,
     known: Mutex<Known>,
+}
+
+/// Stemmers of the languages that a word's own letters tell. What has other letters is no word of any of them.
+struct Stemmers {
+    english: Stemmer,
+    russian: Stemmer,
+    greek: Stemmer,
+    arabic: Stemmer,
+}
+
+impl Stemmers {
+    fn new() -> Self {
+        Self {
+            english: Stemmer::create(Algorithm::English),
+            russian: Stemmer::create(Algorithm::Russian),
+            greek: Stemmer::create(Algorithm::Greek),
+            arabic: Stemmer::create(Algorithm::Arabic),
+        }
+    }
+
+    fn of(&self, word: &str) -> Option<&Stemmer> {
+        match word.chars().next()? {
+            _ if word.is_ascii() => Some(&self.english),
+            '\u{370}'..='\u{3ff}' => Some(&self.greek),
+            '\u{400}'..='\u{4ff}' => Some(&self.russian),
+            '\u{620}'..='\u{6d3}' => Some(&self.arabic),
+            _ => None,
+        }
+    }
 }
 
 /// A word of a text.
@@ -108,7 +137,7 @@ impl Lexicon {
             words.map(move |word| (word, first))
         });
         let mut lexicon = Self {
-            stemmer: Stemmer::create(Algorithm::English),
+            stemmers: Stemmers::new(),
             forms: forms.collect(),
             common: ENGLISH.iter().chain(GERMAN).chain(ASKING).copied().collect(),
             asking: ENGLISH.iter().chain(ASKING).copied().collect(),
@@ -122,7 +151,7 @@ impl Lexicon {
     /// The term that a plain word stands for.
     pub(crate) fn term(&self, plain: &str) -> String {
         let base = self.forms.get(plain).copied().unwrap_or(plain);
-        if base.is_ascii() { self.stemmer.stem(base).into_owned() } else { base.to_owned() }
+        self.stemmers.of(base).map_or_else(|| base.to_owned(), |stemmer| stemmer.stem(base).into_owned())
     }
 
     /// What was reckoned lately of words; held by one row or question at a time.
@@ -203,8 +232,13 @@ pub(crate) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.get(..LONGEST).unwrap_or(word).to_ascii_lowercase();
     }
-    // The marks of kana make another letter of it, so they are put back.
-    let kept = |c: &char| !is_combining_mark(*c) || matches!(c, '\u{3099}' | '\u{309a}');
+    // The marks of kana make another letter of it, and so does the bow of й: they are put back.
+    let mut before = ' ';
+    let kept = |c: &char| {
+        let before = std::mem::replace(&mut before, *c);
+        let makes_another = matches!((before, c), (_, '\u{3099}' | '\u{309a}') | ('и' | 'И', '\u{306}'));
+        makes_another || !is_combining_mark(*c)
+    };
     let folded = word.nfkd().filter(kept).nfc().flat_map(char::to_lowercase).flat_map(spelt_out);
     folded.filter(|c| c.is_alphanumeric()).take(LONGEST).collect()
 }
@@ -219,6 +253,7 @@ fn spelt_out(c: char) -> [char; 2] {
         'ø' => ['o', '\0'],
         'ł' => ['l', '\0'],
         'ı' => ['i', '\0'],
+        'ς' => ['σ', '\0'],
         'đ' | 'ð' => ['d', '\0'],
         c => [c, '\0'],
     }
@@ -237,7 +272,7 @@ const fn is_apostrophe(c: char) -> bool {
 }
 
 /// Han, kana and Thai: a run of them is a sentence, not a word.
-const fn unspaced(c: char) -> bool {
+pub(crate) const fn unspaced(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3ffff}')
 }
@@ -265,6 +300,9 @@ mod tests {
             ("remembering", "remember"),
             ("gardens", "garden"),
             ("pictures", "photograph"),
+            ("собаки", "собаку"),
+            ("красный", "красные"),
+            ("ΟΔΥΣΣΕΥΣ", "οδυσσευς"),
         ] {
             assert_eq!(terms(said), terms(asked), "{said} {asked}");
         }
@@ -275,6 +313,7 @@ mod tests {
     fn possessives_contractions_and_marks_are_taken_off() {
         assert_eq!(plain("Anna’s dog doesn't e\u{301}at"), ["anna", "dog", "not", "eat"]);
         assert_eq!(plain("it's 'quoted' c'est"), ["it", "quoted", "c", "est"]);
+        assert_eq!(plain("Мой ёж"), ["мой", "еж"]);
         assert_eq!(plain("STRAẞE Yılmaz Ærø"), ["strasse", "yilmaz", "aero"]);
         assert_eq!(plain("e-mail x_y 07:40"), ["e", "mail", "x", "y", "07", "40"]);
     }

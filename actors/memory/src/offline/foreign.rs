@@ -51,7 +51,8 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
         let found = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
         database.query_row(found, [table, column], |row| Ok(row.get::<_, i64>(0)? > 0))
     };
-    let queries = if has("observations", "memory_session_id")? {
+    let is_older = has("observations", "sdk_session_id")?;
+    let queries = if is_older || has("observations", "memory_session_id")? {
         let sessions = has("sdk_sessions", "started_at_epoch")? && has("sdk_sessions", "completed_at_epoch")?;
         claude_mem::queries(has("user_prompts", "prompt_text")?, sessions)
     } else if has("observations", "session_id")? && has("sessions", "project_path")? {
@@ -61,7 +62,8 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
     };
     let mut left_out = 0;
     for (sql, understood) in queries {
-        let mut statement = database.prepare(sql)?;
+        let sql = if is_older { claude_mem::to_an_older_one(sql) } else { sql.to_owned() };
+        let mut statement = database.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(columns) = rows.next()? {
             match understood(&Columns(columns)) {
@@ -270,27 +272,28 @@ mod tests {
         assert_eq!((&sessions[0]["name"], &sessions[0]["status"]), (&json!("s2"), &json!("idle")));
     }
 
+    const CLAUDE_MEM: &str =
+        "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT, platform_source TEXT,
+            started_at_epoch INTEGER, completed_at_epoch INTEGER, status TEXT);
+         INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry', 'claude', 4000, 9000, 'failed'),
+            (NULL, 'c2', 'ferry', 'codex', 5000, NULL, 'active'), ('m3', 'c3', 'ferry', 'claude', NULL, NULL, 'active'),
+            ('m4', 'c4', 'ferry', 'cordon', 3000, NULL, 'active');
+         CREATE TABLE observations (id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
+            facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
+            discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER);
+         INSERT INTO observations VALUES
+            (1, 'm1', 'ferry', NULL, 'gotcha', 'T', NULL, 'N', '[\"c\"]', NULL, '[\"a.rs\"]', 9, 'x', 1767323045678),
+            (2, 'm1', 'ferry', NULL, 'bugfix', 'T', NULL, 'N', NULL, NULL, NULL, 9, 'x', NULL);
+         CREATE TABLE session_summaries (id INTEGER, memory_session_id TEXT, project TEXT, request TEXT,
+            investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, files_edited TEXT, notes TEXT,
+            created_at_epoch INTEGER);
+         INSERT INTO session_summaries VALUES (1, 'm1', 'ferry', 'R', 'I', 'L', 'C', 'N', NULL, 'notes', 5000);
+         CREATE TABLE user_prompts (id INTEGER, content_session_id TEXT, prompt_text TEXT, created_at_epoch INTEGER);
+         INSERT INTO user_prompts VALUES (1, 'c1', 'when does the ferry leave?', 6000);";
+
     #[test]
     fn a_database_of_claude_mem_gives_its_observations_summaries_prompts_and_sessions() {
-        let (lines, sessions) = lines(
-            "CREATE TABLE sdk_sessions (memory_session_id TEXT, content_session_id TEXT, project TEXT, platform_source TEXT,
-                started_at_epoch INTEGER, completed_at_epoch INTEGER, status TEXT);
-             INSERT INTO sdk_sessions VALUES ('m1', 'c1', 'ferry', 'claude', 4000, 9000, 'failed'),
-                (NULL, 'c2', 'ferry', 'codex', 5000, NULL, 'active'), ('m3', 'c3', 'ferry', 'claude', NULL, NULL, 'active'),
-                ('m4', 'c4', 'ferry', 'cordon', 3000, NULL, 'active');
-             CREATE TABLE observations (id INTEGER, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
-                facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
-                discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER);
-             INSERT INTO observations VALUES
-                (1, 'm1', 'ferry', NULL, 'gotcha', 'T', NULL, 'N', '[\"c\"]', NULL, '[\"a.rs\"]', 9, 'x', 1767323045678),
-                (2, 'm1', 'ferry', NULL, 'bugfix', 'T', NULL, 'N', NULL, NULL, NULL, 9, 'x', NULL);
-             CREATE TABLE session_summaries (id INTEGER, memory_session_id TEXT, project TEXT, request TEXT,
-                investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, files_edited TEXT, notes TEXT,
-                created_at_epoch INTEGER);
-             INSERT INTO session_summaries VALUES (1, 'm1', 'ferry', 'R', 'I', 'L', 'C', 'N', NULL, 'notes', 5000);
-             CREATE TABLE user_prompts (id INTEGER, content_session_id TEXT, prompt_text TEXT, created_at_epoch INTEGER);
-             INSERT INTO user_prompts VALUES (1, 'c1', 'when does the ferry leave?', 6000);",
-        );
+        let (lines, sessions) = lines(CLAUDE_MEM);
         let [seen, summary, prompt] = lines.iter().map(row).collect::<Vec<_>>().try_into().unwrap();
         let Kind::Observation(of) = &seen.entry.detail.kind else { panic!() };
         assert_eq!((of.r#type, of.files_modified.len()), (ObservationType::Discovery, 1));
@@ -303,6 +306,13 @@ mod tests {
         assert_eq!(sessions.get(1), Some(&told), "{sessions:?}");
         assert_eq!((&sessions[0]["client"], &sessions[0]["status"]), (&json!("codex"), &json!("active")));
         assert_eq!(sessions[2]["client"], "claude-mem", "none is called as this host's own are");
+    }
+
+    #[test]
+    fn an_older_database_of_claude_mem_gives_the_same() {
+        let older = claude_mem::to_an_older_one(CLAUDE_MEM);
+        assert!(older.contains("claude_session_id") && !older.contains("memory_session_id"));
+        assert_eq!(lines(&older), lines(CLAUDE_MEM));
     }
 
     #[test]

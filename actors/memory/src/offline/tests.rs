@@ -159,6 +159,9 @@ const CONVERSATIONS: &str = include_str!("../../evaluation/conversations.jsonl")
 const MONTHS: &str = include_str!("../../evaluation/months.jsonl");
 /// Tickets with codes, a family's chat, notes in German and Spanish, very long and very short turns.
 const OTHERS: &str = include_str!("../../evaluation/others.jsonl");
+/// A doctor's patient, a game, reviews of code, a monologue without a mark, friends with pictures, Russian, Japanese, Chinese: all in
+/// one memory.
+const KINDS: &str = include_str!("../../evaluation/kinds.jsonl");
 /// Who speaks, in the order in which each conversation is begun: with these for names all are of the same few people.
 const SPEAKERS: &[(&str, &[&str])] = &[
     ("Robin", &["Ruben", "Noor", "Marcus", "Hanna", "Nadia", "Tom"]),
@@ -189,6 +192,12 @@ fn of_few_people() -> String {
 fn tickets_other_languages_and_turns_of_any_length_are_found_as_well() {
     assert!(figure(OTHERS, Manner::Words, "recall@20") >= 0.94);
     assert!(figure(OTHERS, Manner::Words, "mrr") >= figure(OTHERS, Manner::Plain, "mrr") + 0.08);
+}
+
+#[test]
+fn conversations_of_many_kinds_and_scripts_in_one_memory_are_told_apart() {
+    assert!(figure(KINDS, Manner::Words, "recall@20") >= 0.87);
+    assert!(figure(KINDS, Manner::Words, "mrr") >= 0.56);
 }
 
 #[test]

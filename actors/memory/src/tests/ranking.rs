@@ -46,6 +46,24 @@ fn the_answer_is_found_beside_the_question_that_has_the_words() {
 }
 
 #[test]
+fn a_sentence_is_answered_with_the_rest_of_the_sessions_found_behind_what_is_found_and_words_alone_are_not() {
+    let mut held = Held::quick();
+    let said =
+        ["The ferry leaves at noon.", "Plum.", "Fig.", "Pear.", "Quince.", "Medlar.", "Sloe.", "Damson."];
+    for (number, said) in (1..).zip(said) {
+        say(&mut held, number, 1, 19_000, "Ida", said);
+    }
+    say(&mut held, 20, 2, 19_000, "Tom", "Hazel.");
+    assert_eq!(ids(&held, "when does the ferry leave?"), (1..=8).map(id).collect::<Vec<_>>());
+    assert_eq!(ids(&held, "ferry"), (1..=4).map(id).collect::<Vec<_>>());
+    let few = held.hits(&user(1), "when does the ferry leave?", &[], 6);
+    assert_eq!(
+        few.iter().map(|hit| hit.row.entry.id).collect::<Vec<_>>(),
+        (1..=6).map(id).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn what_stands_around_a_row_counts_for_talk_alone_and_not_between_observations() {
     for (is_talk, expected) in [(true, vec![id(1), id(2)]), (false, vec![id(1)])] {
         let mut held = Held::quick();

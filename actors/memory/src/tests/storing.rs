@@ -1,7 +1,7 @@
 //! What is written is found again, as it was written.
 
 use super::*;
-use ipc_proto::memory::{Importance, Source, SourceType};
+use ipc_proto::memory::{Importance, Source, SourceType, StateName};
 
 #[test]
 fn a_row_comes_back_as_it_was_written_with_its_label() {
@@ -180,4 +180,19 @@ fn what_others_wrote_takes_the_place_of_nothing_of_the_persons_own_by_its_key() 
     assert_eq!(held.write(&user(1), keyed(4, "the person's new one", Trust::User)), Admission::New);
     let standing = held.listed(&user(1), 10, 0);
     assert_eq!(standing.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(4)]);
+}
+
+#[test]
+fn what_no_longer_holds_is_found_in_either_case_of_any_letter() {
+    let mut held = Held::quick();
+    for (number, content) in [(1, "Москва и ÄRGER"), (2, "Рим")] {
+        held.write(&user(1), entry(number, content));
+        held.store.remove(&user(1), id(number), "", 5).unwrap();
+    }
+    for words in ["москва", "МОСКВА", "ärger москва", "Ärger"] {
+        let filter = Filter { state: StateName::Removed, ..Filter::default() };
+        let asked = Question { filter, ..question(words, &[], 9) };
+        let found = held.store.find(&user(1), &asked, 9).unwrap();
+        assert_eq!(found.iter().map(|found| found.hit.row.entry.id).collect::<Vec<_>>(), [id(1)], "{words}");
+    }
 }

@@ -4,13 +4,13 @@
 //! It never waits and never fails but by a `ModelError`; anything at all may come.
 
 use crate::count;
+use crate::halves::without_halves;
 use crate::stops::Stops;
 use crate::text::{PIECE, chunks};
 use ipc_proto::model::{Finish, ModelError, Piece, THOUGHT_BOUND, THOUGHTS, THOUGHTS_BOUND, Usage};
 use ipc_proto::tool::{ALL_ARGS_BOUND, ARGS_BOUND, OUTPUT_BOUND};
 use ipc_proto::{Name, Text};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::collections::BTreeMap;
 
 /// Calls of one answer: the bound of a message.
@@ -315,9 +315,14 @@ pub(crate) trait Decoder {
 
 /// Reads a JSON object.
 ///
-/// To serde a list is a struct whose fields have no names, so the brace is asked for.
-pub(crate) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
+/// To serde a list is a struct whose fields have no names, so the brace is asked for. Servers that cut text by the halves of
+/// characters send halves, which are no text: they are read as marks of what cannot be.
+pub(crate) fn object<T: DeserializeOwned>(json: &str) -> Result<T, ModelError> {
     let json = json.trim_start();
-    let parsed = if json.starts_with('{') { serde_json::from_str(json).ok() } else { None };
-    parsed.ok_or(ModelError::InvalidJson)
+    if !json.starts_with('{') {
+        return Err(ModelError::InvalidJson);
+    }
+    serde_json::from_str(json)
+        .or_else(|error| serde_json::from_str(&without_halves(json).ok_or(error)?))
+        .map_err(|_| ModelError::InvalidJson)
 }

@@ -6,6 +6,7 @@ use crate::answer::object;
 use crate::ask::post;
 use crate::count;
 use crate::refusal::told;
+use crate::tokens::Tokens;
 use fnv::FnvHasher;
 use ipc_proto::List;
 use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
@@ -99,7 +100,7 @@ struct Listed {
     #[serde(default)]
     embeddings: Option<Vec<Vec<f32>>>,
     #[serde(default)]
-    prompt_eval_count: Option<u32>,
+    prompt_eval_count: Tokens,
     #[serde(default)]
     error: Value,
 }
@@ -114,7 +115,7 @@ struct Vector {
 #[derive(Deserialize)]
 struct Counted {
     #[serde(default)]
-    prompt_tokens: u32,
+    prompt_tokens: Tokens,
 }
 
 impl EmbedAsk {
@@ -131,7 +132,7 @@ impl EmbedAsk {
         }
         let counted = match self.kind {
             ProviderKind::Ollama => listed.prompt_eval_count,
-            _ => listed.usage.map(|counted| counted.prompt_tokens),
+            _ => listed.usage.map_or_else(Tokens::default, |counted| counted.prompt_tokens),
         };
         let vectors = match self.kind {
             ProviderKind::Ollama => listed.embeddings.ok_or(ModelError::InvalidJson)?,
@@ -144,7 +145,7 @@ impl EmbedAsk {
         if !even || (length == 0 && self.texts > 0) {
             return Err(ModelError::InvalidJson);
         }
-        Ok(Embedded { vectors: bounded(vectors)?, usage: self.used(counted.unwrap_or(0)), over: None })
+        Ok(Embedded { vectors: bounded(vectors)?, usage: self.used(counted.or_zero()), over: None })
     }
 
     /// The provider's count; an estimate if it says none, or 0 of texts that have words.

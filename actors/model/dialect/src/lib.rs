@@ -12,6 +12,7 @@ mod conversation;
 pub mod count;
 pub mod embedding;
 mod framing;
+mod halves;
 mod ollama;
 mod openai;
 mod reader;
@@ -21,6 +22,7 @@ mod stops;
 #[cfg(test)]
 mod testing;
 pub mod text;
+mod tokens;
 mod wait;
 
 pub use ask::{Ask, ask};

@@ -1,5 +1,5 @@
-//! How long a provider asks to wait, read from a reply's headers: `Retry-After`, or when the limit that was used up is
-//! full again. Pure: the time of day is given.
+//! How long a provider asks to wait, read from a reply's headers: `Retry-After` in any of its forms, or when the limit that
+//! was used up is full again. Pure: the time of day is given.
 
 use ipc_proto::credproxy::Header;
 
@@ -9,6 +9,9 @@ const LONGEST: u64 = 86_400;
 const OPENAI: [&str; 2] = ["requests", "tokens"];
 /// What Anthropic limits.
 const ANTHROPIC: [&str; 4] = ["requests", "tokens", "input-tokens", "output-tokens"];
+/// As HTTP names them.
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /// Larger numbers are a time of day and not a span.
 const SPANS: u64 = 1_000_000_000;
 
@@ -29,7 +32,10 @@ pub fn wait(retry_after: Option<u32>, headers: &[Header], now: u64) -> Option<u3
     let exact = value("retry-after-ms").and_then(|ms| ms.parse::<u64>().ok()).map(|ms| ms.div_ceil(1000));
     let plain =
         ["x-ratelimit-reset", "ratelimit-reset"].into_iter().find_map(|name| seconds(value(name)?, now));
-    let asked = retry_after.map(u64::from).or(exact).or(full_again).or(plain)?;
+    let otherwise = || {
+        value("retry-after").and_then(|text| moment(text, now).or_else(|| Some(span(text)?.div_ceil(1000))))
+    };
+    let asked = retry_after.map(u64::from).or_else(otherwise).or(exact).or(full_again).or(plain)?;
     u32::try_from(asked.min(LONGEST)).ok()
 }
 
@@ -45,6 +51,16 @@ fn seconds(text: &str, now: u64) -> Option<u64> {
         Ok(span) => Some(span),
         Err(_) => span(text).map(|ms| ms.div_ceil(1000)),
     }
+}
+
+/// Seconds until the moment of a date as HTTP writes it, `Sun, 06 Nov 1994 08:49:37 GMT`. One that is past says nothing: the
+/// clocks of two machines differ.
+fn moment(text: &str, now: u64) -> Option<u64> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let [_, day, month, year, time, "GMT"] = words.as_slice() else { return None };
+    let month = (1..).zip(MONTHS).find(|(_, name)| name == month)?.0;
+    let at = date(&format!("{year}-{month}-{day}T{time}Z"))?;
+    at.checked_sub(now).filter(|left| *left > 0)
 }
 
 /// The milliseconds of a span: numbers, each with its unit; one without is of seconds.
@@ -135,6 +151,26 @@ mod tests {
     }
 
     #[test]
+    fn retry_after_is_read_as_a_part_of_a_second_and_as_a_date_that_is_to_come() {
+        for (text, seconds) in [
+            ("1.2", Some(2)),
+            ("0.5", Some(1)),
+            ("Sun, 22 Nov 2026 04:00:09 GMT", Some(9)),
+            ("Sun, 22 Nov 2026 03:59:59 GMT", None),
+            ("Sun, 22 Nov 2026 04:00:00 GMT", None),
+            ("Sun, 22 Smarch 2026 04:00:09 GMT", None),
+            ("soon", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            assert_eq!(asked(None, &[("Retry-After", text)]), seconds, "{text}");
+        }
+        let both = [("retry-after", "Sun, 22 Nov 2026 04:00:09 GMT"), ("ratelimit-reset", "4")];
+        assert_eq!(asked(None, &both), Some(9));
+        assert_eq!(asked(None, &[("retry-after", "never"), both[1]]), Some(4));
+    }
+
+    #[test]
     fn what_says_nothing_or_nonsense_is_no_wait_and_none_is_endless() {
         assert_eq!(asked(None, &[]), None);
         assert_eq!(asked(None, &[("x-ratelimit-remaining-requests", "0")]), None);
@@ -168,6 +204,8 @@ mod tests {
         #[test]
         fn any_header_is_read_without_panic(value in "([0-9.:TZ+-]|ms|[smhd]|\\PC){0,40}") {
             let wait = asked(None, &[("ratelimit-reset", &value)]);
+            prop_assert!(wait.is_none_or(|wait| wait <= 86_400));
+            let wait = asked(None, &[("retry-after", &value)]);
             prop_assert!(wait.is_none_or(|wait| wait <= 86_400));
         }
     }

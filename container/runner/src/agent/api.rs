@@ -6,17 +6,18 @@ use crate::RunnerFault;
 use crate::gate::Gate;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use ipc_proto::Name;
 use ipc_proto::gate::RelayError;
 use ipc_proto::model::REQUEST_BOUND;
-use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use vendors::answer::{Source as _, Writer, collect, document, respond, warned};
 use vendors::fault::{Dialect, Fault, Kind};
+use vendors::listing::{self, asked_by};
 use vendors::openai::responses::{Responses, unknown};
 use vendors::{anthropic, body, ids, openai, wish};
 
@@ -69,29 +71,35 @@ pub(super) async fn open(gate: Gate) -> Result<(), RunnerFault> {
 }
 
 fn routes(gate: Gate) -> Router {
+    let only = |route: MethodRouter<Gate>| route.fallback(other_method);
     Router::new()
-        .route("/v1/chat/completions", post(chat))
-        .route("/v1/responses", post(responses))
-        .route("/v1/messages", post(messages))
-        .route("/v1/messages/count_tokens", post(count))
-        .route("/v1/models", get(models))
-        .route("/v1/models/{*id}", get(model))
+        .route("/v1/chat/completions", only(post(chat)))
+        .route("/v1/responses", only(post(responses)))
+        .route("/v1/messages", only(post(messages)))
+        .route("/v1/messages/count_tokens", only(post(count)))
+        .route("/v1/models", only(get(models)))
+        .route("/v1/models/{*id}", only(get(model)))
         .fallback(nowhere)
         .layer(middleware::from_fn(render))
         .with_state(gate)
 }
 
-/// Puts a fault into the words of the API that was asked by.
+/// Puts a fault into the words of the API that was asked by, and says the request's id as that does.
 async fn render(request: Request, next: Next) -> Response {
-    let second = request.uri().path().starts_with("/v1/messages");
+    let dialect = asked_by(request.uri().path(), request.headers());
     let mut response = next.run(request).await;
-    match response.extensions_mut().remove::<Fault>() {
-        Some(fault) => {
-            let dialect = if second { Dialect::Anthropic } else { Dialect::OpenAi };
-            fault.render(dialect, &ids::fresh("req_"))
-        }
-        None => response,
+    let id = ids::fresh("req_");
+    if let Some(fault) = response.extensions_mut().remove::<Fault>() {
+        response = fault.render(dialect, &id);
     }
+    let name = match dialect {
+        Dialect::OpenAi => HeaderName::from_static("x-request-id"),
+        Dialect::Anthropic => HeaderName::from_static("request-id"),
+    };
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(name, id);
+    }
+    response
 }
 
 /// Waits until there is room for a request whose body has so many bytes.
@@ -146,25 +154,32 @@ async fn count(State(gate): State<Gate>, request: Request) -> Result<Response, F
     }
 }
 
-async fn models(State(gate): State<Gate>) -> Result<Response, Fault> {
+async fn models(State(gate): State<Gate>, request: Request) -> Result<Response, Fault> {
+    let dialect = asked_by(request.uri().path(), request.headers());
     let names = gate.models().await?;
-    let data: Vec<Value> = names.iter().map(|name| one(name)).collect();
-    Ok(document(Body::from(json!({"object": "list", "data": data}).to_string())))
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    Ok(document(Body::from(listing::list(&names, false, dialect).to_string())))
 }
 
-async fn model(State(gate): State<Gate>, Path(id): Path<String>) -> Result<Response, Fault> {
+async fn model(
+    State(gate): State<Gate>,
+    id: Result<Path<String>, PathRejection>,
+    request: Request,
+) -> Result<Response, Fault> {
+    // What is no text is no name.
+    let id = id.map_or_else(|_| "\u{fffd}".to_owned(), |Path(id)| id);
+    let dialect = asked_by(request.uri().path(), request.headers());
     let names = gate.models().await?;
-    match names.iter().find(|name| name.as_str() == id) {
-        Some(name) => Ok(document(Body::from(one(name).to_string()))),
-        None => {
-            Err(Fault::no_model(&id, &names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")))
-        }
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    if !names.contains(&id.as_str()) {
+        let shown: String = id.chars().take(128).collect();
+        return Err(Fault::no_model(&shown, &names.join(", ")));
     }
+    Ok(document(Body::from(listing::one(&id, dialect).to_string())))
 }
 
-fn one(name: &str) -> Value {
-    let owner = name.split_once('/').map_or("cordon", |(owner, _)| owner);
-    json!({"id": name, "object": "model", "created": 0, "owned_by": owner})
+async fn other_method(request: Request) -> Fault {
+    Fault::new(Kind::Method, format!("Not allowed method {} for this URL.", request.method()))
 }
 
 async fn nowhere(request: Request) -> Response {

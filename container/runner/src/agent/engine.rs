@@ -290,6 +290,9 @@ impl Turn<'_> {
         let (why, for_good) = match heard.parser.end() {
             Some(End::Completed(text)) if heard.is_over() => return self.answered(heard, text).await,
             None if status == 0 && (silent || heard.spoke) => return self.answered(heard, "").await,
+            Some(End::Failed { why, for_good }) if why.trim().is_empty() => {
+                (self.reason(heard, status), *for_good)
+            }
             Some(End::Failed { why, for_good }) => (why.to_string(), *for_good),
             Some(End::Completed(_)) => {
                 ("it ended before it took in what was said meanwhile".to_owned(), false)

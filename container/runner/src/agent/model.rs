@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::SemaphorePermit;
 use vendors::answer::{Origin, Said, Source};
-use vendors::fault::Fault;
+use vendors::fault::{Fault, Kind};
 use vendors::pieces::Calls;
 
 /// Pieces in one answer.
@@ -55,20 +55,27 @@ impl Model {
     }
 }
 
-/// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
+/// A refusal in the words of the API; of a model that there is not or that is another agent's, with the names of those
+/// that may be asked.
 pub(super) async fn refused(gate: &Gate, model: &str, error: RelayError) -> Fault {
-    match error {
-        RelayError::Model(ModelError::UnknownModel) => {}
+    let is_known = match error {
+        RelayError::Model(ModelError::UnknownModel) => false,
+        RelayError::NotInScope => true,
         RelayError::Model(ModelError::NoVision) => return Fault::no_vision(model),
         error => return error.into(),
+    };
+    let names = match gate.models().await {
+        Ok(names) => names,
+        Err(error) => return error.into(),
+    };
+    let names: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
+    let names = names.join(", ");
+    if is_known {
+        // Nobody has a key in a jail, of which the gate's own words would speak.
+        let message = format!("This agent may not use this model; it may use: {names}");
+        return Fault::new(Kind::Forbidden, message).about("model");
     }
-    match gate.models().await {
-        Ok(names) => {
-            let names: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
-            Fault::no_model(model, &names.join(", "))
-        }
-        Err(error) => error.into(),
-    }
+    Fault::no_model(model, &names)
 }
 
 impl Source for Model {

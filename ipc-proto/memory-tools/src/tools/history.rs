@@ -2,13 +2,13 @@
 
 use crate::args::{Args, of_project};
 use crate::catalogue::{Tool, cursor, number, text};
-use crate::envelope::{Done, Fault};
+use crate::envelope::{Code, Done, Fault};
 use crate::shape;
-use crate::store::Store;
+use crate::store::{Store, Trouble};
 use crate::time;
 use crate::tools::{ask, gone, id, listed};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, Row, Said, SessionRow, Start};
+use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, MemoryError, Row, SESSIONS, Said, SessionRow, Start};
 use ipc_proto::{List, Text};
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ const LIMIT: u64 = 5;
 /// The same to each side of an anchor.
 const DEPTH: u16 = 5;
 const MOST: u64 = 20;
+/// What names a session.
+const SESSION: &str = "an id as mem-history gives it, or the client's own name of a session";
 
 pub(crate) const TOOL: Tool = Tool {
     name: "mem-history",
@@ -47,25 +49,57 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     };
     match (around, session) {
         (Some(_), session) => timeline(store, args, Filter { session, ..filter }).await,
-        (None, Some(session)) => {
-            one(store, args, Filter { session: Some(session), ..Filter::default() }).await
-        }
+        (None, Some(session)) => one(store, args, session).await,
         (None, None) => sessions(store, args).await,
     }
 }
 
-/// The session that a client means: by its own name for it, or by its id here.
+/// The session that a client means: by its id here, or by its own name for it.
 async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
-    let newest = Ask::Sessions {
-        project: None,
-        limit: u16::try_from(HITS).unwrap_or(u16::MAX),
-        start: Start::After(0),
-    };
-    let sessions = ask(store, newest, Said::sessions).await?;
-    let named = sessions.iter().find(|session| session.name.as_str() == name).map(|session| session.id);
-    let valid = json!("an id as mem-history gives it, or the name of one of the newest sessions");
-    let id = named.or_else(|| name.parse().ok());
-    id.ok_or_else(|| Fault::field("sessionId", "is no session that is known", valid))
+    let id: Option<SessionId> = name.parse().ok();
+    if let Some(id) = id
+        && is_known(store, id).await?
+    {
+        return Ok(id);
+    }
+    // Rows that were taken in from elsewhere may be of a session that nobody told of here.
+    let found = named(store, name).await?.or(id);
+    found.ok_or_else(|| Fault::field("sessionId", "is no session that is known", json!(SESSION)))
+}
+
+/// Whether somebody told of this session here.
+async fn is_known<S: Store>(store: &S, id: SessionId) -> Result<bool, Fault> {
+    let asked = Ask::Sessions { project: None, limit: 1, start: Start::Behind(List::clip([id])) };
+    match store.ask(asked).await {
+        Err(Trouble::Memory(MemoryError::NotFound)) => Ok(false),
+        answer => Ok(answer?.sessions().map(|_| true)?),
+    }
+}
+
+/// The newest session that a client names so.
+async fn named<S: Store>(store: &S, name: &str) -> Result<Option<SessionId>, Fault> {
+    let mut read = 0;
+    loop {
+        let (limit, start) = (u16::try_from(HITS).unwrap_or(u16::MAX), Start::After(read));
+        let page = ask(store, Ask::Sessions { project: None, limit, start }, Said::sessions).await?;
+        if let Some(found) = page.iter().find(|session| session.name.as_str() == name) {
+            return Ok(Some(found.id));
+        }
+        read = read.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX));
+        let is_last = page.len() < HITS || usize::try_from(read).is_ok_and(|read| read >= SESSIONS);
+        if is_last {
+            return Ok(None);
+        }
+    }
+}
+
+/// Refuses a session of which there are no rows and of which nobody told here.
+async fn must_be_known<S: Store>(store: &S, id: SessionId) -> Result<(), Fault> {
+    if is_known(store, id).await? {
+        return Ok(());
+    }
+    let fault = Fault::new(Code::NotFound, "There is no such session; mem-history alone lists them.");
+    Err(fault.with(json!({ "field": "sessionId", "id": id.to_string(), "valid": SESSION })))
 }
 
 async fn timeline<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result<Done, Fault> {
@@ -81,11 +115,36 @@ async fn timeline<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result
     let before = args.number("depthBefore", 0..=MOST)?.unwrap_or(DEPTH);
     let after = args.number("depthAfter", 0..=MOST)?.unwrap_or(DEPTH);
     let limit: Option<usize> = args.number("limit", 1..=MOST)?;
+    let session = filter.session;
     let asked = Ask::Timeline { anchor, filter: Box::new(filter), before, after };
-    let rows = ask(store, asked, Said::rows).await?.into_vec();
+    let gone = |trouble: Trouble| match (trouble, anchor) {
+        (Trouble::Memory(MemoryError::NotFound), Some(id)) => Fault::no_row(&id.to_string()),
+        (trouble, _) => trouble.into(),
+    };
+    let rows = store.ask(asked).await.map_err(gone)?.rows()?.into_vec();
+    if let Some(session) = session {
+        belongs(store, session, anchor, &rows).await?;
+    }
     let rows = nearest(rows, anchor, limit);
     let shown: Vec<Value> = rows.iter().map(shape::index).collect();
     Ok(Done::new(json!({ "anchor": anchor.map(|id| id.to_string()), "observations": shown })))
+}
+
+/// Refuses an anchor that is not of the session, and a session that there is not.
+async fn belongs<S: Store>(
+    store: &S,
+    session: SessionId,
+    anchor: Option<MemoryId>,
+    rows: &[Row],
+) -> Result<(), Fault> {
+    let at = rows.iter().find(|row| Some(row.entry.id) == anchor);
+    if let Some(own) = at.map(|row| row.entry.session)
+        && own != Some(session)
+    {
+        let valid = json!({ "sessionId": own.map(|own| own.to_string()) });
+        return Err(Fault::field("anchor", "is not of the session that `sessionId` names", valid));
+    }
+    if rows.is_empty() { must_be_known(store, session).await } else { Ok(()) }
 }
 
 /// As many rows as are wanted: those nearest to the anchor, or the newest without one. They are in the order of time.
@@ -99,9 +158,14 @@ fn nearest(mut rows: Vec<Row>, anchor: Option<MemoryId>, limit: Option<usize>) -
     rows
 }
 
-async fn one<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result<Done, Fault> {
+async fn one<S: Store>(store: &S, mut args: Args, session: SessionId) -> Result<Done, Fault> {
+    let is_first = !args.has("cursor");
     let (mut reached, limit) = (args.reached()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
+    let filter = Filter { session: Some(session), ..Filter::default() };
     let mut rows = listed(store, filter, more(limit), &reached).await?.into_vec();
+    if is_first && rows.is_empty() {
+        must_be_known(store, session).await?;
+    }
     let has_more = cut(&mut rows, limit);
     rows.iter().for_each(|row| reached.past(row.entry.id.bytes()));
     let shown: Vec<Value> = rows.iter().map(shape::index).collect();

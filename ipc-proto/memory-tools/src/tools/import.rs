@@ -21,6 +21,9 @@ use std::collections::BTreeSet;
 /// Rows of one document.
 const MOST: usize = 10_000;
 
+/// The lists of rows in a document.
+const LISTS: [&str; 3] = ["observations", "summaries", "memories"];
+
 const MODES: [(&str, Over); 3] = [("skip", Over::Skip), ("merge", Over::Merge), ("replace", Over::Replace)];
 
 pub(crate) const TOOL: Tool = Tool {
@@ -129,6 +132,7 @@ fn read(payload: Value, place: Option<&Project>) -> Result<Vec<Restored>, Fault>
         })?,
         payload => payload,
     };
+    objects(&payload)?;
     let payload: Payload = serde_path_to_error::deserialize(payload).map_err(|fault| {
         let path = fault.path().to_string();
         let field = if path == "." { "payload".to_owned() } else { format!("payload.{path}") };
@@ -140,10 +144,11 @@ fn read(payload: Value, place: Option<&Project>) -> Result<Vec<Restored>, Fault>
     })?;
     payload.known()?;
     let home = place.cloned().or(payload.project);
+    let [seen, summed, kept] = LISTS;
     let lists = [
-        ("observations", KindName::Observation, payload.observations),
-        ("summaries", KindName::Summary, payload.summaries),
-        ("memories", KindName::Note, payload.memories),
+        (seen, KindName::Observation, payload.observations),
+        (summed, KindName::Summary, payload.summaries),
+        (kept, KindName::Note, payload.memories),
     ];
     let mut rows = Vec::new();
     for (list, kind, items) in lists {
@@ -161,6 +166,19 @@ fn read(payload: Value, place: Option<&Project>) -> Result<Vec<Restored>, Fault>
     }
     rows.sort_by_key(|(row, _)| row.created_ms);
     Ok(rows)
+}
+
+/// A document and its rows are objects: a list of values would be read as one, field by field in their order.
+fn objects(payload: &Value) -> Result<(), Fault> {
+    let must = |field: &str| Err(Fault::field(field, "must be an object", json!("as mem-export gives it")));
+    let Value::Object(fields) = payload else { return must("payload") };
+    for list in LISTS {
+        let items = fields.get(list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if let Some(at) = items.iter().position(|item| !item.is_object()) {
+            return must(&format!("payload.{list}[{at}]"));
+        }
+    }
+    Ok(())
 }
 
 /// Those of the rows that are here already.

@@ -7,8 +7,8 @@ use crate::{Code, Fault};
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Answered, Area, Ask, Detail, Entry, Found, Hit, Kind, MemoryError, Observation, ObservationType, Over,
-    Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, Start, State, Unread, Why,
+    Answered, Area, Ask, Detail, Entry, Found, HITS, Hit, Kind, MemoryError, Observation, ObservationType,
+    Over, Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, Start, State, Unread, Why,
 };
 use ipc_proto::{List, Text};
 use proptest::prelude::*;
@@ -126,6 +126,8 @@ fn wrong_changes() -> Vec<Wrong> {
         ("mem-create", with("importance", json!(6)), "importance"),
         ("mem-create", with("concepts", json!(vec!["c"; 17])), "concepts"),
         ("mem-create", with("files", json!([7])), "files[0]"),
+        ("mem-create", with("concepts", json!(["gotcha", " "])), "concepts[1]"),
+        ("mem-create", with("files", json!([""])), "files[0]"),
         ("mem-create", with("scope", json!("all")), "scope"),
         ("mem-create", with("trust", json!("user")), "trust"),
         ("mem-revise", json!({ "title": "t" }), "id"),
@@ -134,6 +136,10 @@ fn wrong_changes() -> Vec<Wrong> {
         ("mem-export", json!({ "type": ["change"] }), "type"),
         ("mem-import", json!({}), "payload"),
         ("mem-import", json!({ "payload": "{" }), "payload"),
+        ("mem-import", json!({ "payload": [] }), "payload"),
+        ("mem-import", json!({ "payload": "[1]" }), "payload"),
+        ("mem-import", json!({ "payload": { "memories": [["a"]] } }), "payload.memories[0]"),
+        ("mem-import", json!({ "payload": { "summaries": [{ "id": " " }] } }), "payload.summaries[0].id"),
         ("mem-import", json!({ "payload": {}, "mode": "append" }), "mode"),
         ("mem-import", json!({ "payload": { "version": 2 } }), "payload.version"),
         (
@@ -367,6 +373,50 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
     let gone = Told { place: store.place.clone(), ..Told::default() };
     gone.answers.lock().unwrap().push_back(Err(Trouble::Memory(MemoryError::NotFound)));
     assert_eq!(refused(&gone.call("mem-history", &next)), "cursor");
+}
+
+#[test]
+fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_among_all_sessions() {
+    let gone = || Err(Trouble::Memory(MemoryError::NotFound));
+    let none = || Ok(Said::Rows(List::default()));
+    let told =
+        |answers: Vec<Result<Said, Trouble>>| Told { answers: Mutex::new(answers.into()), ..Told::default() };
+    let session = |name: &str| SessionRow {
+        id: SessionId::random(),
+        client: Text::clip("opencode"),
+        name: Text::clip(name),
+        project: Text::default(),
+        started_ms: 1,
+        ended_ms: None,
+        status: SessionStatus::Idle,
+        observations: 0,
+        summary: None,
+        muted: false,
+    };
+    let page = |sessions: Vec<SessionRow>| Ok(Said::Sessions(List::clip(sessions)));
+    let foreign = SessionId::random().to_string();
+    for more in [json!({}), json!({ "depthBefore": 1 })] {
+        let mut asked = more;
+        asked["sessionId"] = json!(foreign);
+        let refusal = told(vec![gone(), page(vec![]), none(), gone()]).call("mem-history", &asked);
+        assert_eq!(refusal["error"]["code"], "NOT_FOUND", "{refusal}");
+        assert_eq!(refusal["error"]["details"]["id"], foreign, "{refusal}");
+    }
+    let old = session("old");
+    let newer: Vec<SessionRow> = (0..HITS).map(|_| session("newer")).collect();
+    let store = told(vec![page(newer), page(vec![old.clone()]), none(), page(vec![old.clone()])]);
+    let shown = store.call("mem-history", &json!({ "sessionId": "old" }));
+    assert_eq!(shown["data"]["observations"], json!([]), "{shown}");
+    let Ask::List { filter, .. } = &store.asked()[2] else { panic!("another question") };
+    assert_eq!(filter.session, Some(old.id));
+
+    let anchor = row("of no session");
+    let asked = json!({ "anchor": anchor.entry.id.to_string() });
+    let refusal = told(vec![gone()]).call("mem-history", &asked);
+    assert_eq!(refusal["error"]["details"]["id"], asked["anchor"], "{refusal}");
+    let store = told(vec![page(vec![old.clone()]), Ok(Said::Rows(List::clip([anchor])))]);
+    let both = json!({ "anchor": asked["anchor"], "sessionId": old.id.to_string() });
+    assert_eq!(refused(&store.call("mem-history", &both)), "anchor");
 }
 
 #[test]

@@ -162,7 +162,7 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Number(3),
         seen_by: &[Router, Gate],
         means: "Times that a turn may call one tool with the same arguments; the next such call is refused, and the \
-                model is told why. One that asks for it again right after that ends its turn.",
+                model is told why. One that asks for it again before it asks for anything else ends its turn.",
     },
     Key {
         path: "agent.NAME.limits.day_usd",

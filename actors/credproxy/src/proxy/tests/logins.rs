@@ -142,6 +142,47 @@ fn a_token_that_is_refused_is_renewed_once_and_no_more() {
 }
 
 #[test]
+fn a_use_whose_token_is_renewed_counts_once() {
+    run(async {
+        let world = World::start(|request| match request.starts_with("POST /token") {
+            true => given(),
+            false if request.contains(FIRST) => (401, "no".to_owned()),
+            false => (200, "ok".to_owned()),
+        });
+        // One is about to end, the other is refused.
+        for seconds in [1, 3600] {
+            let lab = Lab::new("").await;
+            lab.fake.upstream.set(Some(world.address));
+            let (binding, lease) = (hosts(&["plain.test"]), Lease { until_ms: None, uses: Some(1) });
+            let sealed = seal(lab.folder.path(), "key", &binding, lease, &tokens(seconds));
+            lab.proxy.set(text("key"), binding, lease, Blob::new(sealed).unwrap()).await.unwrap();
+            let head = lab.request(with_key("http://plain.test/mail")).await.unwrap();
+            assert_eq!(head.status, 200, "{seconds}");
+            assert_eq!(lab.request(with_key("http://plain.test/mail")).await, Err(CredError::Spent));
+        }
+    });
+}
+
+#[test]
+fn while_the_token_server_is_away_a_token_serves_until_it_ends_and_nobody_is_told_to_log_in_again() {
+    run(async {
+        for status in [429, 500, 503] {
+            let world = World::start(move |request| match request.starts_with("POST /token") {
+                true => (status, "later".to_owned()),
+                false => (200, "ok".to_owned()),
+            });
+            let early = lab(&world, &tokens(200)).await;
+            assert_eq!(early.request(with_key("http://plain.test/mail")).await.unwrap().status, 200);
+            assert!(world.heard().1[0].contains(FIRST));
+            let ended = lab(&world, &tokens(0)).await;
+            let refused = ended.request(with_key("http://plain.test/mail")).await;
+            assert_eq!(refused, Err(CredError::Upstream), "{status}");
+            assert_eq!((world.heard().0.len(), world.heard().1.len()), (2, 1));
+        }
+    });
+}
+
+#[test]
 fn a_token_server_that_refuses_or_talks_too_much_ends_the_use_and_changes_nothing() {
     run(async {
         let replies = [

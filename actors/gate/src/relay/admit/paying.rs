@@ -1,12 +1,21 @@
-//! Who pays for what a client asks of a model: pure but for the orders that somebody waits for.
+//! Who pays for what a client asks of a model, and waits for the money: pure but for the orders that somebody waits for.
 
 use super::{Background, Client, Who};
 use crate::host::Shared;
+use crate::money::Patience;
 use ipc_proto::Name;
 use ipc_proto::gate::RelayError;
 use ipc_proto::model::{ModelError, Payer};
 
 impl Client {
+    /// How long it waits for money that is only set aside. Clients of the API repeat a request by themselves, and so does curator.
+    pub(in crate::relay) const fn patience(&self) -> Patience {
+        match &self.who {
+            Who::Run(_) => Patience::OF_A_PROGRAM,
+            Who::Holder(_) | Who::Background(_) => Patience::NONE,
+        }
+    }
+
     /// Who pays for what it asks.
     pub(in crate::relay) fn payer(&self, shared: &Shared) -> Result<Payer, RelayError> {
         Ok(match &self.who {

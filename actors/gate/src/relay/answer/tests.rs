@@ -3,8 +3,10 @@
 use super::super::rates::{HELD, Rates};
 use super::super::testing::{Fake, ask};
 use super::*;
+use crate::money::Patience;
 use ipc_proto::config::RelayLimits;
 use ipc_proto::model::Usage;
+use std::cell::Cell;
 
 fn text(text: &str) -> Piece {
     Piece::Text(Text::clip(text))
@@ -37,7 +39,7 @@ fn decided(rates: &Rates, bytes: usize) -> Decided {
     let load = rates.hold(bytes).unwrap();
     let decision = Decision::Due(Event::new(Action::ModelDecided, Result3::Success));
     let (id, whose) = (CallId::random(), Name::clip("key test"));
-    Decided { request: ask(), id, whose, load, decision }
+    Decided { request: ask(), id, whose, load, patience: Patience::NONE, decision }
 }
 
 /// Everything that is given out until the end.
@@ -61,6 +63,18 @@ fn said(pieces: &[Piece]) -> String {
         _ => None,
     });
     texts.collect()
+}
+
+#[tokio::test]
+async fn a_program_waits_for_money_that_is_set_aside_and_is_one_decision_all_the_same() {
+    for (patience, begins) in [(Patience::OF_A_PROGRAM, true), (Patience::NONE, false)] {
+        let host = Fake { unpaid: Cell::new(1), ..Fake::default() };
+        let begun = Answer::begin(&host, Decided { patience, ..decided(&rates(), 0) }).await;
+        assert_eq!(begun.is_ok(), begins);
+        assert_eq!(*host.begun.borrow(), u64::from(begins));
+        let decisions = |(action, _): &&(Action, Result3)| *action == Action::ModelDecided;
+        assert_eq!(host.events.borrow().iter().filter(decisions).count(), 1);
+    }
 }
 
 #[tokio::test]

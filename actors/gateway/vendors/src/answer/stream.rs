@@ -157,6 +157,7 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
     fn take(&mut self, said: Said, out: &mut Vec<u8>) {
         match said {
             Said::Text(text) => self.say(&text, out),
+            Said::Call(_) if self.calls > 0 && self.writer.takes_one_call() => {}
             Said::Call(call) => {
                 self.bytes += call.args.len();
                 self.calls += 1;

@@ -2,11 +2,17 @@
 
 use crate::body::Mixed;
 use crate::fault::Fault;
+use crate::form;
 use crate::wish::{self, Draft, Options, Picture, Wish};
 use ipc_proto::model::{Choice, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
 use serde::Deserialize;
 use serde_json::Value;
+
+/// The vendor's highest temperature.
+const WARMEST: f64 = 1.0;
+/// Its least tokens to think with.
+const LEAST: u32 = 1024;
 
 /// One request.
 #[derive(Debug, Deserialize)]
@@ -26,6 +32,15 @@ pub(super) struct Ask {
     tool_choice: Option<Chosen>,
     thinking: Option<Thinking>,
     metadata: Option<Metadata>,
+    output_config: Option<Output>,
+    /// The same form by its older name.
+    output_format: Option<Value>,
+}
+
+/// How the answer is wanted.
+#[derive(Debug, Deserialize)]
+struct Output {
+    format: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,9 +102,15 @@ struct Chosen {
     #[serde(rename = "type")]
     kind: String,
     name: Option<String>,
+    disable_parallel_tool_use: Option<bool>,
 }
 
 impl Ask {
+    /// Whether its client takes one call at most.
+    pub(super) fn takes_one_call(&self) -> bool {
+        self.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use) == Some(true)
+    }
+
     /// What it asks for.
     pub(super) fn wish(self) -> Result<Wish, Fault> {
         let mut draft = Draft::default();
@@ -100,15 +121,27 @@ impl Ask {
         for (index, said) in self.messages.into_iter().enumerate() {
             said.put(&mut draft, &self.model, &format!("messages.{index}"))?;
         }
-        let tools = self.tools.unwrap_or_default();
-        let tools = tools.iter().enumerate().filter_map(|(index, tool)| tool.spec(&format!("tools.{index}")));
+        let (place, form) = match self.output_config.and_then(|output| output.format) {
+            Some(form) => ("output_config.format", Some(form)),
+            None => ("output_format", self.output_format),
+        };
+        if let Some(form) = form::told(form.as_ref(), place)? {
+            draft.say(Role::System, form, place)?;
+        }
+        if self.temperature.is_some_and(|it| it > WARMEST) {
+            return Err(Fault::bad("temperature", format!("temperature: it must be from 0 to {WARMEST}")));
+        }
+        let given = self.tools.unwrap_or_default();
+        let tools = given.iter().enumerate().filter_map(|(index, tool)| tool.spec(&format!("tools.{index}")));
+        let tools = tools.collect::<Result<Vec<_>, _>>()?;
         let request = draft.request(Options {
             model: self.model,
-            tools: tools.collect::<Result<_, _>>()?,
-            max_output: self.max_tokens,
+            others: tools.len() < given.len(),
+            tools,
+            max_output: self.max_tokens.map(|tokens| ("max_tokens", tokens)),
             temperature: self.temperature,
             top_p: self.top_p,
-            stop: self.stop_sequences.unwrap_or_default(),
+            stop: ("stop_sequences", self.stop_sequences.unwrap_or_default()),
             choice: self.tool_choice.map_or(Ok(Choice::Auto), Chosen::choice)?,
             think: self.thinking.map_or(Ok(Think::ByItself), Thinking::think)?,
         })?;
@@ -120,7 +153,9 @@ impl Said {
     fn put(self, draft: &mut Draft, model: &str, at: &str) -> Result<(), Fault> {
         let content = format!("{at}.content");
         match (self.role.as_str(), self.content) {
+            ("user", Mixed::Text(text)) if text.is_empty() => Err(empty(&content)),
             ("user", Mixed::Text(text)) => draft.say(Role::User, text, &content),
+            ("user", Mixed::Parts(blocks)) if blocks.is_empty() => Err(empty(&content)),
             ("user", Mixed::Parts(blocks)) => by_user(draft, blocks, &content),
             ("assistant", Mixed::Text(text)) => draft.reply(text, Vec::new(), &content),
             ("assistant", Mixed::Parts(blocks)) => by_assistant(draft, blocks, model, &content),
@@ -141,7 +176,7 @@ fn by_user(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault>
     for (index, block) in blocks.into_iter().enumerate() {
         let at = format!("{at}.{index}");
         match block.kind.as_str() {
-            "text" => said.push(block.text.unwrap_or_default()),
+            "text" => said.push(block.said(&at)?),
             "image" => pictures.push(block.picture(&at)?),
             "tool_result" => {
                 let id = block.tool_use_id.ok_or_else(|| required(&at, "tool_use_id"))?;
@@ -169,7 +204,7 @@ fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, model: &str, at: &str) ->
     for (index, block) in blocks.into_iter().enumerate() {
         let at = format!("{at}.{index}");
         match block.kind.as_str() {
-            "text" => said.push(block.text.unwrap_or_default()),
+            "text" => said.push(block.said(&at)?),
             "tool_use" => {
                 let id = block.id.ok_or_else(|| required(&at, "id"))?;
                 let name = block.name.ok_or_else(|| required(&at, "name"))?;
@@ -202,7 +237,7 @@ fn answer(content: Mixed<Block>, at: &str) -> Result<(String, Vec<Picture>), Fau
     for (index, block) in blocks.into_iter().enumerate() {
         let at = format!("{at}.content.{index}");
         match block.kind.as_str() {
-            "text" => texts.push(block.text.unwrap_or_default()),
+            "text" => texts.push(block.said(&at)?),
             "image" => pictures.push(block.picture(&at)?),
             kind => return Err(unknown(kind, &at)),
         }
@@ -219,6 +254,10 @@ fn texts(content: Mixed<Block>, at: &str) -> Result<String, Fault> {
 }
 
 impl Block {
+    fn said(self, at: &str) -> Result<String, Fault> {
+        self.text.ok_or_else(|| required(at, "text"))
+    }
+
     fn picture(self, at: &str) -> Result<Picture, Fault> {
         let source = self.source.ok_or_else(|| required(at, "source"))?;
         match (source.kind.as_str(), source.media_type, source.data) {
@@ -237,7 +276,10 @@ impl Tool {
     fn spec(&self, at: &str) -> Option<Result<ToolSpec, Fault>> {
         let own = self.kind.as_deref().is_none_or(|kind| kind == "custom");
         let schema = ("input_schema", self.input_schema.as_ref());
-        own.then(|| wish::tool(&self.name, self.description.as_deref(), schema, at))
+        own.then(|| match schema.1.is_some_and(|schema| !schema.is_null()) {
+            true => wish::tool(&self.name, self.description.as_deref(), schema, at),
+            false => Err(required(at, "input_schema")),
+        })
     }
 }
 
@@ -246,6 +288,10 @@ impl Thinking {
         match (self.kind.as_str(), self.budget_tokens) {
             ("disabled", _) => Ok(Think::Never),
             ("adaptive", _) => Ok(Think::AsFit),
+            ("enabled", Some(tokens)) if tokens < LEAST => {
+                let message = format!("thinking.budget_tokens: it must be at least {LEAST}");
+                Err(Fault::bad("thinking.budget_tokens", message))
+            }
             ("enabled", Some(tokens)) => Ok(Think::Tokens(tokens)),
             ("enabled", None) => Err(required("thinking", "budget_tokens")),
             _ => Err(Fault::bad("thinking", "thinking: it must be 'enabled', 'disabled' or 'adaptive'")),
@@ -266,6 +312,10 @@ impl Chosen {
             )),
         }
     }
+}
+
+fn empty(at: &str) -> Fault {
+    Fault::bad(at, format!("{at}: a message of the user must not be empty"))
 }
 
 fn required(at: &str, field: &str) -> Fault {

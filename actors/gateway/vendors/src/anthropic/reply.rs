@@ -12,6 +12,8 @@ pub struct Messages {
     model: String,
     /// The texts that the client named for the answer to end at.
     stops: Vec<String>,
+    /// Whether the client takes one call at most.
+    alone: bool,
     /// Blocks that are whole.
     blocks: usize,
     /// Whether a block of text is open.
@@ -19,11 +21,11 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// One by this model, to a client that named these texts for it to end at.
+    /// One by this model, to a client that named these texts for it to end at; whether it takes one call at most.
     #[must_use]
-    pub fn new(model: &str, stops: &[impl ToString]) -> Self {
+    pub fn new(model: &str, stops: &[impl ToString], alone: bool) -> Self {
         let stops = stops.iter().map(ToString::to_string).collect();
-        Self { id: String::new(), model: model.to_owned(), stops, blocks: 0, saying: false }
+        Self { id: String::new(), model: model.to_owned(), stops, alone, blocks: 0, saying: false }
     }
 
     fn begin_text(&mut self, out: &mut Vec<u8>) {
@@ -75,6 +77,10 @@ impl Writer for Messages {
 
     fn by(&mut self, model: String) {
         self.model = model;
+    }
+
+    fn takes_one_call(&self) -> bool {
+        self.alone
     }
 
     fn open(&mut self, out: &mut Vec<u8>) {

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::answer::testing::{call, events, stream, whole};
-use crate::answer::{Whole, Writer};
+use crate::answer::{Call, Whole, Writer};
 use crate::fault::{Dialect, Kind};
 use crate::wish::Wish;
+use ipc_proto::ids::CallId;
 use ipc_proto::model::{Choice, Finish, Role, Think, Thought, Usage};
 use serde_json::Value;
 use serde_json::json;
@@ -18,7 +19,7 @@ fn asked(messages: Value) -> Value {
 }
 
 fn writer() -> Messages {
-    Messages::new("a/b", &["END", "</a>"])
+    Messages::new("a/b", &["END", "</a>"], false)
 }
 
 #[test]
@@ -72,7 +73,9 @@ fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_p
         {"type": "thinking", "thinking": "so", "signature": "s2"},
         {"type": "tool_use", "id": format!("toolu_{}", "07".repeat(16)), "name": "read", "input": {"path": "a"}},
     ]);
-    let sent = asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": content}]));
+    let result = json!({"type": "tool_result", "tool_use_id": content[4]["id"], "content": "found"});
+    let sent = asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": content},
+        {"role": "user", "content": [result]}]));
     let request = wish(&sent).unwrap().request;
     let thoughts: Vec<Thought> = request.messages[1].thoughts.iter().cloned().collect();
     let places: Vec<(bool, bool, u16)> = thoughts.iter().map(|it| (it.hidden, it.spoken, it.calls)).collect();
@@ -135,15 +138,35 @@ fn an_image_that_a_tool_answers_with_is_shown_by_the_user() {
     let image =
         json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AQID"}});
     let result = json!({"type": "tool_result", "tool_use_id": "t", "content": [image]});
-    let request = wish(&asked(json!([{"role": "user", "content": [result]}]))).unwrap().request;
+    let used = json!({"type": "tool_use", "id": "t", "name": "look", "input": {}});
+    let said = json!([{"role": "assistant", "content": [used]}, {"role": "user", "content": [result]}]);
+    let request = wish(&asked(said)).unwrap().request;
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
-    assert_eq!((roles, request.images[0].message), (vec![Role::Tool, Role::User], 1));
+    assert_eq!((roles, request.images[0].message), (vec![Role::Assistant, Role::Tool, Role::User], 2));
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_with_its_place() {
     let user = |content: Value| asked(json!([{"role": "user", "content": content}]));
+    let with = |field: &str, value: Value| {
+        let mut body = user(json!("x"));
+        body[field] = value;
+        body
+    };
     for body in [
+        user(json!("")),
+        user(json!([])),
+        user(json!([{"type": "text"}])),
+        user(json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])),
+        asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "toolu_1", "name": "t", "input": {}}]}])),
+        with("temperature", json!(1.5)),
+        with("stop_sequences", json!([""])),
+        with("thinking", json!({"type": "enabled", "budget_tokens": 5})),
+        with("tools", json!([{"name": "t"}])),
+        with("tool_choice", json!({"type": "any"})),
+        with("output_config", json!({"format": {"type": "xml"}})),
+        with("output_format", json!({"type": "json_schema"})),
         json!({"max_tokens": 9, "messages": []}),
         asked(json!([])),
         asked(json!([{"role": "king", "content": "x"}])),
@@ -183,6 +206,34 @@ fn what_is_wrong_with_a_tool_is_named_as_the_vendor_names_it() {
         let message = of(wrong).unwrap_err();
         assert!(message.as_str().unwrap().contains("tools.0.input_schema"), "{message}");
     }
+}
+
+#[test]
+fn the_form_that_is_wanted_is_asked_for_in_words_by_either_name() {
+    let form = json!({"type": "json_schema", "schema": {"type": "integer"}});
+    for (field, value) in [("output_config", json!({"format": form})), ("output_format", form)] {
+        let mut body = asked(json!([{"role": "user", "content": "x"}]));
+        body[field] = value;
+        let request = wish(&body).unwrap().request;
+        let last = request.messages.last().unwrap();
+        assert!(last.role == Role::System && last.text.ends_with(r#"{"type":"integer"}"#), "{last:?}");
+    }
+    let mut effort = asked(json!([{"role": "user", "content": "x"}]));
+    effort["output_config"] = json!({"effort": "low"});
+    assert_eq!(wish(&effort).unwrap().request.messages.len(), 1);
+}
+
+#[test]
+fn a_client_that_takes_one_call_at_most_is_given_the_first() {
+    let mut body = asked(json!([{"role": "user", "content": "x"}]));
+    body["tools"] = json!([{"name": "read", "input_schema": {}}]);
+    body["tool_choice"] = json!({"type": "auto", "disable_parallel_tool_use": true});
+    let mut writer = read(body.to_string().as_bytes()).unwrap().writer;
+    let other = Call { id: CallId::from_bytes([8; 16]), ..call() };
+    let told = whole(&mut writer, "", &[call(), other], Finish::ToolUse);
+    assert_eq!(told["content"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(told["content"][0]["id"], format!("toolu_{}", "07".repeat(16)));
+    assert!(writer.takes_one_call() && !self::writer().takes_one_call());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod reply;
 use super::choice;
 use crate::body::{self, Mixed};
 use crate::fault::Fault;
+use crate::form;
 use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 pub use reply::Chat;
@@ -27,8 +28,11 @@ struct Ask {
     n: Option<u32>,
     tools: Option<Vec<Tool>>,
     tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
     response_format: Option<Value>,
     user: Option<String>,
+    /// What tools were called before they were; a client that sends them reads no other calls.
+    functions: Option<Vec<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,7 +99,7 @@ pub fn read(bytes: &[u8]) -> Result<wish::Ask<Chat>, Fault> {
     let ask: Ask = body::decode(bytes)?;
     let streams = ask.stream.unwrap_or_default();
     let counts = ask.stream_options.as_ref().and_then(|it| it.include_usage).unwrap_or_default();
-    let writer = Chat::new(&ask.model, counts);
+    let writer = Chat::new(&ask.model, counts, ask.parallel_tool_calls == Some(false));
     Ok(wish::Ask { wish: ask.wish()?, streams, writer })
 }
 
@@ -104,11 +108,15 @@ impl Ask {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Fault::bad("n", "One answer is given; ask again for another."));
         }
+        if self.functions.is_some_and(|it| !it.is_empty()) {
+            let message = "Functions are called as tools: send them in 'tools', and 'tool_choice' in place of 'function_call'.";
+            return Err(Fault::bad("functions", message).coded("unsupported_parameter"));
+        }
         let mut draft = Draft::default();
         for (index, said) in self.messages.into_iter().enumerate() {
             said.put(&mut draft, &format!("messages[{index}]"))?;
         }
-        if let Some(form) = choice::format(self.response_format.as_ref(), "response_format")? {
+        if let Some(form) = form::told(self.response_format.as_ref(), "response_format")? {
             draft.say(Role::System, form, "response_format")?;
         }
         let tools = self.tools.unwrap_or_default();
@@ -120,13 +128,14 @@ impl Ask {
             Some(Mixed::Text(text)) => vec![text],
             Some(Mixed::Parts(texts)) => texts,
         };
+        let whole = self.max_completion_tokens.map(|tokens| ("max_completion_tokens", tokens));
         let request = draft.request(Options {
             model: self.model,
             tools,
-            max_output: self.max_completion_tokens.or(self.max_tokens),
+            max_output: whole.or(self.max_tokens.map(|tokens| ("max_tokens", tokens))),
             temperature: self.temperature,
             top_p: self.top_p,
-            stop,
+            stop: ("stop", stop),
             choice: choice::choice(self.tool_choice.as_ref())?,
             ..Options::default()
         })?;
@@ -138,6 +147,10 @@ impl Said {
     fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
         let role = choice::role(&self.role, &format!("{at}.role"))?;
         let content = format!("{at}.content");
+        // What asks for calls need say nothing, and some clients send an answer that was cut before its first word.
+        if self.content.is_none() && role != Role::Assistant {
+            return Err(wish::missing(&content));
+        }
         let (text, pictures) = unmixed(self.content.unwrap_or_default(), &content)?;
         match role {
             Role::Tool => {
@@ -171,7 +184,7 @@ fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>
     for (index, part) in parts.into_iter().enumerate() {
         let at = format!("{at}[{index}]");
         match (part.kind.as_str(), part.image_url) {
-            ("text", _) => texts.push(part.text.unwrap_or_default()),
+            ("text", _) => texts.push(part.text.ok_or_else(|| wish::missing(&format!("{at}.text")))?),
             ("refusal", _) => texts.push(part.refusal.unwrap_or_default()),
             ("image_url", Some(picture)) => {
                 pictures.push(wish::picture_at(&picture.url, &format!("{at}.image_url.url"))?);

@@ -1,5 +1,4 @@
-//! What both conversational APIs of the first vendor have in common: who speaks, which tool is to be called, and in which
-//! form the answer is wanted.
+//! What both conversational APIs of the first vendor have in common: who speaks, and which tool is to be called.
 
 use crate::fault::Fault;
 use crate::wish;
@@ -16,12 +15,13 @@ pub(super) fn role(name: &str, at: &str) -> Result<Role, Fault> {
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
         "tool" => Ok(Role::Tool),
-        _ => {
-            let valid = "'system', 'developer', 'user', 'assistant' and 'tool'";
-            Err(Fault::bad(at, format!("Invalid value: supported values are {valid}."))
-                .coded("invalid_value"))
-        }
+        _ => Err(no_role(at, "'system', 'developer', 'user', 'assistant' and 'tool'")),
     }
+}
+
+/// That nobody speaks there but these.
+pub(super) fn no_role(at: &str, valid: &str) -> Fault {
+    Fault::bad(at, format!("Invalid value: supported values are {valid}.")).coded("invalid_value")
 }
 
 /// Whether tools are to be asked for: a word, or an object that names one.
@@ -41,7 +41,7 @@ pub(super) fn choice(value: Option<&Value>) -> Result<Choice, Fault> {
         Some(object) => {
             let name =
                 object.pointer("/function/name").or_else(|| object.get("name")).and_then(Value::as_str);
-            // A choice among several of the tools that were given is a choice.
+            // A choice among several of the tools that were given is one.
             if object.get("type").is_some_and(|kind| kind == "allowed_tools") {
                 let mode = object.get("mode").or_else(|| object.pointer("/allowed_tools/mode"));
                 return Ok(if mode.is_some_and(|mode| mode == "required") {
@@ -50,26 +50,14 @@ pub(super) fn choice(value: Option<&Value>) -> Result<Choice, Fault> {
                     Choice::Auto
                 });
             }
+            // One of a tool that the vendor would run is none: that is left out of the tools.
+            let own = ["function", "custom"];
+            let others = object.get("type").and_then(Value::as_str).is_some_and(|kind| !own.contains(&kind));
+            if others && name.is_none() {
+                return Ok(Choice::Auto);
+            }
             wish::tool_name(name.ok_or_else(wrong)?, "tool_choice").map(Choice::This)
         }
-    }
-}
-
-/// What the model is told so that its answer has the form that the client wants; nothing for text.
-///
-/// # Errors
-/// No such form.
-pub(super) fn format(value: Option<&Value>, at: &str) -> Result<Option<String>, Fault> {
-    const ONLY: &str = "Answer with one JSON document and nothing else";
-    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
-    match value.get("type").and_then(Value::as_str) {
-        Some("text") => Ok(None),
-        Some("json_object") => Ok(Some(format!("{ONLY}."))),
-        Some("json_schema") => {
-            let schema = value.pointer("/json_schema/schema").or_else(|| value.get("schema"));
-            Ok(Some(format!("{ONLY}, of this JSON Schema: {}", schema.unwrap_or(&Value::Null))))
-        }
-        _ => Err(Fault::bad(at, "It must be 'text', 'json_object' or 'json_schema'.").coded("invalid_value")),
     }
 }
 
@@ -90,22 +78,12 @@ mod tests {
             (json!({"type": "function", "function": {"name": "read"}}), this()),
             (json!({"type": "function", "name": "read"}), this()),
             (json!({"type": "allowed_tools", "mode": "required", "tools": []}), Choice::Some),
+            (json!({"type": "web_search"}), Choice::Auto),
         ] {
             assert_eq!(choice(Some(&value)).unwrap(), expected, "{value}");
         }
         for value in [json!("any"), json!({}), json!(3), json!({"function": {"name": ""}})] {
             assert!(choice(Some(&value)).is_err(), "{value}");
         }
-    }
-
-    #[test]
-    fn a_form_is_asked_for_in_words() {
-        assert_eq!(format(Some(&json!({"type": "text"})), "x").unwrap(), None);
-        assert!(format(Some(&json!({"type": "json_object"})), "x").unwrap().unwrap().contains("JSON"));
-        let schema =
-            json!({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "integer"}}});
-        assert!(format(Some(&schema), "x").unwrap().unwrap().ends_with(r#"{"type":"integer"}"#));
-        assert!(format(Some(&json!({"type": "xml"})), "x").is_err());
-        assert!(format(Some(&json!({})), "x").is_err());
     }
 }

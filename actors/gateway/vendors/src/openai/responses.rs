@@ -6,12 +6,13 @@ mod reply;
 use super::choice;
 use crate::body::{self, Mixed};
 use crate::fault::Fault;
+use crate::form;
 use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 use ipc_proto::tool::ToolSpec;
 pub use reply::{Echo, RESPONSE, Responses, response_id};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a client sends. Whatever else it says is passed over.
 #[derive(Debug, Deserialize)]
@@ -27,12 +28,13 @@ struct Ask {
     top_p: Option<f64>,
     tools: Option<Vec<Value>>,
     tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
     text: Option<Form>,
     previous_response_id: Option<String>,
     /// A conversation that the vendor keeps, by its id or with it; none is kept here.
     conversation: Option<Value>,
     user: Option<String>,
-    metadata: Option<Value>,
+    metadata: Option<Map<String, Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,6 +93,9 @@ impl Ask {
             top_p: self.top_p,
             tools: self.tools.clone().unwrap_or_default(),
             tool_choice: self.tool_choice.clone(),
+            alone: self.parallel_tool_calls == Some(false),
+            format: self.text.as_ref().and_then(|text| text.format.clone()),
+            user: self.user.clone(),
             previous: self.previous_response_id.clone(),
             metadata: self.metadata.clone(),
         }
@@ -118,16 +123,18 @@ impl Ask {
             }
         }
         let form = self.text.and_then(|text| text.format);
-        if let Some(form) = choice::format(form.as_ref(), "text.format")? {
+        if let Some(form) = form::told(form.as_ref(), "text.format")? {
             draft.say(Role::System, form, "text.format")?;
         }
+        let given = self.tools.as_deref().unwrap_or_default();
+        let tools = tools(given)?;
         let request = draft.request(Options {
             model: self.model,
-            tools: tools(self.tools.as_deref().unwrap_or_default())?,
-            max_output: self.max_output_tokens,
+            others: tools.len() < given.len(),
+            tools,
+            max_output: self.max_output_tokens.map(|tokens| ("max_output_tokens", tokens)),
             temperature: self.temperature,
             top_p: self.top_p,
-            stop: Vec::new(),
             choice: choice::choice(self.tool_choice.as_ref())?,
             ..Options::default()
         })?;
@@ -165,7 +172,16 @@ impl Item {
         match self.kind.as_deref().unwrap_or("message") {
             "message" => {
                 let role = self.role.ok_or_else(|| missing("role"))?;
-                let role = choice::role(&role, &format!("{at}.role"))?;
+                let role = match choice::role(&role, &format!("{at}.role"))? {
+                    // What a tool answered is an item of its own.
+                    Role::Tool => {
+                        return Err(choice::no_role(
+                            &format!("{at}.role"),
+                            "'system', 'developer', 'user' and 'assistant'",
+                        ));
+                    }
+                    role => role,
+                };
                 let content = format!("{at}.content");
                 let (text, pictures) = unmixed(self.content.ok_or_else(|| missing("content"))?, &content)?;
                 draft.say(role, text, &content)?;
@@ -206,7 +222,9 @@ fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>
     let (mut texts, mut pictures) = (Vec::new(), Vec::new());
     for (index, part) in parts.into_iter().enumerate() {
         match (part.kind.as_str(), part.image_url) {
-            ("input_text" | "output_text" | "text", _) => texts.push(part.text.unwrap_or_default()),
+            ("input_text" | "output_text" | "text", _) => {
+                texts.push(part.text.ok_or_else(|| wish::missing(&format!("{at}[{index}].text")))?);
+            }
             ("refusal", _) => texts.push(part.refusal.unwrap_or_default()),
             ("input_image", Some(url)) => {
                 pictures.push(wish::picture_at(&url, &format!("{at}[{index}].image_url"))?);

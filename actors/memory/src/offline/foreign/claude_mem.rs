@@ -11,8 +11,13 @@ const TITLE: usize = 60;
 const CLIENT: (&str, &str) = ("claude", "claude-code");
 /// Sessions.
 const SESSIONS: &str = "SELECT *, started_at_epoch AS at_ms, completed_at_epoch AS ended_ms,
-        coalesce(memory_session_id, content_session_id) AS session
+        coalesce(memory_session_id, content_session_id) AS session, content_session_id AS called
      FROM sdk_sessions ORDER BY started_at_epoch DESC";
+
+/// A query to a database of before its sessions were called as they are now.
+pub(super) fn to_an_older_one(query: &str) -> String {
+    query.replace("memory_session_id", "sdk_session_id").replace("content_session_id", "claude_session_id")
+}
 
 /// Observations, summaries, what the person asked, where that is kept, and sessions where it is said when they were, the newest
 /// first as an export has them. Questions name the client's session and all else the program's own: both are one here.
@@ -59,7 +64,7 @@ fn session(columns: &Columns<'_, '_>) -> Option<Found> {
         OWN_CLIENT => PROGRAM,
         named => named,
     };
-    columns.session(PROGRAM, &columns.text("session"), (client, &columns.text("content_session_id")))
+    columns.session(PROGRAM, &columns.text("session"), (client, &columns.text("called")))
 }
 
 fn observation(columns: &Columns<'_, '_>) -> Option<Found> {

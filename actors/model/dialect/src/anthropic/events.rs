@@ -3,6 +3,7 @@
 
 use crate::answer::{self, Answer, object};
 use crate::refusal::told;
+use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -68,10 +69,10 @@ struct Delta {
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct Counted {
-    input_tokens: Option<u32>,
-    output_tokens: Option<u32>,
-    cache_creation_input_tokens: Option<u32>,
-    cache_read_input_tokens: Option<u32>,
+    input_tokens: Tokens,
+    output_tokens: Tokens,
+    cache_creation_input_tokens: Tokens,
+    cache_read_input_tokens: Tokens,
 }
 
 /// Reads the events of one answer.
@@ -221,12 +222,12 @@ fn finish(reason: Option<&str>, stop: Option<&str>, answer: &mut Answer) -> Resu
 /// Here what was read from the cache or put into it does not count as read.
 impl From<Counted> for Usage {
     fn from(counted: Counted) -> Self {
-        let cache_read = counted.cache_read_input_tokens.unwrap_or(0);
-        let cache_write = counted.cache_creation_input_tokens.unwrap_or(0);
-        let fresh = counted.input_tokens.unwrap_or(0);
+        let cache_read = counted.cache_read_input_tokens.or_zero();
+        let cache_write = counted.cache_creation_input_tokens.or_zero();
+        let fresh = counted.input_tokens.or_zero();
         Self {
             input: fresh.saturating_add(cache_read).saturating_add(cache_write),
-            output: counted.output_tokens.unwrap_or(0),
+            output: counted.output_tokens.or_zero(),
             cache_read,
             cache_write,
             ..Self::default()

@@ -243,6 +243,19 @@ fn what_the_provider_does_not_count_is_estimated_and_said_to_be() {
 }
 
 #[test]
+fn a_count_that_cannot_be_read_loses_no_answer_and_what_was_told_before_it_stands() {
+    let data = [
+        r#"{"type":"message_start","message":{"usage":{"input_tokens":20,"output_tokens":-1}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"12345"}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":null,"output_tokens":3.0}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let usage = Usage { input: 20, output: 3, ..Usage::default() };
+    let expected = [text("12345"), Piece::Usage(usage), Piece::Done(Finish::Stop)];
+    assert_eq!(decode(&data).unwrap(), expected);
+}
+
+#[test]
 fn each_reason_has_its_meaning() {
     let finish = |reason: &str| decode(&[BEGIN, &ended(reason), STOP]).map(|pieces| pieces.last().cloned());
     for (reason, expected) in [

@@ -2,6 +2,7 @@
 
 use crate::answer::{self, Answer, object};
 use crate::refusal::told;
+use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -15,9 +16,9 @@ struct Line {
     #[serde(default)]
     done_reason: Option<String>,
     #[serde(default)]
-    prompt_eval_count: Option<u32>,
+    prompt_eval_count: Tokens,
     #[serde(default)]
-    eval_count: Option<u32>,
+    eval_count: Tokens,
     #[serde(default)]
     error: Value,
 }
@@ -56,9 +57,8 @@ impl answer::Decoder for Decoder {
         }
         if line.done {
             // A prompt that the server had read before is not counted by older ones.
-            if let (Some(input), Some(output)) = (line.prompt_eval_count, line.eval_count) {
-                answer.usage(Usage { input, output, ..Usage::default() });
-            }
+            let (input, output) = (line.prompt_eval_count.or_zero(), line.eval_count.or_zero());
+            answer.usage(Usage { input, output, ..Usage::default() });
             answer.finish(match line.done_reason.as_deref() {
                 Some("length") => Finish::MaxTokens,
                 _ => Finish::Stop,

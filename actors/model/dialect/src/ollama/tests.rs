@@ -93,6 +93,23 @@ fn words_thoughts_calls_and_tokens_are_told() {
 }
 
 #[test]
+fn what_is_counted_of_one_side_counts_and_the_other_side_is_estimated() {
+    let ended = |counted: &str| {
+        let line =
+            format!(r#"{{"message":{{"content":"12345"}},"done":true,"done_reason":"stop",{counted}}}"#);
+        decode(&[&line]).unwrap()
+    };
+    for (counted, input, output) in [
+        (r#""eval_count":7"#, 9, 7),
+        (r#""prompt_eval_count":30"#, 30, 2),
+        (r#""prompt_eval_count":-1,"eval_count":7"#, 9, 7),
+    ] {
+        let usage = Usage { input, output, estimated: true, ..Usage::default() };
+        assert_eq!(ended(counted)[1..], [Piece::Usage(usage), Piece::Done(Finish::Stop)], "{counted}");
+    }
+}
+
+#[test]
 fn an_error_ends_the_answer_and_an_end_that_is_missing_is_truncated() {
     let word = r#"{"message":{"content":"a"},"done":false}"#;
     for (lines, expected) in [

@@ -3,6 +3,7 @@
 
 use crate::answer::{self, Answer, object};
 use crate::refusal::told;
+use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,9 +25,14 @@ struct Choice {
     delta: Option<Delta>,
     #[serde(default)]
     finish_reason: Option<String>,
-    // Where the model stopped, of servers that tell more than the vendor does, such as vLLM: a text, or a token's number.
+    // Where the model stopped, of servers that tell more than the vendor does, such as vLLM and SGLang: a text, or a token's
+    // number.
     #[serde(default)]
     stop_reason: Value,
+    #[serde(default)]
+    matched_stop: Value,
+    #[serde(default)]
+    error: Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -38,6 +44,8 @@ struct Delta {
     reasoning: Option<String>,
     refusal: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
+    // The one call of an answer, as servers from before `tool_calls` write it.
+    function_call: Option<FunctionDelta>,
 }
 
 #[derive(Deserialize)]
@@ -82,8 +90,8 @@ enum Arguments {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Counted {
-    prompt_tokens: u32,
-    completion_tokens: u32,
+    prompt_tokens: Tokens,
+    completion_tokens: Tokens,
     prompt_tokens_details: Option<Details>,
 }
 
@@ -92,9 +100,9 @@ struct Counted {
 #[serde(default)]
 pub(crate) struct Details {
     /// Read from the cache.
-    pub(crate) cached_tokens: Option<u32>,
+    pub(crate) cached_tokens: Tokens,
     /// Put into it.
-    pub(crate) cache_write_tokens: Option<u32>,
+    pub(crate) cache_write_tokens: Tokens,
 }
 
 /// By what a provider tells a call from the others.
@@ -128,9 +136,9 @@ impl answer::Decoder for Decoder {
 }
 
 impl Decoder {
-    fn choice(&mut self, choice: Choice, answer: &mut Answer) -> Result<(), ModelError> {
+    fn choice(&mut self, mut choice: Choice, answer: &mut Answer) -> Result<(), ModelError> {
         answer.begin();
-        let delta = choice.delta.unwrap_or_default();
+        let delta = choice.delta.take().unwrap_or_default();
         for reasoning in [delta.reasoning_content, delta.reasoning].into_iter().flatten().take(1) {
             answer.reasoning(&reasoning)?;
         }
@@ -145,21 +153,11 @@ impl Decoder {
         if answer.is_last() {
             return Ok(());
         }
-        for call in delta.tool_calls.into_iter().flatten() {
+        let older = delta.function_call.map(|call| CallDelta { index: None, id: None, function: Some(call) });
+        for call in delta.tool_calls.into_iter().flatten().chain(older) {
             self.call(call, answer)?;
         }
-        match choice.finish_reason.as_deref() {
-            None | Some("") => {}
-            Some("length" | "max_tokens") => answer.finish(Finish::MaxTokens),
-            Some("tool_calls" | "function_call") => answer.finish(Finish::ToolUse),
-            // The provider took it back: asking again would come to the same.
-            Some("content_filter") => return Err(ModelError::Rejected { status: 200 }),
-            Some(_) => match choice.stop_reason.as_str() {
-                Some(text) => answer.stopped_at(text),
-                None => answer.finish(Finish::Stop),
-            },
-        }
-        Ok(())
+        finish(&choice, answer)
     }
 
     fn call(&mut self, delta: CallDelta, answer: &mut Answer) -> Result<(), ModelError> {
@@ -194,14 +192,37 @@ impl Decoder {
     }
 }
 
+/// Why it ended. Words that nobody here knows are an end like another.
+fn finish(choice: &Choice, answer: &mut Answer) -> Result<(), ModelError> {
+    if !choice.error.is_null() {
+        return Err(told(&choice.error, answer.context));
+    }
+    match choice.finish_reason.as_deref() {
+        None | Some("") => {}
+        Some("length" | "max_tokens" | "model_length") => answer.finish(Finish::MaxTokens),
+        Some("tool_calls" | "function_call") => answer.finish(Finish::ToolUse),
+        // The provider took it back: asking again would come to the same.
+        Some("content_filter" | "sensitive") => return Err(ModelError::Rejected { status: 200 }),
+        // The servers' words for an answer that they did not bring to its end.
+        Some("error" | "network_error" | "insufficient_system_resource" | "abort") => {
+            return Err(ModelError::Truncated);
+        }
+        Some(_) => match choice.stop_reason.as_str().or(choice.matched_stop.as_str()) {
+            Some(text) => answer.stopped_at(text),
+            None => answer.finish(Finish::Stop),
+        },
+    }
+    Ok(())
+}
+
 impl From<Counted> for Usage {
     fn from(counted: Counted) -> Self {
         let details = counted.prompt_tokens_details.unwrap_or_default();
         Self {
-            input: counted.prompt_tokens,
-            output: counted.completion_tokens,
-            cache_read: details.cached_tokens.unwrap_or(0),
-            cache_write: details.cache_write_tokens.unwrap_or(0),
+            input: counted.prompt_tokens.or_zero(),
+            output: counted.completion_tokens.or_zero(),
+            cache_read: details.cached_tokens.or_zero(),
+            cache_write: details.cache_write_tokens.or_zero(),
             ..Self::default()
         }
     }

@@ -116,6 +116,9 @@ fn where_an_answer_stopped_is_told_where_a_server_says_so_and_the_vendor_says_no
         assert_eq!(ended(choice(other)), Some(Piece::Done(Finish::Stop)));
     }
     assert_eq!(ended(json!({"delta": {}, "finish_reason": "stop"})), Some(Piece::Done(Finish::Stop)));
+    let other_name = |more: Value| json!({"delta": {}, "finish_reason": "stop", "matched_stop": more});
+    assert_eq!(ended(other_name(json!("END"))), Some(Piece::Done(Finish::StoppedAt(0))));
+    assert_eq!(ended(other_name(json!(128_009))), Some(Piece::Done(Finish::Stop)));
     let cut = json!({"delta": {}, "finish_reason": "length", "stop_reason": "END"});
     assert_eq!(ended(cut), Some(Piece::Done(Finish::MaxTokens)));
 }
@@ -129,6 +132,55 @@ fn tokens_are_estimated_where_the_provider_does_not_count() {
         estimated: true,
         ..Usage::default()
     })));
+}
+
+#[test]
+fn a_count_that_cannot_be_read_loses_no_answer_and_is_estimated() {
+    for (count, output, estimated) in [
+        (r#"{"prompt_tokens":null,"completion_tokens":3}"#, 3, true),
+        (r#"{"prompt_tokens":-1,"completion_tokens":1.0}"#, 1, true),
+        (r#"{"prompt_tokens":9,"completion_tokens":"3"}"#, 3, false),
+        (r#"{"prompt_tokens":9,"completion_tokens":5000000000}"#, u32::MAX, false),
+        (
+            r#"{"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":-1}}"#,
+            3,
+            false,
+        ),
+    ] {
+        let event = format!(
+            r#"{{"choices":[{{"delta":{{"content":"12345"}},"finish_reason":"stop"}}],"usage":{count}}}"#
+        );
+        let usage = Usage { input: 9, output, estimated, ..Usage::default() };
+        let expected = [text("12345"), Piece::Usage(usage), Piece::Done(Finish::Stop)];
+        assert_eq!(decode(&[&event]).unwrap(), expected, "{count}");
+    }
+}
+
+#[test]
+fn half_of_a_character_is_a_mark_and_loses_no_answer() {
+    let data = [
+        r#"{"choices":[{"delta":{"content":"a\ud83d"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"\ude00b\ud83d\ude00"},"finish_reason":"stop"}]}"#,
+    ];
+    let expected = [text("a\u{fffd}"), text("\u{fffd}b😀"), Piece::Done(Finish::Stop)];
+    assert_eq!(untold(decode(&data)), expected);
+}
+
+#[test]
+fn the_one_call_of_an_older_server_is_a_call() {
+    let data = [
+        r#"{"choices":[{"delta":{"function_call":{"name":"x","arguments":"{\"a\":"}}}]}"#,
+        r#"{"choices":[{"delta":{"function_call":{"arguments":"1}"}}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"function_call"}]}"#,
+    ];
+    let expected = [
+        start(0, "x"),
+        delta(0, "{\"a\":"),
+        delta(0, "1}"),
+        Piece::CallEnd { index: 0 },
+        Piece::Done(Finish::ToolUse),
+    ];
+    assert_eq!(untold(decode(&data)), expected);
 }
 
 #[test]
@@ -251,6 +303,23 @@ fn an_error_inside_a_stream_is_the_providers() {
     assert_eq!(limited, Err(ModelError::RateLimited { retry_after_s: 60 }));
     let filtered = r#"{"choices":[{"delta":{},"finish_reason":"content_filter"}]}"#;
     assert_eq!(decode(&[filtered]), Err(ModelError::Rejected { status: 200 }));
+    let inside = r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"code":503}}]}"#;
+    assert_eq!(decode(&[inside]), Err(ModelError::Server { status: 503 }));
+}
+
+#[test]
+fn an_answer_of_which_the_server_says_that_it_broke_off_is_never_taken_for_whole() {
+    let ended = |reason: &str| {
+        decode(&[&format!(r#"{{"choices":[{{"delta":{{"content":"a"}},"finish_reason":"{reason}"}}]}}"#)])
+    };
+    for reason in ["error", "network_error", "insufficient_system_resource", "abort"] {
+        assert_eq!(ended(reason), Err(ModelError::Truncated), "{reason}");
+    }
+    for (reason, finish) in
+        [("model_length", Finish::MaxTokens), ("length", Finish::MaxTokens), ("eos", Finish::Stop)]
+    {
+        assert_eq!(ended(reason).unwrap().last(), Some(&Piece::Done(finish)), "{reason}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::answer::{self, Answer, object};
 use crate::openai::Details;
 use crate::refusal::told;
+use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
 use serde_json::Value;
@@ -71,8 +72,8 @@ struct Part {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Counted {
-    input_tokens: u32,
-    output_tokens: u32,
+    input_tokens: Tokens,
+    output_tokens: Tokens,
     input_tokens_details: Option<Details>,
 }
 
@@ -111,7 +112,11 @@ impl answer::Decoder for Decoder {
             },
             "response.output_item.done" => self.done(index, event.item, answer),
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                let response = event.response.ok_or(ModelError::InvalidJson)?;
+                let mut response = event.response.ok_or(ModelError::InvalidJson)?;
+                // Some servers say all of it in their last event. Of what came before it, it is but a repetition.
+                if self.items.is_empty() {
+                    self.items(&mut response, answer)?;
+                }
                 ended(&response, answer)?;
                 answer.last();
                 Ok(())
@@ -127,17 +132,23 @@ impl answer::Decoder for Decoder {
 
     fn whole(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
         let mut response: Response = object(json)?;
+        self.items(&mut response, answer)?;
+        ended(&response, answer)
+    }
+}
+
+impl Decoder {
+    /// The items of a whole reply.
+    fn items(&mut self, response: &mut Response, answer: &mut Answer) -> Result<(), ModelError> {
         for (index, item) in (0..).zip(response.output.take().into_iter().flatten()) {
             self.done(index, Some(item), answer)?;
             if answer.is_last() {
                 break;
             }
         }
-        ended(&response, answer)
+        Ok(())
     }
-}
 
-impl Decoder {
     fn know(&mut self, index: u64, item: Known) -> Result<(), ModelError> {
         if self.items.len() >= ITEMS && !self.items.contains_key(&index) {
             return Err(ModelError::InvalidJson);
@@ -218,10 +229,10 @@ impl From<&Counted> for Usage {
     fn from(counted: &Counted) -> Self {
         let details = counted.input_tokens_details.as_ref();
         Self {
-            input: counted.input_tokens,
-            output: counted.output_tokens,
-            cache_read: details.and_then(|details| details.cached_tokens).unwrap_or(0),
-            cache_write: details.and_then(|details| details.cache_write_tokens).unwrap_or(0),
+            input: counted.input_tokens.or_zero(),
+            output: counted.output_tokens.or_zero(),
+            cache_read: details.map_or(0, |details| details.cached_tokens.or_zero()),
+            cache_write: details.map_or(0, |details| details.cache_write_tokens.or_zero()),
             ..Self::default()
         }
     }

@@ -116,6 +116,35 @@ fn what_fragments_leave_out_is_taken_from_the_item_when_it_is_done() {
 }
 
 #[test]
+fn an_answer_that_only_the_last_event_says_is_read_and_one_that_was_said_is_not_repeated() {
+    let last = r#"{"type":"response.completed","response":{"status":"completed","output":[
+        {"type":"message","content":[{"type":"output_text","text":"hi"}]},
+        {"type":"function_call","name":"x","arguments":"{}"}],"usage":{"input_tokens":7,"output_tokens":3}}}"#;
+    let last = last.replace('\n', " ");
+    let expected = [
+        text("hi"),
+        start(0, "x"),
+        delta(0, "{}"),
+        Piece::CallEnd { index: 0 },
+        Piece::Usage(Usage { input: 7, output: 3, ..Usage::default() }),
+        Piece::Done(Finish::ToolUse),
+    ];
+    assert_eq!(decode(&[&last]).unwrap(), expected);
+    let said = r#"{"type":"response.output_text.delta","output_index":0,"delta":"hi"}"#;
+    let counted = Piece::Usage(Usage { input: 7, output: 3, ..Usage::default() });
+    assert_eq!(decode(&[said, &last]).unwrap(), [text("hi"), counted, Piece::Done(Finish::Stop)]);
+}
+
+#[test]
+fn a_count_that_cannot_be_read_loses_no_answer() {
+    let said = r#"{"type":"response.output_text.delta","output_index":0,"delta":"12345"}"#;
+    let last = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":-1,"output_tokens":null}}}"#;
+    let usage = Usage { input: 9, output: 2, estimated: true, ..Usage::default() };
+    let expected = [text("12345"), Piece::Usage(usage), Piece::Done(Finish::Stop)];
+    assert_eq!(decode(&[said, last]).unwrap(), expected);
+}
+
+#[test]
 fn each_end_has_its_meaning() {
     let ended = |kind: &str, response: Value| {
         let event = json!({"type": kind, "response": response}).to_string();

@@ -15,6 +15,8 @@ pub struct Chat {
     created: u64,
     /// Whether a stream ends with what it cost.
     counts: bool,
+    /// Whether its client takes one call at most.
+    alone: bool,
     calls: usize,
 }
 
@@ -43,11 +45,11 @@ struct Content<'a> {
 }
 
 impl Chat {
-    /// One by this model; whether a stream ends with what it cost.
+    /// One by this model; whether a stream ends with what it cost, and whether its client takes one call at most.
     #[must_use]
-    pub fn new(model: &str, counts: bool) -> Self {
+    pub fn new(model: &str, counts: bool, alone: bool) -> Self {
         let created = answer::now_s();
-        Self { id: String::new(), model: model.to_owned(), created, counts, calls: 0 }
+        Self { id: String::new(), model: model.to_owned(), created, counts, alone, calls: 0 }
     }
 
     fn chunk<D: Serialize>(&self, choices: &[Chosen<D>], usage: Option<Value>, out: &mut Vec<u8>) {
@@ -70,6 +72,10 @@ impl Writer for Chat {
 
     fn by(&mut self, model: String) {
         self.model = model;
+    }
+
+    fn takes_one_call(&self) -> bool {
+        self.alone
     }
 
     fn open(&mut self, out: &mut Vec<u8>) {

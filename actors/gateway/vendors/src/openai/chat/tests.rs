@@ -75,7 +75,20 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
             "tools[0].function.parameters",
         ),
         (with("stream_options", json!([true])), "stream_options"),
+        (asked(json!([{"role": "user", "content": null}])), "messages[0].content"),
+        (asked(json!([{"role": "user", "content": [{"type": "text"}]}])), "messages[0].content[0].text"),
+        (asked(json!([{"role": "tool", "tool_call_id": "c", "content": "x"}])), "messages[0]"),
+        (
+            asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": "t"}}]}])),
+            "messages[1]",
+        ),
         (with("n", json!(2)), "n"),
+        (with("max_completion_tokens", json!(0)), "max_completion_tokens"),
+        (with("stop", json!([""])), "stop"),
+        (with("functions", json!([{"name": "t"}])), "functions"),
+        (with("tool_choice", json!("required")), "tool_choice"),
+        (with("response_format", json!({"type": "json_schema"})), "response_format.json_schema.schema"),
         (with("temperature", json!(3)), "temperature"),
         (with("temperature", json!("warm")), "temperature"),
         (with("max_tokens", json!(0)), "max_tokens"),
@@ -92,7 +105,7 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
 
 #[test]
 fn a_whole_completion_has_the_vendor_s_shape() {
-    let mut chat = Chat::new("a/b", false);
+    let mut chat = Chat::new("a/b", false, false);
     let body = whole(&mut chat, "hello", &[], Finish::Stop);
     assert!(body["id"].as_str().unwrap().starts_with("chatcmpl-"));
     assert_eq!((&body["object"], &body["model"]), (&json!("chat.completion"), &json!("a/b")));
@@ -115,7 +128,7 @@ fn a_whole_completion_has_the_vendor_s_shape() {
 
 #[test]
 fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_done() {
-    let events = stream(&mut Chat::new("a/b", true), &["he", "llo"], &[call()], Finish::ToolUse);
+    let events = stream(&mut Chat::new("a/b", true, false), &["he", "llo"], &[call()], Finish::ToolUse);
     let deltas: Vec<&Value> = events.iter().map(|(_, data)| &data["choices"][0]["delta"]).collect();
     let id = format!("call_{}", "07".repeat(16));
     let expected = [
@@ -133,7 +146,7 @@ fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_do
     assert_eq!((&cost["choices"], &cost["usage"]["prompt_tokens"]), (&json!([]), &json!(11)));
     assert_eq!(done, "[DONE]");
     assert!(events.iter().all(|(name, _)| name.is_none()));
-    let bare = stream(&mut Chat::new("a/b", false), &["x"], &[], Finish::Stop);
+    let bare = stream(&mut Chat::new("a/b", false, false), &["x"], &[], Finish::Stop);
     assert!(bare.iter().all(|(_, data)| data.get("usage").is_none()), "{bare:?}");
 }
 

@@ -32,8 +32,12 @@ pub struct Echo {
     pub(super) top_p: Option<f64>,
     pub(super) tools: Vec<Value>,
     pub(super) tool_choice: Option<Value>,
+    /// Whether its client takes one call at most.
+    pub(super) alone: bool,
+    pub(super) format: Option<Value>,
+    pub(super) user: Option<String>,
     pub(super) previous: Option<String>,
-    pub(super) metadata: Option<Value>,
+    pub(super) metadata: Option<Map<String, Value>>,
 }
 
 /// Writes one.
@@ -78,19 +82,20 @@ impl Responses {
     /// The response as it is now.
     fn document(&self, status: &str, usage: Option<Usage>, fault: Option<&Fault>) -> Value {
         let Echo { model, instructions, max_output_tokens, temperature, top_p, .. } = &self.echo;
-        let Echo { tool_choice, metadata, .. } = &self.echo;
+        let Echo { tool_choice, alone, format, user, metadata, .. } = &self.echo;
         let or = |value: &Option<Value>, other: Value| value.clone().unwrap_or(other);
+        let format = or(format, json!({"type": "text"}));
         let cut = (status == "incomplete").then(|| json!({"reason": "max_output_tokens"}));
         let fault = fault.map(|fault| json!({"code": fault.code(), "message": fault.message()}));
         json!({
             "id": self.id, "object": "response", "created_at": self.created, "status": status,
             "background": false, "error": fault, "incomplete_details": cut, "instructions": instructions,
             "max_output_tokens": max_output_tokens, "model": model, "output": self.output,
-            "parallel_tool_calls": true, "previous_response_id": self.echo.previous,
+            "parallel_tool_calls": !alone, "previous_response_id": self.echo.previous,
             "reasoning": {"effort": null, "summary": null}, "store": false, "temperature": temperature,
-            "text": {"format": {"type": "text"}}, "tool_choice": or(tool_choice, json!("auto")),
+            "text": {"format": format}, "tool_choice": or(tool_choice, json!("auto")),
             "tools": self.echo.tools, "top_p": top_p, "truncation": "disabled", "usage": usage.map(counted),
-            "user": null, "metadata": or(metadata, json!({})),
+            "user": user, "metadata": metadata.clone().unwrap_or_default(),
         })
     }
 
@@ -108,8 +113,8 @@ impl Responses {
         self.saying = Some((id, String::new()));
     }
 
-    /// Ends the message, if one is being said.
-    fn end_message(&mut self, out: &mut Vec<u8>) {
+    /// Ends the message, if one is being said: whole, or cut.
+    fn end_message(&mut self, status: &str, out: &mut Vec<u8>) {
         let Some((id, text)) = self.saying.take() else { return };
         let place = json!({"item_id": id, "output_index": self.output.len(), "content_index": 0});
         let with = |field: &str, value: Value| joined(&place, field, value);
@@ -119,7 +124,7 @@ impl Responses {
         }
         self.tell("response.output_text.done", done, out);
         self.tell("response.content_part.done", with("part", part(&text)), out);
-        self.end_item(message(&id, &text), out);
+        self.end_item(message(&id, status, &text), out);
     }
 
     fn end_item(&mut self, item: Value, out: &mut Vec<u8>) {
@@ -135,6 +140,10 @@ impl Writer for Responses {
             Some(turn) => response_id(turn, self.conversation.as_deref()),
             None => answer::id(RESPONSE, origin),
         };
+    }
+
+    fn takes_one_call(&self) -> bool {
+        self.echo.alone
     }
 
     fn by(&mut self, model: String) {
@@ -160,7 +169,7 @@ impl Writer for Responses {
     }
 
     fn call(&mut self, call: &Call, out: &mut Vec<u8>) {
-        self.end_message(out);
+        self.end_message("completed", out);
         let (id, index) = (ids::shown("fc_", call.id), self.output.len());
         let item = function(call, "in_progress", "");
         self.tell("response.output_item.added", json!({"output_index": index, "item": item}), out);
@@ -179,15 +188,15 @@ impl Writer for Responses {
         if self.output.is_empty() {
             self.begin_message(out);
         }
-        self.end_message(out);
         let status = status(finish);
+        self.end_message(status, out);
         let response = self.document(status, Some(usage), None);
         let name = if status == "completed" { "response.completed" } else { "response.incomplete" };
         self.tell(name, json!({"response": response}), out);
     }
 
     fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>) {
-        self.end_message(out);
+        self.end_message("incomplete", out);
         let response = self.document("failed", None, Some(fault));
         self.tell("response.failed", json!({"response": response}), out);
     }
@@ -198,7 +207,9 @@ impl Writer for Responses {
 
     fn compose(&mut self, whole: &Whole) -> Value {
         if !whole.text.is_empty() || whole.calls.is_empty() {
-            self.output.push(message(&ids::fresh("msg_"), &whole.text));
+            // What was said before a call is whole.
+            let status = if whole.calls.is_empty() { status(whole.finish) } else { "completed" };
+            self.output.push(message(&ids::fresh("msg_"), status, &whole.text));
         }
         self.output.extend(whole.calls.iter().map(|call| function(call, "completed", &call.args)));
         self.document(status(whole.finish), Some(whole.usage), None)
@@ -223,8 +234,8 @@ fn part(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
 }
 
-fn message(id: &str, text: &str) -> Value {
-    json!({"id": id, "type": "message", "status": "completed", "role": "assistant", "content": [part(text)]})
+fn message(id: &str, status: &str, text: &str) -> Value {
+    json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": [part(text)]})
 }
 
 fn function(call: &Call, status: &str, args: &str) -> Value {

@@ -78,6 +78,25 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
         (json!({"model": "a/b", "input": "x", "text": {"format": {"type": "xml"}}}), "text.format"),
         (json!({"model": "a/b", "input": "x", "tools": [{"type": "function"}]}), "tools[0].name"),
         (json!({"model": "a/b", "input": 7}), "input"),
+        (json!({"model": "a/b", "input": "x", "max_output_tokens": 0}), "max_output_tokens"),
+        (json!({"model": "a/b", "input": "x", "metadata": "y"}), "metadata"),
+        (json!({"model": "a/b", "input": [{"role": "tool", "content": "x"}]}), "input[0].role"),
+        (
+            json!({"model": "a/b", "input": [{"role": "user", "content": [{"type": "input_text"}]}]}),
+            "input[0].content[0].text",
+        ),
+        (
+            json!({"model": "a/b", "input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}),
+            "input[0]",
+        ),
+        (
+            json!({"model": "a/b", "input": [{"type": "function_call", "call_id": "c", "name": "t"}]}),
+            "input[0]",
+        ),
+        (
+            json!({"model": "a/b", "input": "x", "text": {"format": {"type": "json_schema"}}}),
+            "text.format.schema",
+        ),
     ] {
         let fault = wish(&body).unwrap_err();
         assert_eq!(fault.kind(), Kind::Bad);
@@ -101,6 +120,27 @@ fn a_whole_response_has_the_vendor_s_shape() {
     let cut = whole(&mut writer(), "hel", &[], Finish::MaxTokens);
     let why = json!({"reason": "max_output_tokens"});
     assert_eq!((&cut["status"], &cut["incomplete_details"]), (&json!("incomplete"), &why));
+}
+
+#[test]
+fn a_response_says_of_its_request_what_was_asked() {
+    let format = json!({"type": "json_schema", "name": "n", "schema": {"type": "object"}});
+    let asked = json!({"model": "a/b", "input": "x", "user": "u-1", "metadata": {"k": "v"}, "text": {"format": format},
+        "parallel_tool_calls": false});
+    let echo = read(asked.to_string().as_bytes()).unwrap().writer;
+    let mut writer = Responses::new(echo, None);
+    let told = whole(&mut writer, "hel", &[], Finish::MaxTokens);
+    assert_eq!((&told["text"]["format"], &told["user"]), (&format, &json!("u-1")));
+    assert_eq!((&told["metadata"], &told["parallel_tool_calls"]), (&json!({"k": "v"}), &json!(false)));
+    assert_eq!(told["output"][0]["status"], "incomplete", "what was cut is not whole");
+    assert!(writer.takes_one_call());
+}
+
+#[test]
+fn a_client_with_tools_of_the_vendor_s_own_goes_on_without_them() {
+    let sent =
+        json!({"model": "a/b", "input": "x", "tools": [{"type": "web_search"}], "tool_choice": "required"});
+    assert_eq!(wish(&sent).unwrap().request.choice, ipc_proto::model::Choice::Auto);
 }
 
 #[test]
