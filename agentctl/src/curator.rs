@@ -12,6 +12,7 @@ use ipc_proto::curator::{
 use ipc_proto::ids::JobId;
 use ipc_proto::model::ModelName;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -156,25 +157,29 @@ async fn find(app: &App, id: &str) -> Result<JobId, Failure> {
     if let Ok(id) = id.parse() {
         return Ok(id);
     }
-    let (mut found, mut is_whole) = (Vec::new(), true);
-    for state in STATES {
-        let listing = listing(app, Some(state)).await?;
-        is_whole &= listing.jobs.len() < LISTED;
-        let begins = |job: &&JobInfo| job.id.to_string().starts_with(&id.to_ascii_lowercase());
-        found.extend(listing.jobs.iter().filter(begins).map(|job| job.id));
+    // All at once where they fit: of state after state, a job that is begun meanwhile is in none.
+    let all = listing(app, None).await?;
+    let mut is_whole = all.jobs.len() < LISTED;
+    let mut jobs = all.jobs.into_vec();
+    if !is_whole {
+        is_whole = true;
+        for state in STATES {
+            let listing = listing(app, Some(state)).await?;
+            is_whole &= listing.jobs.len() < LISTED;
+            jobs.extend(listing.jobs.into_vec());
+        }
     }
-    let Some(first) = found.first() else {
-        return Err(if is_whole { ControlError::Curator(CuratorError::NoJob).into() } else { too_many(id) });
-    };
-    if found.iter().any(|id| id != first) {
-        return Err(Failure::Usage(format!("{id}: more than one job begins so")));
+    let begins = |job: &&JobInfo| job.id.to_string().starts_with(&id.to_ascii_lowercase());
+    let found: BTreeSet<JobId> = jobs.iter().filter(begins).map(|job| job.id).collect();
+    match (found.first(), found.len()) {
+        (_, 2..) => Err(Failure::Usage(format!("{id}: more than one job begins so"))),
+        (Some(id), _) if is_whole => Ok(*id),
+        (None, _) if is_whole => Err(ControlError::Curator(CuratorError::NoJob).into()),
+        // Others may begin so that were not looked at.
+        _ => Err(Failure::Usage(format!(
+            "{id}: there are more jobs than {LISTED} of a state; give the whole id"
+        ))),
     }
-    Ok(*first)
-}
-
-/// Not all jobs were looked at.
-fn too_many(id: &str) -> Failure {
-    Failure::Usage(format!("{id}: none of the first {LISTED} jobs of a state begins so; give the whole id"))
 }
 
 async fn list(app: &App, state: Option<JobState>) -> Outcome {
@@ -314,11 +319,18 @@ async fn change(app: &App, id: &str, mut edit: Edit) -> Outcome {
         if job.prompt.is_empty() {
             return Err(ControlError::Curator(CuratorError::NotSo).into());
         }
-        let words = edit::edited(&job.prompt)?;
-        if words == job.prompt.as_str() {
+        let draft = edit::edited(&job.prompt)?;
+        if draft.text == job.prompt.as_str() {
             return Ok(app.out.done(json!({ "job": whole(&job) }), &format!("{id} is as it was"))?);
         }
-        edit.prompt = Some(Text::new(words).map_err(|why| Failure::TooLong { what: "the prompt", why })?);
+        let came = match Text::new(&draft.text) {
+            Ok(prompt) => {
+                edit.prompt = Some(prompt);
+                changed(app, Ask::Edit(id, edit), "changed").await
+            }
+            Err(why) => Err(Failure::TooLong { what: "the prompt", why }),
+        };
+        return draft.settle(came);
     }
     changed(app, Ask::Edit(id, edit), "changed").await
 }

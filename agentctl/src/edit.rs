@@ -1,22 +1,48 @@
-//! A text in the person's own editor. It lies in a file that nobody else can read, gone afterwards; the editor is what
-//! the person's environment names, run as the person.
+//! A text in the person's own editor. It lies in a file that nobody else can read, gone once the text has gone where it
+//! should; the editor is what the person's environment names, run as the person.
 
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use tempfile::NamedTempFile;
 
 /// Where neither variable names an editor.
 const EDITOR: &str = "vi";
 /// Bytes that are read back: more than any message may have, so that a longer one is seen to be too long.
 const MOST: u64 = 1024 * 1024;
 
-/// The text as the person left it. A line break that their editor put at the end of it is no change.
+/// A text as the person left it.
+pub(crate) struct Draft {
+    /// The text.
+    pub(crate) text: String,
+    file: NamedTempFile,
+}
+
+impl Draft {
+    /// Passes on what came of the text. Where it did not go where it should, its file stays, and the failure says where.
+    ///
+    /// # Errors
+    /// What came of it.
+    pub(crate) fn settle<T>(self, came: Result<T, Failure>) -> Result<T, Failure> {
+        came.map_err(|cause| kept(self.file, cause))
+    }
+}
+
+/// Lets the file stay.
+fn kept(file: NamedTempFile, cause: Failure) -> Failure {
+    match file.keep() {
+        Ok((_, path)) => Failure::Kept { path, cause: Box::new(cause) },
+        Err(_) => cause,
+    }
+}
+
+/// The text as the person leaves it. A line break that their editor put at the end of it is no change.
 ///
 /// # Errors
 /// There is no editor, it failed, or left nothing, or left what is no text.
-pub(crate) fn edited(text: &str) -> Result<String, Failure> {
+pub(crate) fn edited(text: &str) -> Result<Draft, Failure> {
     let mut file = tempfile::Builder::new()
         .prefix("cordon-message-")
         .suffix(".txt")
@@ -28,13 +54,18 @@ pub(crate) fn edited(text: &str) -> Result<String, Failure> {
     if !status.success() {
         return Err(failed(&editor, &format!("it ended with {status}; nothing was sent")));
     }
-    let after = read(file.path())?;
-    let after =
-        if text.ends_with('\n') { after.as_str() } else { after.strip_suffix('\n').unwrap_or(&after) };
+    let mut after = match read(file.path()) {
+        Ok(after) => after,
+        Err(cause @ Failure::Usage(_)) => return Err(kept(file, cause)),
+        Err(gone) => return Err(gone),
+    };
     if after.trim().is_empty() {
         return Err(Failure::Usage("the text is empty; nothing was sent".to_owned()));
     }
-    Ok(after.to_owned())
+    if after.ends_with('\n') && !text.ends_with('\n') {
+        after.pop();
+    }
+    Ok(Draft { text: after, file })
 }
 
 /// Read anew by name: editors replace a file rather than write into it.

@@ -137,6 +137,14 @@ pub(crate) enum Failure {
         /// What happened.
         why: String,
     },
+    /// What a person wrote in their editor did not go where it should.
+    #[error("{cause}; what was written is kept in {}", path.display())]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        cause: Box<Failure>,
+    },
     /// No agent of that name; the valid names are listed.
     #[error("no agent {name}; there are: {there}")]
     NoAgent {
@@ -214,6 +222,7 @@ impl Failure {
             Self::Configuration(_) => "configuration",
             Self::NoProgram { .. } | Self::Program { .. } => "program",
             Self::Editor { .. } => "editor",
+            Self::Kept { cause, .. } => cause.kind(),
             Self::NoAgent { .. } => "no_agent",
             Self::NoProcess(_) => "no_process",
             Self::Malformed { .. } => "malformed",
@@ -243,6 +252,7 @@ impl Failure {
                 | ControlError::Router(RouterError::NoUser | RouterError::OwnerOnly),
             ) => NOT_ALLOWED,
             Self::Configuration(_) => CONFIGURATION,
+            Self::Kept { cause, .. } => cause.exit(),
             Self::Interrupted | Self::Backup(Broken { fault: Fault::Interrupted, .. }) => 130,
             _ => 1,
         }

@@ -1,6 +1,7 @@
 //! `agentctl message`: where messages are, every state they went through, and what a person can still do about one.
 
 use crate::app::{App, Outcome};
+use crate::edit::Draft;
 use crate::failure::Failure;
 use crate::{edit, text, turn, view};
 use ipc_proto::Text;
@@ -180,16 +181,19 @@ async fn recall(app: &App, id: MessageId) -> Outcome {
 /// Puts a dead letter into the queue again.
 async fn requeue(app: &App, arguments: Requeue) -> Outcome {
     let id = arguments.id;
-    let text = match words(app, &arguments).await? {
-        Words::Own => None,
-        Words::New(text) => Some(text),
+    let (text, draft) = match words(app, &arguments).await? {
+        Words::Own => (None, None),
+        Words::New(text, draft) => (Some(text), draft),
         Words::Unchanged => {
             let fields = json!({ "requeued": false, "replaces": id.to_string() });
             return Ok(app.out.done(fields, UNCHANGED)?);
         }
     };
-    let accepted =
-        app.link.ask(&method::requeue, async |c, cx| c.requeue(cx, id, text.clone()).await).await?;
+    let accepted = app.link.ask(&method::requeue, async |c, cx| c.requeue(cx, id, text.clone()).await).await;
+    let accepted = match draft {
+        Some(draft) => draft.settle(accepted)?,
+        None => accepted?,
+    };
     let fields = json!({
         "requeued": true,
         "replaces": id.to_string(),
@@ -205,19 +209,24 @@ async fn requeue(app: &App, arguments: Requeue) -> Outcome {
 /// The words that a dead letter goes with.
 enum Words {
     Own,
-    New(Text<TEXT_BOUND>),
+    /// Those of an editor with their draft.
+    New(Text<TEXT_BOUND>, Option<Draft>),
     /// Its person had a look, and left them.
     Unchanged,
 }
 
 async fn words(app: &App, arguments: &Requeue) -> Result<Words, Failure> {
     if let Some(text) = &arguments.text {
-        return Ok(Words::New(turn::message(text.clone())?));
+        return Ok(Words::New(turn::message(text.clone())?, None));
     }
     if !arguments.edit {
         return Ok(Words::Own);
     }
     let before = fetch(app, arguments.id).await?.text;
-    let after = turn::message(edit::edited(&before)?)?;
-    Ok(if after == before { Words::Unchanged } else { Words::New(after) })
+    let draft = edit::edited(&before)?;
+    match turn::message(draft.text.clone()) {
+        Ok(after) if after == before => Ok(Words::Unchanged),
+        Ok(after) => Ok(Words::New(after, Some(draft))),
+        Err(too_long) => draft.settle(Err(too_long)),
+    }
 }

@@ -83,8 +83,9 @@ fn contents(path: &Path, place: Place) -> io::Result<(Option<String>, bool)> {
     };
     // What was restored from a backup has the record, and no lock.
     let is_known = used || (place == Place::State && recorded);
-    // A start makes the lock before any folder.
-    let is_begun = place == Place::State && has("lock", FileType::is_file);
+    // A start makes the lock before any folder. It holds nothing; many programs' do.
+    let is_lock = |entry: &DirEntry| entry.metadata().is_ok_and(|lock| lock.is_file() && lock.len() == 0);
+    let is_begun = place == Place::State && entries.iter().any(|it| it.file_name() == "lock" && is_lock(it));
     for entry in &entries {
         let name = entry.file_name();
         let is_ours = match name.to_str() {
@@ -227,6 +228,14 @@ mod tests {
             let said = found(place, 0o755, names).unwrap_err();
             assert!(said.contains(&format!("it holds {why}, which is not Cordon's")), "{names:?}: {said}");
         }
+        let theirs = tempfile::tempdir().unwrap();
+        fs::create_dir(theirs.path().join("web")).unwrap();
+        fs::write(theirs.path().join("web/index.html"), "").unwrap();
+        fs::write(theirs.path().join("lock"), "4711\n").unwrap();
+        assert!(
+            contents(theirs.path(), State).unwrap().0.is_some(),
+            "another program's lock vouches for nothing"
+        );
         let kept = [removed::FOLDER, twins::FOLDER];
         assert!(kept.iter().all(|name| folders::is_of_state(name)), "{kept:?}");
     }

@@ -233,8 +233,9 @@ fn take_out(folder: &Dir, name: &CStr, top: &Dir, bin: &Path, given: &mut u64) -
     if unlinkat(from, name, UnlinkatFlags::RemoveDir).is_ok() {
         return true;
     }
-    let moved = renameat(from, name, top.as_fd(), fresh(bin, given).as_os_str());
-    moved.is_ok() || open_up(from, name).is_ok()
+    let mut moved = || renameat(from, name, top.as_fd(), fresh(bin, given).as_os_str()).is_ok();
+    // Where it is moved its own mode counts too; one that is mounted on is not moved, whatever its mode.
+    moved() || (open_up(from, name).is_ok() && moved())
 }
 
 /// Lets its owner look into a folder and change it.

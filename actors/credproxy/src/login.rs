@@ -150,7 +150,8 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 
 impl<O: Outside> Proxy<O> {
     /// The token of a login for this use. `refused` is one that its service took no more: then, as where the token is
-    /// about to end, another is asked for, by one request at a time, and used by all that waited.
+    /// about to end, another is asked for, by one request at a time, and used by all that waited. Nobody waits for what
+    /// another asks while the token still serves.
     pub(crate) async fn token(
         &self,
         name: &Name,
@@ -162,7 +163,13 @@ impl<O: Outside> Proxy<O> {
             return bearer(&login).ok_or(CredError::Login);
         }
         let turn = self.logins.of(name);
-        let _turn = turn.lock().await;
+        let _turn = match turn.try_lock() {
+            Ok(turn) => turn,
+            Err(_) if refused.is_none() && lasts(&login, kit::now_ms()) => {
+                return bearer(&login).ok_or(CredError::Login);
+            }
+            Err(_) => turn.lock().await,
+        };
         let now = self.ask(|reply| Ask::Again(name.clone(), wanted.clone(), reply)).await?;
         let login = read(now.reveal()).ok_or(CredError::Login)?;
         let known = bearer(&login).ok_or(CredError::Login)?;

@@ -16,9 +16,12 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 /// How long what router said of a caller holds.
 const FRESH: Duration = Duration::from_secs(1);
+/// How long an answer under way waits to hear whether its client is still who they were: less than anybody notices.
+const A_WORD: Duration = Duration::from_millis(100);
 /// Callers that are remembered.
 const CALLERS: usize = 512;
 /// Keys that were refused to one address within a minute before others that nobody knows are refused unasked.
@@ -49,6 +52,8 @@ pub(crate) struct Who {
 #[derive(Default)]
 pub(crate) struct Known {
     holders: Mutex<HashMap<Caller, (Instant, Arc<Holder>)>>,
+    /// When router last said nothing where an answer was under way.
+    silent: Mutex<Option<Instant>>,
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
 }
 
@@ -83,8 +88,9 @@ pub(crate) async fn anew(desk: &Desk, caller: Caller) -> Result<Holder, Fault> {
     asked(desk, caller).await?.map_err(Fault::from)
 }
 
-/// Whether whoever is being answered is still who they were, as router said within the last second: a key that is revoked ends
-/// what was begun with it. With router away nobody can revoke one, and an answer goes on.
+/// Whether whoever is being answered is still who they were, as router said within the last second: a key that is revoked or
+/// has ended ends what was begun with it. With router away nobody can revoke one, and an answer goes on; nor does it wait
+/// longer than [`A_WORD`] for router.
 ///
 /// # Errors
 /// Nobody any more.
@@ -92,13 +98,14 @@ pub(crate) async fn still(desk: &Desk, caller: Caller) -> Result<(), Fault> {
     if desk.known.is_fresh(caller) {
         return Ok(());
     }
-    match asked(desk, caller).await {
-        Ok(Ok(holder)) => desk.known.remember(caller, &Arc::new(holder)),
-        Ok(Err(error)) => {
+    match timeout(A_WORD, asked(desk, caller)).await {
+        Ok(Ok(Ok(holder))) => desk.known.remember(caller, &Arc::new(holder)),
+        Ok(Ok(Err(error @ RouterError::NoKey))) => {
             lock(&desk.known.holders).remove(&caller);
             return Err(refused(caller, error));
         }
-        Err(_) => {}
+        // It is asked again in a second, of whomever.
+        _ => *lock(&desk.known.silent) = Some(Instant::now()),
     }
     Ok(())
 }
@@ -205,8 +212,10 @@ impl Known {
         }
     }
 
+    /// Whether router has been asked of this caller, or has said nothing, within the last while.
     fn is_fresh(&self, caller: Caller) -> bool {
-        lock(&self.holders).get(&caller).is_some_and(|(when, _)| when.elapsed() < FRESH)
+        let told = lock(&self.holders).get(&caller).map(|(when, _)| *when);
+        [told, *lock(&self.silent)].into_iter().flatten().any(|when| when.elapsed() < FRESH)
     }
 
     fn remember(&self, caller: Caller, holder: &Arc<Holder>) {

@@ -213,9 +213,10 @@ impl Store {
         while found.len() < usize::from(question.limit)
             && let Some(columns) = texts.next()?
         {
-            let text = columns.get::<_, String>(1)?.to_lowercase();
+            // One row that cannot be read hides no other.
+            let Ok(text) = columns.get::<_, String>(1) else { continue };
+            let text = text.to_lowercase();
             if words.words().iter().all(|word| text.contains(word.as_str())) {
-                // One row that cannot be read hides no other.
                 let row = unless_of_a_row(placed(&self.db, number, area, columns.get(0)?))?;
                 found.extend(row.map(unranked));
             }

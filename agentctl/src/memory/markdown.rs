@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Folders below the first that are looked into.
 const DEPTH: usize = 5;
+/// Folders in which nobody remembers anything.
+const NO_NOTES: [&str; 2] = [".git", "node_modules"];
 /// Bytes of one file.
 const FILE: u64 = 4 * 1024 * 1024;
 /// Files of one folder.
@@ -118,7 +120,7 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
         // A link could lead anywhere, and around for ever.
         let kind = found.file_type().map_err(at)?;
         let path = found.path();
-        if kind.is_dir() && depth > 0 {
+        if kind.is_dir() && depth > 0 && !NO_NOTES.contains(&found.file_name().to_string_lossy().as_ref()) {
             collect(&path, depth - 1, files)?;
         } else if kind.is_file()
             && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
@@ -206,6 +208,8 @@ mod tests {
         fs::write(folder.path().join("MEMORY.md"), "- the ferry leaves at noon\n").unwrap();
         fs::write(folder.path().join("deep/topic.md"), "x".repeat(CONTENT_BOUND + 1)).unwrap();
         fs::write(folder.path().join("other.txt"), "no").unwrap();
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        fs::write(folder.path().join(".git/description.md"), "no").unwrap();
         std::os::unix::fs::symlink("/etc", folder.path().join("link")).unwrap();
         let found = notes(folder.path(), None).unwrap().entries;
         let keys: Vec<String> = found.iter().map(|entry| entry.texts().next().unwrap().to_owned()).collect();

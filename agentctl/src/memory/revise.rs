@@ -100,10 +100,15 @@ pub(super) async fn revise(app: &App, arguments: Revise) -> Outcome {
 /// Revises in the person's editor.
 pub(super) async fn edit(app: &App, arguments: Edit) -> Outcome {
     let before = fetch(app, arguments.how.place.area.clone(), arguments.id).await?.entry;
-    let content = Text::new(edit::edited(&before.content)?);
-    let content = content.map_err(|why| Failure::TooLong { what: "the memory", why })?;
-    let entry = Entry { content, ..before.clone() };
-    put(app, arguments.id, (&before, entry), arguments.how).await
+    let draft = edit::edited(&before.content)?;
+    let came = match Text::new(&draft.text) {
+        Ok(content) => {
+            let entry = Entry { content, ..before.clone() };
+            put(app, arguments.id, (&before, entry), arguments.how).await
+        }
+        Err(why) => Err(Failure::TooLong { what: "the memory", why }),
+    };
+    draft.settle(came)
 }
 
 /// Puts the new row in the place of the old one, unless nothing would be different. Its id is chosen here, so that asking

@@ -1,7 +1,7 @@
 //! A provider and its model put into a configuration, with every other line of it as its owner wrote it. Pure: text in,
 //! text out. Whether the whole holds is for agentd-config to say, which alone knows every key.
 
-use super::provider::Provider;
+use super::provider::{self, Provider};
 use ipc_proto::model::ModelName;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
@@ -34,19 +34,25 @@ pub(super) fn edited(
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))?;
     let root: &mut dyn TableLike = document.as_table_mut();
-    let own = table(folder(root, "provider")?, &provider.name, "provider.NAME")?;
-    let there = own.get("base_url").and_then(Item::as_str).map(str::to_owned);
-    if let Some(there) = &there
-        && !provider.is_named
-        && there.trim_end_matches('/') != provider.url
-    {
-        return Err(EditFault::Taken { name: provider.name.clone(), there: there.clone() });
+    let providers = folder(root, "provider")?;
+    // One that is known by its name has its address though none is written.
+    let known = provider::address_of(&provider.name).filter(|_| providers.contains_key(&provider.name));
+    let own = table(providers, &provider.name, "provider.NAME")?;
+    let written = own.get("base_url").and_then(Item::as_str).map(str::to_owned);
+    let is_written = written.is_some();
+    let other = written.or_else(|| known.map(str::to_owned));
+    let other = other.filter(|there| there.trim_end_matches('/') != provider.url);
+    if let Some(there) = other.clone().filter(|_| !provider.is_named) {
+        return Err(EditFault::Taken { name: provider.name.clone(), there });
     }
-    if provider.base_url.is_some() || there.is_some() {
+    if provider.base_url.is_some() || is_written {
         set(own, "base_url", &provider.url);
     }
-    if let Some(kind) = provider.kind {
-        set(own, "kind", kind);
+    match provider.kind {
+        Some(kind) => set(own, "kind", kind),
+        // How the other one was spoken to says nothing of this one.
+        None if other.is_some() => drop(own.remove("kind")),
+        None => {}
     }
     if let Some((secret, _)) = provider.secret() {
         set(own, "secret", &secret);
@@ -171,6 +177,14 @@ mod tests {
         // Its own address, with a slash behind it, is no other place.
         let same = "[provider.groq]\nbase_url = \"https://api.groq.com/openai/v1/\"\n";
         assert!(changed(same, "https://api.groq.com/openai/v1", "m", true).is_ok());
+        let known = changed("", "openai", "m", false).unwrap();
+        assert!(changed(&known, "openai", "m", false).is_ok());
+        let elsewhere = changed(&known, "https://eu.api.openai.com/v1", "m", false);
+        assert!(matches!(elsewhere, Err(EditFault::Taken { .. })), "it is where its name says");
+        let other = "[provider.mine]\nkind = \"anthropic\"\nbase_url = \"https://a.test\"\n";
+        let moved = Provider::named("https://b.test/v1", Some("mine")).unwrap();
+        let moved = edited(other, &moved, &ModelName::clip("mine/m"), false).unwrap();
+        assert!(!moved.contains("anthropic"), "it is asked as what it is: {moved}");
         let proxied = "[provider.openai]\nbase_url = \"https://proxy.test/v1\"\n";
         assert!(matches!(changed(proxied, "openai", "m", false), Err(EditFault::Taken { .. })));
     }

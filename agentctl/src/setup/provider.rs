@@ -33,6 +33,11 @@ struct Known {
     model: Option<&'static str>,
 }
 
+/// Where a provider is that is known by its name.
+pub(super) fn address_of(name: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|known| known.name == name).map(|known| known.base_url)
+}
+
 /// A provider that is to be set up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Provider {

@@ -182,6 +182,35 @@ fn a_memory_is_revised_in_the_editor_with_all_else_as_it_was() {
 }
 
 #[test]
+fn what_was_written_in_the_editor_stays_where_it_cannot_be_taken_and_is_gone_where_it_was() {
+    let host = Host::new(Canned::default());
+    let (editor, drafts) = (host.folder.path().join("editor"), host.folder.path().join("drafts"));
+    std::fs::create_dir(&drafts).unwrap();
+    for (does, kind) in [
+        ("head -c 100001 /dev/zero | tr '\\0' a > \"$1\"", "too_long"),
+        ("printf 'no text: \\377' > \"$1\"", "usage"),
+        ("echo 'it opens at 08:00' > \"$1\"", ""),
+    ] {
+        std::fs::write(&editor, format!("#!/bin/sh\n{does}\n")).unwrap();
+        std::fs::set_permissions(&editor, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut command = host.command(&["memory", "edit", &MEMORY.to_string(), "--json"]);
+        command.env_remove("EDITOR").env("VISUAL", &editor).env("TMPDIR", &drafts);
+        let told = document(&command.output().unwrap());
+        let left: Vec<_> = std::fs::read_dir(&drafts).unwrap().map(|draft| draft.unwrap().path()).collect();
+        if kind.is_empty() {
+            assert_eq!((&told["revised"], left.as_slice()), (&json!(true), &[][..]), "{told}");
+            continue;
+        }
+        let [draft] = left.as_slice() else { panic!("{told} {left:?}") };
+        assert_eq!(told["error"]["type"], json!(kind), "{told}");
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with(&format!("what was written is kept in {}", draft.display())), "{message}");
+        assert!(std::fs::metadata(draft).unwrap().len() > 8);
+        std::fs::remove_file(draft).unwrap();
+    }
+}
+
+#[test]
 fn a_session_is_muted_under_the_name_that_its_client_has_for_it() {
     let host = Host::new(Canned::default());
     let _ = host.json(&["memory", "mute", "--session", "claude-code:a:b"]);

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// The calls of a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Matched {
-    /// Where each was asked for, and whether it has a result.
-    calls: HashMap<CallId, (String, bool)>,
+    /// Its number among them, where each was asked for, and whether it has a result.
+    calls: HashMap<CallId, (usize, String, bool)>,
     /// Where the first result stands that no call is before.
     stray: Option<String>,
 }
@@ -19,13 +19,15 @@ pub(crate) struct Matched {
 impl Matched {
     /// These were asked for.
     pub(crate) fn ask(&mut self, calls: &[Asked], at: &str) {
-        self.calls.extend(calls.iter().map(|call| (call.id, (message(at), false))));
+        for call in calls {
+            self.calls.insert(call.id, (self.calls.len(), message(at), false));
+        }
     }
 
     /// This one has a result.
     pub(crate) fn answer(&mut self, call: CallId, at: &str) {
         match self.calls.get_mut(&call) {
-            Some((_, has_result)) => *has_result = true,
+            Some((.., has_result)) => *has_result = true,
             None => drop(self.stray.get_or_insert_with(|| message(at))),
         }
     }
@@ -41,8 +43,8 @@ impl Matched {
                 "A tool's result must answer a call that an earlier message asked for.",
             ));
         }
-        let open = self.calls.values().filter(|(_, has_result)| !has_result).map(|(at, _)| at).min();
-        open.map_or(Ok(()), |at| {
+        let open = self.calls.values().filter(|(.., has_result)| !has_result).min();
+        open.map_or(Ok(()), |(_, at, _)| {
             Err(Fault::bad(at, "Each call that was asked for must have its result in a message after it."))
         })
     }
@@ -98,6 +100,9 @@ mod tests {
         assert_eq!(place(&matched).as_deref(), Some("messages[1]"));
         matched.answer(call("b").id, "messages[2]");
         assert_eq!(place(&matched).as_deref(), Some("messages[1]"));
+        matched.ask(&[call("later")], "messages[10]");
+        assert_eq!(place(&matched).as_deref(), Some("messages[1]"));
+        matched.answer(call("later").id, "messages[11]");
         matched.answer(call("a").id, "messages[3]");
         assert_eq!(place(&matched), None);
         matched.answer(call("c").id, "messages[4].content");

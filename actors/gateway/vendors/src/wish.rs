@@ -2,6 +2,7 @@
 //! Whatever does not fit is refused with the name of the field; nothing is cut.
 
 use crate::fault::{Fault, Kind};
+use crate::form;
 use crate::ids;
 use crate::matched::{self, Matched};
 use base64::Engine;
@@ -88,6 +89,17 @@ impl Draft {
         let text = Text::new(text).map_err(|long| too_long(at, &long))?;
         self.messages.push(Message { text, ..Message::text(role, "") });
         self.fits()
+    }
+
+    /// Says in which form the answer is wanted, in words; nothing of a conversation that there is not.
+    ///
+    /// # Errors
+    /// It is none that there is, or does not fit.
+    pub(crate) fn form(&mut self, wanted: Option<&Value>, at: &str) -> Result<(), Fault> {
+        match form::told(wanted, at)? {
+            Some(words) if !self.messages.is_empty() => self.say(Role::System, words, at),
+            _ => Ok(()),
+        }
     }
 
     /// Adds what the assistant thought to what it said last.

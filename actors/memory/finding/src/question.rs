@@ -56,10 +56,16 @@ impl Question {
             terms = distinct(words.iter(), lexicon);
         }
         let now: Day = dates::day_of(now_ms);
-        let wants = match tongue {
-            _ if words.iter().any(|word| word.plain.starts_with(unspaced)) => east::wants(text),
-            None => wants(&words),
-            Some(tongue) => tongue.wants(&words),
+        // A name in such characters may stand in a question of any language.
+        let by_characters = if words.iter().any(|word| word.plain.starts_with(unspaced)) {
+            east::wants(text)
+        } else {
+            Wants::Anything
+        };
+        let wants = match (by_characters, tongue) {
+            (Wants::Anything, None) => wants(&words),
+            (Wants::Anything, Some(tongue)) => tongue.wants(&words),
+            (known, _) => known,
         };
         let mut times = dates::spans(&words, now);
         times.truncate(MOST_TIMES);
@@ -222,6 +228,7 @@ mod tests {
             ("Сколько щенков родилось?", Wants::Number),
             ("У кого она живёт?", Wants::Name),
             ("他什么时候结婚？", Wants::Time),
+            ("When did 王伟 arrive?", Wants::Time),
             ("猫は何匹いますか", Wants::Number),
             ("鍵はどこですか", Wants::Name),
             ("猫が好き", Wants::Anything),

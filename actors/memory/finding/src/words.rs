@@ -6,6 +6,7 @@ use crate::kin::Kin;
 use crate::known::Known;
 use crate::tongues::{ENGLISH, GERMAN};
 use rust_stemmers::{Algorithm, Stemmer};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,11 +78,11 @@ pub struct Lexicon {
     known: Mutex<Known>,
 }
 
-/// Stemmers of the languages that a word's own letters tell. What has other letters is no word of any of them.
+/// Stemmers of the languages that a word's own letters tell. What has other letters is no word of any of them. There is
+/// none of Greek: that of the library panics at words such as "ισαισε", and a panic ends memory.
 struct Stemmers {
     english: Stemmer,
     russian: Stemmer,
-    greek: Stemmer,
     arabic: Stemmer,
 }
 
@@ -90,7 +91,6 @@ impl Stemmers {
         Self {
             english: Stemmer::create(Algorithm::English),
             russian: Stemmer::create(Algorithm::Russian),
-            greek: Stemmer::create(Algorithm::Greek),
             arabic: Stemmer::create(Algorithm::Arabic),
         }
     }
@@ -98,7 +98,6 @@ impl Stemmers {
     fn of(&self, word: &str) -> Option<&Stemmer> {
         match word.chars().next()? {
             _ if word.is_ascii() => Some(&self.english),
-            '\u{370}'..='\u{3ff}' => Some(&self.greek),
             '\u{400}'..='\u{4ff}' => Some(&self.russian),
             '\u{620}'..='\u{6d3}' => Some(&self.arabic),
             _ => None,
@@ -151,7 +150,9 @@ impl Lexicon {
     /// The term that a plain word stands for.
     pub(crate) fn term(&self, plain: &str) -> String {
         let base = self.forms.get(plain).copied().unwrap_or(plain);
-        self.stemmers.of(base).map_or_else(|| base.to_owned(), |stemmer| stemmer.stem(base).into_owned())
+        let stem = self.stemmers.of(base).map(|stemmer| stemmer.stem(base));
+        // Some words are all ending, and have nothing else in common.
+        stem.filter(|stem| !stem.is_empty()).map_or_else(|| base.to_owned(), Cow::into_owned)
     }
 
     /// What was reckoned lately of words; held by one row or question at a time.
@@ -307,6 +308,16 @@ mod tests {
             assert_eq!(terms(said), terms(asked), "{said} {asked}");
         }
         assert_ne!(terms("won't"), terms("win"));
+        assert_ne!(terms("ـ"), terms("ون"), "what is all ending is itself");
+    }
+
+    #[test]
+    fn no_word_is_too_odd_for_a_term() {
+        let lexicon = Lexicon::new();
+        for word in ["ισαισε", "ισαισατε", "ικο", "ـ", "ыыы", "ь", "ами", "الل", "ing", "s"]
+        {
+            assert!(!lexicon.term(word).is_empty(), "{word}");
+        }
     }
 
     #[test]

@@ -16,19 +16,23 @@ struct World {
 
 impl World {
     /// Each answer is a status and a body.
-    fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
+    fn start(answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let world = Self { address: listener.local_addr().unwrap(), heard: Arc::default() };
-        let heard = Arc::clone(&world.heard);
+        let (heard, answer) = (Arc::clone(&world.heard), Arc::new(answer));
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                let Ok(request) = read_request(&mut stream) else { continue };
-                let (status, body) = answer(&request);
-                heard.lock().unwrap().push(request);
-                let length = body.len();
-                let head =
-                    format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-                drop(stream.write_all((head + &body).as_bytes()));
+                let (heard, answer) = (Arc::clone(&heard), Arc::clone(&answer));
+                std::thread::spawn(move || {
+                    let Ok(request) = read_request(&mut stream) else { return };
+                    let (status, body) = answer(&request);
+                    heard.lock().unwrap().push(request);
+                    let length = body.len();
+                    let head = format!(
+                        "HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+                    );
+                    drop(stream.write_all((head + &body).as_bytes()));
+                });
             }
         });
         world
@@ -179,6 +183,31 @@ fn while_the_token_server_is_away_a_token_serves_until_it_ends_and_nobody_is_tol
             assert_eq!(refused, Err(CredError::Upstream), "{status}");
             assert_eq!((world.heard().0.len(), world.heard().1.len()), (2, 1));
         }
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_token_that_another_asks_for_while_the_one_there_is_serves() {
+    run(async {
+        let (used, is_used) = std::sync::mpsc::channel();
+        let is_used = Shared::new(is_used);
+        let world = World::start(move |request| match request.starts_with("POST /token") {
+            // Silent until somebody was served without it.
+            true => {
+                is_used.lock().unwrap().recv_timeout(Duration::from_secs(60)).unwrap();
+                given()
+            }
+            false => {
+                let _ = used.send(());
+                (200, "ok".to_owned())
+            }
+        });
+        let lab = lab(&world, &tokens(200)).await;
+        let one = || lab.request(with_key("http://plain.test/mail"));
+        let (first, second) = tokio::join!(one(), one());
+        assert_eq!((first.unwrap().status, second.unwrap().status), (200, 200));
+        let (asked, used) = world.heard();
+        assert!(asked.len() == 1 && used[0].contains(FIRST) && used[1].contains(SECOND), "{used:?}");
     });
 }
 

@@ -2,7 +2,6 @@
 
 use crate::body::Mixed;
 use crate::fault::Fault;
-use crate::form;
 use crate::wish::{self, Draft, Options, Picture, Wish};
 use ipc_proto::model::{Choice, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
@@ -125,9 +124,7 @@ impl Ask {
             Some(form) => ("output_config.format", Some(form)),
             None => ("output_format", self.output_format),
         };
-        if let Some(form) = form::told(form.as_ref(), place)? {
-            draft.say(Role::System, form, place)?;
-        }
+        draft.form(form.as_ref(), place)?;
         if self.temperature.is_some_and(|it| it > WARMEST) {
             return Err(Fault::bad("temperature", format!("temperature: it must be from 0 to {WARMEST}")));
         }

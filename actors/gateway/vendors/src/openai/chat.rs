@@ -5,7 +5,6 @@ mod reply;
 use super::choice;
 use crate::body::{self, Mixed};
 use crate::fault::Fault;
-use crate::form;
 use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 pub use reply::Chat;
@@ -116,9 +115,7 @@ impl Ask {
         for (index, said) in self.messages.into_iter().enumerate() {
             said.put(&mut draft, &format!("messages[{index}]"))?;
         }
-        if let Some(form) = form::told(self.response_format.as_ref(), "response_format")? {
-            draft.say(Role::System, form, "response_format")?;
-        }
+        draft.form(self.response_format.as_ref(), "response_format")?;
         let tools = self.tools.unwrap_or_default();
         let tools = tools.iter().enumerate();
         let tools =

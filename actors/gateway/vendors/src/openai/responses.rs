@@ -6,7 +6,6 @@ mod reply;
 use super::choice;
 use crate::body::{self, Mixed};
 use crate::fault::Fault;
-use crate::form;
 use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 use ipc_proto::tool::ToolSpec;
@@ -123,9 +122,7 @@ impl Ask {
             }
         }
         let form = self.text.and_then(|text| text.format);
-        if let Some(form) = form::told(form.as_ref(), "text.format")? {
-            draft.say(Role::System, form, "text.format")?;
-        }
+        draft.form(form.as_ref(), "text.format")?;
         let given = self.tools.as_deref().unwrap_or_default();
         let tools = tools(given)?;
         let request = draft.request(Options {

@@ -79,6 +79,19 @@ struct FunctionDelta {
     arguments: Option<Arguments>,
 }
 
+impl FunctionDelta {
+    /// Whether it is more than a field that is filled in with nothing.
+    fn says_something(&self) -> bool {
+        let is_named = self.name.as_ref().is_some_and(|name| !name.is_empty());
+        let has_words = match &self.arguments {
+            Some(Arguments::Text(text)) => !text.is_empty(),
+            Some(Arguments::Object(_)) => true,
+            None => false,
+        };
+        is_named || has_words
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Arguments {
@@ -153,8 +166,11 @@ impl Decoder {
         if answer.is_last() {
             return Ok(());
         }
-        let older = delta.function_call.map(|call| CallDelta { index: None, id: None, function: Some(call) });
-        for call in delta.tool_calls.into_iter().flatten().chain(older) {
+        let calls = delta.tool_calls.unwrap_or_default();
+        // Some servers fill in the older field as well, with nothing or with the same call.
+        let older = delta.function_call.filter(|call| calls.is_empty() && call.says_something());
+        let older = older.map(|call| CallDelta { index: None, id: None, function: Some(call) });
+        for call in calls.into_iter().chain(older) {
             self.call(call, answer)?;
         }
         finish(&choice, answer)

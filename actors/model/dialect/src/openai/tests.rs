@@ -184,6 +184,26 @@ fn the_one_call_of_an_older_server_is_a_call() {
 }
 
 #[test]
+fn an_older_field_that_is_filled_in_beside_calls_is_no_call_more() {
+    for older in [r#"{"name":"","arguments":""}"#, r#"{"name":"x","arguments":"{}"}"#, "{}"] {
+        let call = r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}"#;
+        let event = format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{call}],"function_call":{older}}},"finish_reason":"tool_calls"}}]}}"#
+        );
+        let filler =
+            format!(r#"{{"choices":[{{"delta":{{"content":"a","function_call":{}}}}}]}}"#, r#"{"name":""}"#);
+        let expected = [
+            text("a"),
+            start(0, "x"),
+            delta(0, "{}"),
+            Piece::CallEnd { index: 0 },
+            Piece::Done(Finish::ToolUse),
+        ];
+        assert_eq!(untold(decode(&[&filler, &event])), expected, "{older}");
+    }
+}
+
+#[test]
 fn calls_come_in_fragments_and_end_when_they_are_whole() {
     let data = [
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"read","arguments":""}}]}}]}"#,
