@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use std::io::Read;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tests::{Host, Setup, Upstream};
 
@@ -149,14 +148,7 @@ fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_anoth
 
 #[test]
 fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is_told() {
-    let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
-    let door = Arc::clone(&open);
-    let upstream = Upstream::answering("text/event-stream", move |_| {
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            drop(door.lock().unwrap());
-        }
-        ANSWER.to_owned()
-    });
+    let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
     let more = "[agent.other]\nmodel = \"scripted/other\"\n[budget]\nday_usd = 0.005\n";
     let host = Setup::default().config(&config(&upstream, more)).start();
     host.script("other", &[json!({ "pieces": [{ "text": "that is all" }] })]);
@@ -187,14 +179,7 @@ fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is
 
 #[test]
 fn a_call_of_a_program_in_a_jail_waits_for_money_that_is_set_aside_for_another_answer() {
-    let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
-    let door = Arc::clone(&open);
-    let upstream = Upstream::answering("text/event-stream", move |_| {
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            drop(door.lock().unwrap());
-        }
-        ANSWER.to_owned()
-    });
+    let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
     let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.005\n")).start();
     let held = open.lock().unwrap();
     let first = host.say("one", "hello");

@@ -3,6 +3,7 @@
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -40,6 +41,20 @@ impl Upstream {
             }
         });
         Self { port, heard }
+    }
+
+    /// A provider that streams this answer to each request, but to the first only once nobody holds what comes with it.
+    #[must_use]
+    pub fn holding_its_first(answer: String) -> (Self, Arc<Mutex<()>>) {
+        let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
+        let door = Arc::clone(&open);
+        let upstream = Self::answering("text/event-stream", move |_| {
+            if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+                drop(door.lock().expect("the door"));
+            }
+            answer.clone()
+        });
+        (upstream, open)
     }
 
     /// Its address with this path.

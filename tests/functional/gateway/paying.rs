@@ -2,8 +2,6 @@
 
 use super::{on_tcp, said};
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use tests::{Upstream, answer};
 
 /// A provider's model at a dollar a million tokens either way, and an agent with a short turn that asks it.
@@ -18,14 +16,7 @@ fn config(upstream: &Upstream, budget: &str) -> String {
 
 #[test]
 fn a_turn_that_failed_for_want_of_money_is_asked_for_again_by_the_same_key_once_there_is_some() {
-    let (asked, open) = (AtomicUsize::new(0), Arc::new(Mutex::new(())));
-    let door = Arc::clone(&open);
-    let upstream = Upstream::answering("text/event-stream", move |_| {
-        if asked.fetch_add(1, Ordering::Relaxed) == 0 {
-            drop(door.lock().unwrap());
-        }
-        answer("ready")
-    });
+    let (upstream, open) = Upstream::holding_its_first(answer("ready"));
     let (host, way) = on_tcp(&config(&upstream, "day_usd = 0.00005"), &[]);
     let held = open.lock().unwrap();
     let asking = json!({"model": "corp/small", "max_tokens": 100, "messages": said("first")});
