@@ -196,6 +196,7 @@ fn report(
 mod tests {
     use super::*;
 
+    // Holds B-74.
     #[test]
     fn a_command_that_cannot_be_handed_over_is_told_what_is_too_long_and_never_with_its_text() {
         let said = |words: Vec<String>| argv(&words).map_err(|failure| failure.to_string());

@@ -285,6 +285,7 @@ mod tests {
         );
     }
 
+    // Holds P9-08.
     #[test]
     fn what_is_counted_in_parts_is_what_is_counted_at_once() {
         let call = |number: u8| move |event: &mut Event| event.call = Some(CallId::from_bytes([number; 16]));

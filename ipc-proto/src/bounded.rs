@@ -275,6 +275,7 @@ mod tests {
         bincode::DefaultOptions::new().with_fixint_encoding().with_limit(1 << 16)
     }
 
+    // Holds P9-03.
     #[test]
     fn a_value_over_its_bound_cannot_be_made() {
         assert!(Text::<3>::new("four").is_err());
@@ -283,6 +284,7 @@ mod tests {
         assert_eq!(Text::<3>::clip("a\u{e9}\u{e9}").as_str(), "a\u{e9}");
     }
 
+    // Holds P9-03.
     #[test]
     fn a_frame_that_announces_more_than_the_bound_is_refused_before_it_is_allocated() {
         let announces_an_exabyte = u64::MAX.to_le_bytes();

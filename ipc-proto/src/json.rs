@@ -55,6 +55,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    // Holds P3-24.
     #[test]
     fn half_a_character_is_replaced_and_whole_ones_stay() {
         for (json, expected) in [

@@ -103,6 +103,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P5-01.
         #[test]
         fn joins_are_a_semilattice(a in label(), b in label(), c in label()) {
             prop_assert_eq!(a.join(&a), a.clone());
@@ -113,6 +114,7 @@ mod tests {
         }
     }
 
+    // Holds P5-01.
     #[test]
     fn more_sources_than_fit_are_summed_up_and_stay_so() {
         let many = (0..40).fold(Label::bottom(), |l, n| {

@@ -24,6 +24,7 @@ fn interfaces() -> Vec<(Process, Vec<&'static [Method]>)> {
     ]
 }
 
+// Holds P3-01.
 #[test]
 fn every_method_of_every_service_has_exactly_one_entry_and_back() {
     let interfaces = interfaces();
@@ -36,6 +37,7 @@ fn every_method_of_every_service_has_exactly_one_entry_and_back() {
     }
 }
 
+// Holds B-04, P9-02.
 #[test]
 fn every_method_has_a_bound_and_a_deadline_and_bounds_stay_under_20_mib() {
     for (process, lists) in interfaces() {

@@ -297,6 +297,7 @@ mod tests {
 
     /// Needs cgroups of version 2 that are this process's to divide: run under `systemd-run -p Delegate=yes`, or as
     /// root where nothing else manages them. It changes where its own process is, so it is one test.
+    // Holds P9-10.
     #[test]
     #[ignore = "needs cgroup v2 with delegation: run by make test-confined"]
     fn the_kernel_holds_a_jail_to_its_memory_its_processes_and_one_cpu_and_ends_all_of_it() {

@@ -125,6 +125,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    // Holds B-22.
     #[test]
     fn it_is_low_below_what_is_kept_and_fine_again_an_eighth_above_it() {
         let mut room = Room { kept_mib: 64, ..Room::default() };
@@ -137,6 +138,7 @@ mod tests {
         assert_eq!((room.free_mib, room.kept_mib), (63, 64));
     }
 
+    // Holds B-23.
     #[test]
     fn while_jails_run_it_is_looked_at_as_soon_as_they_could_have_filled_it() {
         let room = Room { kept_mib: 64, ..Room::default() };

@@ -84,6 +84,7 @@ fn unclear() -> io::Error {
 mod tests {
     use super::*;
 
+    // Holds P8-30.
     #[test]
     fn the_first_log_that_is_told_is_kept_and_no_other_takes_its_place() {
         let state = tempfile::tempdir().unwrap();
@@ -97,6 +98,7 @@ mod tests {
         }
     }
 
+    // Holds P8-30.
     #[test]
     fn a_file_that_names_no_log_is_refused_by_name() {
         let state = tempfile::tempdir().unwrap();

@@ -120,6 +120,7 @@ impl Logs {
 mod tests {
     use super::*;
 
+    // Holds B-09.
     #[test]
     fn what_could_steer_a_terminal_is_spelt_out() {
         assert_eq!(escape(b"a\x1b[31mb\rc\x07"), "a\\u{1b}[31mb\\rc\\u{7}");

@@ -166,6 +166,7 @@ mod tests {
         look(folder.path(), place, Some(nix::unistd::geteuid().as_raw())).map_err(|fault| fault.to_string())
     }
 
+    // Holds P7-89.
     #[test]
     fn a_folder_that_is_everybody_s_or_somebody_s_home_is_refused_and_one_of_cordon_s_is_not() {
         use Place::{Runtime, State};
@@ -198,6 +199,7 @@ mod tests {
         }
     }
 
+    // Holds P7-89.
     #[test]
     fn names_that_many_folders_have_make_none_a_host_s_and_what_is_there_for_the_first_start_is_taken() {
         use Place::{Runtime, State};
@@ -240,6 +242,7 @@ mod tests {
         assert!(kept.iter().all(|name| folders::is_of_state(name)), "{kept:?}");
     }
 
+    // Holds P7-89.
     #[test]
     fn what_is_not_there_is_made_and_what_is_another_user_s_is_not_taken() {
         let folder = tempfile::tempdir().unwrap();

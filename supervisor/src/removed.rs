@@ -288,6 +288,7 @@ mod tests {
         panic!("it does not end")
     }
 
+    // Holds P1-07.
     #[test]
     fn whatever_an_agent_made_goes_in_small_steps_and_nothing_that_its_links_lead_to() {
         let folder = tempfile::tempdir().unwrap();
@@ -309,6 +310,7 @@ mod tests {
         assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
     }
 
+    // Holds P1-07.
     #[test]
     fn a_step_whose_time_is_over_does_one_thing_and_the_next_goes_on_from_there() {
         let folder = tempfile::tempdir().unwrap();
@@ -322,6 +324,7 @@ mod tests {
         assert_eq!(fs::read_dir(&bin).unwrap().count(), 0);
     }
 
+    // Holds P1-07.
     #[test]
     fn a_step_that_comes_to_nothing_ends_as_soon_as_one_that_comes_to_something() {
         let far = Instant::now() + Duration::from_secs(60);
@@ -338,6 +341,7 @@ mod tests {
     /// Names that nobody can remove, and in which nothing can be changed.
     const FAST: &str = "/proc/self/ns";
 
+    // Holds P1-07.
     #[test]
     fn however_many_names_do_not_go_each_is_tried_before_any_is_tried_again() {
         let (bin, mut removed) = (Path::new(FAST), Removed::new());
@@ -356,6 +360,7 @@ mod tests {
         assert_eq!(fs::read_dir(bin).unwrap().count(), there);
     }
 
+    // Holds P1-07.
     #[test]
     fn what_comes_while_the_rest_is_gone_through_is_not_left_for_later() {
         let (bin, mut removed) = (Path::new(FAST), Removed::new());
@@ -369,6 +374,7 @@ mod tests {
         assert_eq!(one(&mut removed), Ok(Came::Nowhere));
     }
 
+    // Holds P1-07.
     #[test]
     fn a_fault_that_may_pass_is_said_once_and_ends_nothing() {
         let (mut removed, now) = (Removed::new(), Instant::now());

@@ -49,6 +49,7 @@ mod tests {
         decisions
     }
 
+    // Holds B-07.
     #[test]
     fn the_first_restart_is_at_once_and_then_the_wait_doubles_up_to_its_bound_until_it_is_held() {
         use Decision::{After, Hold};
@@ -56,6 +57,7 @@ mod tests {
         assert_eq!(waits(&[5; 7]), expected);
     }
 
+    // Holds B-07.
     #[test]
     fn a_life_of_the_quiet_time_forgets_the_history() {
         assert_eq!(waits(&[5, 5, 5, 10_000, 5])[3..], [Decision::After(0), Decision::After(100)]);

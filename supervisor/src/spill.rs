@@ -99,6 +99,7 @@ fn worst(since: &[(usize, Written)], least: u64) -> Option<usize> {
 mod tests {
     use super::*;
 
+    // Holds B-23.
     #[test]
     fn who_wrote_to_a_disk_is_ended_before_who_wrote_more_to_pipes_and_nobody_for_little() {
         let (part, written) = (1024, |disk, any| Written { disk, any });
@@ -112,6 +113,7 @@ mod tests {
         }
     }
 
+    // Holds B-23.
     #[test]
     fn jails_are_looked_at_once_the_disk_is_low_and_for_each_part_that_goes_of_what_is_kept() {
         let (mut spill, mib) = (Spill::default(), |mib: u64| mib << 20);

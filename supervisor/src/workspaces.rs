@@ -99,6 +99,7 @@ fn is_elsewhere(there: &OwnedFd) -> bool {
 mod tests {
     use super::*;
 
+    // Holds P8-31.
     #[test]
     fn only_a_directory_of_the_caller_that_has_nothing_of_the_hosts_is_kept() {
         let mut workspaces = Workspaces::default();

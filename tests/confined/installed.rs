@@ -25,6 +25,7 @@ fn files(root: &Path) -> Vec<String> {
     found
 }
 
+// Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn uninstall_takes_away_what_install_put_there_and_leaves_the_configuration() {

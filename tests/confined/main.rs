@@ -22,6 +22,7 @@ mod user_unit;
 use std::collections::BTreeSet;
 use tests::Host;
 
+// Holds P2-07.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn in_mode_system_every_process_and_every_runner_slot_has_a_uid_of_its_own() {
@@ -49,6 +50,7 @@ fn in_mode_flat_as_root_the_same_turns_work_and_what_is_given_up_is_said() {
 }
 
 /// What a guest may end is their own: others' messages are not even there for them.
+// Holds P7-55.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_guest_takes_back_and_stops_what_is_theirs_alone() {

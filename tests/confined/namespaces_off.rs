@@ -47,6 +47,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
+// Holds P2-23.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn with_user_namespaces_off_mode_user_names_the_layer_and_the_remedy() {
@@ -59,6 +60,7 @@ fn with_user_namespaces_off_mode_user_names_the_layer_and_the_remedy() {
     }
 }
 
+// Holds P2-23.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn with_user_namespaces_off_mode_flat_works() {

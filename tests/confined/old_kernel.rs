@@ -11,6 +11,7 @@ static BOOT: LazyLock<Found> = LazyLock::new(|| {
     machine.boot(Kernel::UserMode, include_str!("old_kernel.sh"))
 });
 
+// Holds P2-18.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn without_landlock_every_mode_refuses_to_start_and_names_layer_and_remedy() {
@@ -19,6 +20,7 @@ fn without_landlock_every_mode_refuses_to_start_and_names_layer_and_remedy() {
     }
 }
 
+// Holds P2-18.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn the_unit_refuses_once_and_the_journal_and_the_doctor_say_why() {
@@ -27,6 +29,7 @@ fn the_unit_refuses_once_and_the_journal_and_the_doctor_say_why() {
     BOOT.says("doctor", &["exit 1", "\"kernel.layers\""]);
 }
 
+// Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn the_unit_leaves_its_own_control_groups_to_be_made_and_limited_and_no_other() {
@@ -34,6 +37,7 @@ fn the_unit_leaves_its_own_control_groups_to_be_made_and_limited_and_no_other() 
     BOOT.is("groups", "own limits ");
 }
 
+// Holds P9-10.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn control_groups_that_are_delegated_hold_a_jail_to_its_limits() {

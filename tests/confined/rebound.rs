@@ -122,6 +122,7 @@ fn look() {
     }
 }
 
+// Holds P4-06.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_name_that_leads_to_another_address_from_one_question_to_the_next_leads_no_secret_there() {

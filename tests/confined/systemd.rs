@@ -12,6 +12,7 @@ static LIFE: LazyLock<Found> = LazyLock::new(|| {
     machine.boot(Kernel::Own, include_str!("systemd.sh"))
 });
 
+// Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn the_package_installs_users_and_a_host_that_is_ready() {
@@ -21,6 +22,7 @@ fn the_package_installs_users_and_a_host_that_is_ready() {
     LIFE.is("user", "cordon-gate");
 }
 
+// Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn under_the_hardened_unit_every_layer_of_every_process_and_jail_is_there() {
@@ -30,6 +32,7 @@ fn under_the_hardened_unit_every_layer_of_every_process_and_jail_is_there() {
 }
 
 /// agentd sees neither homes nor the system's `/tmp`, and a directory of a person's is a workspace all the same.
+// Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_directory_that_the_unit_hides_from_agentd_is_a_workspace_all_the_same() {
@@ -38,6 +41,7 @@ fn a_directory_that_the_unit_hides_from_agentd_is_a_workspace_all_the_same() {
     }
 }
 
+// Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn the_unit_leaves_agentd_its_own_folders_and_nothing_else_to_write() {
@@ -50,6 +54,7 @@ fn the_unit_leaves_agentd_its_own_folders_and_nothing_else_to_write() {
     LIFE.is("capabilities", "00000000002401eb");
 }
 
+// Holds P2-27.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn the_doctor_finds_nothing_wrong_with_what_the_package_installed() {
@@ -82,6 +87,7 @@ fn the_doctor_finds_nothing_wrong_with_what_the_package_installed() {
     }
 }
 
+// Holds P2-28.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_report_is_made_of_a_running_host_and_overwrites_nothing() {
@@ -90,6 +96,7 @@ fn a_report_is_made_of_a_running_host_and_overwrites_nothing() {
     LIFE.is("report again", "exit 1");
 }
 
+// Holds P7-76.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_supervisor_that_stands_still_is_restarted_by_the_watchdog() {
@@ -97,12 +104,14 @@ fn a_supervisor_that_stands_still_is_restarted_by_the_watchdog() {
     LIFE.is("watchdog said", "1");
 }
 
+// Holds P7-76.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_supervisor_that_is_killed_is_started_again() {
     LIFE.is("killed", "ok");
 }
 
+// Holds P7-76.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_configuration_that_is_wrong_is_refused_once_and_not_tried_again() {
@@ -126,6 +135,7 @@ fn a_credential_of_systemd_becomes_a_secret_that_is_nowhere_shown() {
     LIFE.is("secret shown", "0");
 }
 
+// Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn an_upgrade_that_would_not_run_is_left_aside_and_one_that_does_keeps_the_state() {
@@ -136,6 +146,7 @@ fn an_upgrade_that_would_not_run_is_left_aside_and_one_that_does_keeps_the_state
     LIFE.says("recalled", &["the harbour opens at seven"]);
 }
 
+// Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_stop_ends_everything_and_removing_leaves_the_state_until_it_is_purged() {

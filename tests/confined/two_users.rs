@@ -62,6 +62,7 @@ fn said_to_claude_code(host: &Host, uid: u32, prompt: &str) {
     assert!(hook.wait().unwrap().success());
 }
 
+// Holds P5-10.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn nothing_that_one_person_asks_memory_tells_of_another_s_or_changes_it() {

@@ -9,6 +9,7 @@ fn alerts(host: &Host, of: &str) -> usize {
     host.recorded("alert").iter().filter(begins).count()
 }
 
+// Holds P6-20.
 #[test]
 fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() {
     let port = free_port();
@@ -25,6 +26,7 @@ fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() 
     assert_eq!(alerts(&host, "auth failures: "), 1);
 }
 
+// Holds P6-20.
 #[test]
 fn refused_calls_of_the_web_are_one_alert_from_the_tenth_on_and_one_of_the_gate_in_each_session() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\n").start();

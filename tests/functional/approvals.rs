@@ -28,6 +28,7 @@ fn refusal(host: &Host, words: &[&str]) -> String {
     value.pointer("/error/message").and_then(Value::as_str).unwrap_or_default().to_lowercase()
 }
 
+// Holds P5-63.
 #[test]
 fn a_call_that_was_approved_runs_once_and_is_what_was_shown() {
     let host = supervised();
@@ -53,6 +54,7 @@ fn a_call_that_was_approved_runs_once_and_is_what_was_shown() {
     assert!(asked[0]["index"].as_u64() < answered[0]["index"].as_u64());
 }
 
+// Holds P5-63.
 #[test]
 fn a_call_that_was_denied_does_not_run_and_the_model_is_told() {
     let host = supervised();
@@ -68,6 +70,7 @@ fn a_call_that_was_denied_does_not_run_and_the_model_is_told() {
     assert!(!host.chat("s", "read ledger").contains("done"));
 }
 
+// Holds P5-64.
 #[test]
 fn a_question_that_nobody_answers_is_a_no_and_waiting_takes_nothing_of_the_turns_time() {
     let config = format!("{SUPERVISED}approval_seconds = 20\n[agent.default.limits]\nseconds = 5\n");
@@ -97,6 +100,7 @@ fn a_question_that_nobody_answers_is_a_no_and_waiting_takes_nothing_of_the_turns
     assert!(refusal(&host, &["approvals", "approve", &late, "--yes"]).contains(&state));
 }
 
+// Holds P5-64.
 #[test]
 fn a_question_outlives_the_death_of_every_process_and_its_answer_has_one_effect() {
     let host = supervised();
@@ -114,6 +118,7 @@ fn a_question_outlives_the_death_of_every_process_and_its_answer_has_one_effect(
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P5-64.
 #[test]
 fn a_question_outlives_the_host_itself() {
     let state = tempfile::tempdir().unwrap();
@@ -131,6 +136,7 @@ fn a_question_outlives_the_host_itself() {
     assert_eq!(second.chat("s", "read ledger").matches("done").count(), 1);
 }
 
+// Holds P5-62.
 #[test]
 fn of_many_answers_at_once_one_wins() {
     let host = supervised();
@@ -159,6 +165,7 @@ fn of_many_answers_at_once_one_wins() {
     assert_eq!(turn.ended()["calls"][0]["verdict"], verdict);
 }
 
+// Holds P5-67.
 #[test]
 fn a_grant_covers_the_same_arguments_in_its_session_until_it_is_taken_back() {
     let host = Setup::default().config(GRANTABLE).start();
@@ -185,6 +192,7 @@ fn a_grant_covers_the_same_arguments_in_its_session_until_it_is_taken_back() {
     assert_eq!(host.json(&["approvals", "grants"])["grants"], json!([]));
 }
 
+// Holds P5-68.
 #[test]
 fn a_grant_is_not_given_where_policy_wants_each_act_approved() {
     let host = supervised();
@@ -196,6 +204,7 @@ fn a_grant_is_not_given_where_policy_wants_each_act_approved() {
     let _ = turn.ended();
 }
 
+// Holds P5-66.
 #[test]
 fn a_question_ends_with_its_session() {
     let host = supervised();
@@ -231,6 +240,7 @@ fn the_questions_of_one_reply_are_asked_together_and_each_has_its_own_answer() {
     assert_eq!(verdicts, ["refused", "run"], "{ended}");
 }
 
+// Holds P5-61.
 #[test]
 fn what_a_question_shows_hides_nothing_by_the_way_it_is_written() {
     let config = format!("{SUPERVISED}[agent.default]\nmodel = \"scripted/bidi\"\n");

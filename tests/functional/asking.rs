@@ -28,6 +28,7 @@ fn hook(host: &Host, words: &[&str], input: &[u8]) -> Output {
     told(command.env("XDG_STATE_HOME", host.dir()), input)
 }
 
+// Holds P3-26.
 #[test]
 fn any_text_at_all_is_a_question_by_every_way_to_ask() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/asker\"\n").start();
@@ -57,6 +58,7 @@ fn any_text_at_all_is_a_question_by_every_way_to_ask() {
     }
 }
 
+// Holds P7-32.
 #[test]
 fn what_a_hook_tells_with_half_a_character_is_taken_down() {
     let host = Host::start();
@@ -67,6 +69,7 @@ fn what_a_hook_tells_with_half_a_character_is_taken_down() {
     assert_eq!(found["hits"][0]["content"], "the medlar is ripe in \u{fffd} November", "{found}");
 }
 
+// Holds P7-32.
 #[test]
 fn a_hook_whose_command_line_is_wrong_fails_nobody_and_says_so_on_standard_error() {
     let host = Host::start();
@@ -90,6 +93,7 @@ fn a_hook_whose_command_line_is_wrong_fails_nobody_and_says_so_on_standard_error
     assert_eq!(host.ctl(&["hok", "claude-code"]).status.code(), Some(64), "nothing else is let off");
 }
 
+// Holds P3-27.
 #[test]
 fn a_search_goes_on_where_it_ended_and_by_options_alone_it_finds_the_newest() {
     let host = Host::start();
@@ -119,6 +123,7 @@ fn a_search_goes_on_where_it_ended_and_by_options_alone_it_finds_the_newest() {
     }
 }
 
+// Holds P3-28.
 #[test]
 fn every_field_of_an_observation_can_be_given_and_what_is_the_same_is_no_revision() {
     let host = Host::start();
@@ -164,6 +169,7 @@ fn every_field_of_an_observation_can_be_given_and_what_is_the_same_is_no_revisio
     }
 }
 
+// Holds P3-29.
 #[test]
 fn conversations_of_another_kind_are_measured_by_what_is_left_of_them_and_standard_error_says_what_was_cut() {
     let lines = [

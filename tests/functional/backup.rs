@@ -52,6 +52,7 @@ fn kind(answer: &Value) -> &str {
     answer["error"]["type"].as_str().unwrap_or("none")
 }
 
+// Holds P7-71.
 #[test]
 fn a_backup_made_while_messages_are_answered_restores_to_a_host_that_knows_them_and_goes_on() {
     let (host, place) = (Host::start(), Place::new());
@@ -111,6 +112,7 @@ fn with_its_secrets_a_restored_host_goes_on_with_the_same_record_and_the_same_va
     }
 }
 
+// Holds P7-71.
 #[test]
 fn a_backup_without_secrets_holds_none_of_them() {
     let (host, place) = (Host::start(), Place::new());
@@ -150,6 +152,7 @@ fn owners(here: &Path, there: &Path) -> usize {
     seen
 }
 
+// Holds P7-71.
 #[test]
 fn whatever_is_done_to_a_backup_is_refused_in_its_own_words_and_nothing_is_restored() {
     let (host, place) = (Host::start(), Place::new());

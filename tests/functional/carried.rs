@@ -96,6 +96,7 @@ fn mem_import(host: &Host, payload: &Value) -> Value {
     answer
 }
 
+// Holds P7-34.
 #[test]
 fn what_comes_from_elsewhere_stays_however_old_it_is_whichever_way_it_came() {
     let host = Host::start();
@@ -132,6 +133,7 @@ fn what_comes_from_elsewhere_stays_however_old_it_is_whichever_way_it_came() {
     assert_eq!(found[0]["created_ms"], json!(LONG_AGO_MS), "and says when it was written");
 }
 
+// Holds P7-35.
 #[test]
 fn each_memory_that_is_not_taken_in_is_counted_by_its_own_reason_and_a_trial_counts_the_same() {
     let (one, other) = (Host::start(), Host::start());
@@ -179,6 +181,7 @@ fn each_memory_that_is_not_taken_in_is_counted_by_its_own_reason_and_a_trial_cou
     assert_eq!(told["data"]["failed"][0]["details"]["reason"], "injection", "{told}");
 }
 
+// Holds P7-35.
 #[test]
 fn a_note_that_would_be_refused_is_refused_in_a_trial_as_well_and_a_file_that_is_no_text_is_named_with_it() {
     let host = Host::start();
@@ -204,6 +207,7 @@ fn a_note_that_would_be_refused_is_refused_in_a_trial_as_well_and_a_file_that_is
     assert_eq!(contents(&host), ["the ferry leaves at noon"]);
 }
 
+// Holds P7-39.
 #[test]
 fn a_file_that_says_again_what_it_said_before_is_taken_in_again_and_a_persons_revision_of_it_stays() {
     let host = Host::start();
@@ -230,6 +234,7 @@ fn an_export_to_a_hyphen_goes_to_standard_output() {
     assert!(!host.dir().join("-").exists());
 }
 
+// Holds P7-30, P7-37.
 #[test]
 fn sessions_are_carried_along_and_forgotten_by_every_name_they_have() {
     let (one, other) = (Host::start(), Host::start());
@@ -276,6 +281,7 @@ fn sessions_are_carried_along_and_forgotten_by_every_name_they_have() {
     assert!(memories(&other, &[]).is_empty());
 }
 
+// Holds P7-37.
 #[test]
 fn sessions_of_other_programs_come_as_those_of_their_clients_and_none_as_this_host_s_own() {
     let host = Host::start();
@@ -326,6 +332,7 @@ fn sessions_of_other_programs_come_as_those_of_their_clients_and_none_as_this_ho
     assert_eq!((&came["sessions"], &came["reasons"]), (&json!(0), &json!({ "own_client": 1 })), "{came}");
 }
 
+// Holds P7-41.
 #[test]
 fn a_memory_is_edited_in_the_persons_own_editor() {
     use std::os::unix::fs::PermissionsExt;

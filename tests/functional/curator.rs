@@ -53,6 +53,7 @@ fn a_prompt_is_answered_in_the_background_as_the_type_that_was_asked_for() {
     assert!(host.recorded("model_decided").iter().any(|it| it.to_string().contains("curator for ")));
 }
 
+// Holds P7-15.
 #[test]
 fn a_provider_that_asks_one_job_to_wait_holds_no_other_up() {
     let asked = AtomicUsize::new(0);
@@ -91,6 +92,7 @@ fn what_can_never_succeed_is_given_up_at_once_and_edited_goes_on() {
     assert_eq!(host.ask(&["curator", "show", &id])["error"]["type"], "no_job");
 }
 
+// Holds P7-15.
 #[test]
 fn a_pause_outlives_the_process_and_nothing_is_begun_before_it_ends() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
@@ -106,6 +108,7 @@ fn a_pause_outlives_the_process_and_nothing_is_begun_before_it_ends() {
     assert_eq!(wait_for(&host, &id, "done")["answer"], "ready");
 }
 
+// Holds B-110.
 #[test]
 fn answers_beyond_those_that_are_kept_go_whether_or_not_any_other_work_is_done_here() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
@@ -119,6 +122,7 @@ fn answers_beyond_those_that_are_kept_go_whether_or_not_any_other_work_is_done_h
     assert_eq!(host.ask(&["curator", "show", &ids[0]])["error"]["type"], "no_job");
 }
 
+// Holds P7-14.
 #[test]
 fn an_answer_that_breaks_off_is_kept_and_marked() {
     let upstream = Upstream::answering("text/event-stream", |_| {
@@ -190,6 +194,7 @@ fn an_answer_that_is_no_json_is_asked_for_once_more_and_then_given_up() {
     assert_eq!(upstream.heard().len(), 2);
 }
 
+// Holds B-113.
 #[test]
 fn the_tokens_of_a_day_hold_what_needs_a_model_and_are_shown() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
@@ -235,6 +240,7 @@ fn titles(host: &Host) -> Vec<String> {
     rows(host).iter().map(title).collect()
 }
 
+// Holds P5-14, P7-13, P8-17.
 #[test]
 fn what_was_captured_becomes_an_observation_with_the_labels_of_both() {
     let made = json!({
@@ -295,6 +301,7 @@ fn facts_wait_for_the_person_and_entities_are_rows(host: &Host, from: &str) {
     assert_eq!((found.len(), &found[0]["content"]), (1, &json!("harbour\nharbour uses table")));
 }
 
+// Holds P7-13.
 #[test]
 fn what_no_model_can_make_sense_of_is_observed_without_one() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("I would rather not."));

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 use tests::{programs, repository};
 
+// Holds P7-75.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test runs the command as a person would")]
 fn the_demo_ends_by_itself_and_shows_what_it_says_that_it_shows() {

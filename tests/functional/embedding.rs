@@ -25,6 +25,7 @@ fn configured(folder: &Path) -> String {
     format!("{LOCAL}[embedder]\nfolder = \"{}\"\nidle_seconds = 1\n", folder.display())
 }
 
+// Holds P5-16.
 #[test]
 fn rows_get_their_vectors_of_the_model_of_this_machine_and_a_question_is_understood_by_it() {
     let folder = folder(7);
@@ -63,6 +64,7 @@ fn a_killed_embedder_is_waited_for_and_every_row_gets_its_vector() {
     host.wait_for("the row has a vector", || embedded(&host) == 1);
 }
 
+// Holds P5-18.
 #[test]
 fn another_model_makes_every_vector_anew() {
     let (one, other) = (folder(7), folder(8));
@@ -79,6 +81,7 @@ fn another_model_makes_every_vector_anew() {
     assert_ne!(names[0], names[1]);
 }
 
+// Holds P5-17, P5-21, P7-23.
 #[test]
 fn files_that_changed_under_a_running_host_are_reported_and_nothing_takes_their_place() {
     let folder = folder(7);
@@ -117,6 +120,7 @@ fn checked(config: &str) -> Output {
     command.output().unwrap()
 }
 
+// Holds P5-17.
 #[test]
 fn a_model_that_cannot_be_used_is_named_before_a_host_starts() {
     type Harm = fn(&Path);

@@ -62,6 +62,7 @@ impl Bench {
     }
 }
 
+// Holds P1-28.
 #[test]
 fn a_coding_agent_answers_a_session_and_its_tools_are_shown_and_on_the_record() {
     let bench = Bench::start("");
@@ -85,6 +86,7 @@ fn a_coding_agent_answers_a_session_and_its_tools_are_shown_and_on_the_record() 
     assert_eq!(bench.host.recorded("turn_ended").len(), 4, "one end each");
 }
 
+// Holds P1-30.
 #[test]
 fn a_second_message_goes_on_with_the_engine_s_own_session_and_another_session_never_does() {
     let bench = Bench::start("");
@@ -107,6 +109,7 @@ fn a_second_message_goes_on_with_the_engine_s_own_session_and_another_session_ne
     );
 }
 
+// Holds P1-31.
 #[test]
 fn an_engine_that_does_not_know_its_session_any_more_is_told_the_conversation() {
     let bench = Bench::start("");
@@ -121,6 +124,7 @@ fn an_engine_that_does_not_know_its_session_any_more_is_told_the_conversation() 
     assert!(asked.ends_with("who is Ada?"), "{asked}");
 }
 
+// Holds P1-31.
 #[test]
 fn what_was_said_to_an_engine_that_did_not_answer_is_told_with_the_next_message() {
     let bench = Bench::start("");
@@ -133,6 +137,7 @@ fn what_was_said_to_an_engine_that_did_not_answer_is_told_with_the_next_message(
     assert!(!asked.contains("the first"), "{last}");
 }
 
+// Holds P1-34.
 #[test]
 fn a_stop_ends_everything_in_its_jail_and_the_turn_once() {
     let bench = Bench::start("");
@@ -146,6 +151,7 @@ fn a_stop_ends_everything_in_its_jail_and_the_turn_once() {
     assert_eq!(bench.ask("codex", "s", "and now?")["ok"], true);
 }
 
+// Holds P1-36.
 #[test]
 fn a_turn_whose_jail_is_lost_is_taken_up_again_and_told_what_it_had_done() {
     let bench = Bench::start("");
@@ -167,6 +173,7 @@ fn a_turn_whose_jail_is_lost_is_taken_up_again_and_told_what_it_had_done() {
     assert_eq!(outcomes.last(), Some(&&json!("success")), "{ended}");
 }
 
+// Holds P1-36.
 #[test]
 fn an_engine_that_tells_of_its_tools_once_they_have_ended_is_told_that_they_are_unknown() {
     let bench = Bench::start("");
@@ -181,6 +188,7 @@ fn an_engine_that_tells_of_its_tools_once_they_have_ended_is_told_that_they_are_
     );
 }
 
+// Holds B-79.
 #[test]
 fn a_program_that_a_model_has_answered_is_not_begun_again_when_it_fails() {
     let bench = Bench::start("");
@@ -189,6 +197,7 @@ fn a_program_that_a_model_has_answered_is_not_begun_again_when_it_fails() {
     assert_eq!(bench.starts().len(), 1, "what it did is not known");
 }
 
+// Holds B-78.
 #[test]
 fn an_engine_that_says_nothing_is_ended_and_so_is_its_turn() {
     let impatient =
@@ -199,6 +208,7 @@ fn an_engine_that_says_nothing_is_ended_and_so_is_its_turn() {
     assert!(ended.to_string().contains("the engine said nothing for 5 s"), "{ended}");
 }
 
+// Holds B-79.
 #[test]
 fn a_program_that_fails_before_it_has_done_anything_is_tried_three_times_and_no_more() {
     let bench = Bench::start("");
@@ -209,6 +219,7 @@ fn a_program_that_fails_before_it_has_done_anything_is_tried_three_times_and_no_
     assert!(began.elapsed() > Duration::from_secs(3), "with pauses of 1 s and 2 s between");
 }
 
+// Holds P1-38.
 #[test]
 fn an_engine_whose_program_is_missing_is_named_at_once() {
     let bench = Bench::start(
@@ -227,6 +238,7 @@ fn an_engine_whose_program_is_missing_is_named_at_once() {
     }
 }
 
+// Holds P1-29.
 #[test]
 fn what_must_not_leave_does_not_leave_in_an_engine_s_words() {
     let bench = Bench::start("");
@@ -235,6 +247,7 @@ fn what_must_not_leave_does_not_leave_in_an_engine_s_words() {
     assert!(!bench.host.recorded("canary_leaked").is_empty());
 }
 
+// Holds P1-33.
 #[test]
 fn an_engine_asks_its_agent_s_model_and_no_other() {
     let bench = Bench::start("");
@@ -246,12 +259,14 @@ fn an_engine_asks_its_agent_s_model_and_no_other() {
     assert!(told.contains("it may use: scripted/engine"), "{told}");
 }
 
+// Holds P1-32.
 #[test]
 fn an_engine_that_reports_an_error_without_a_word_is_told_by_its_status() {
     let told = Bench::start("").told("codex", "s", "BLANK");
     assert!(told.contains("[the engine reports: status 5, and no word of why]"), "{told}");
 }
 
+// Holds B-15.
 #[test]
 fn an_engine_has_its_agent_s_model_calls_of_an_hour_and_no_more() {
     let scarce =
@@ -263,6 +278,7 @@ fn an_engine_has_its_agent_s_model_calls_of_an_hour_and_no_more() {
     assert_eq!(bench.ask("scarce", "t", "hello")["ok"], true, "another session has its own");
 }
 
+// Holds P1-39.
 #[test]
 fn a_host_without_network_namespaces_runs_no_engine_and_says_why() {
     let bench = Bench::start("[host]\nmode = \"flat\"\n");

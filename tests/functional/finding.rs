@@ -94,6 +94,7 @@ fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedd
     host.wait_for("every row has one again", || host.json(&["memory", "stats"])["embedded"] == 2);
 }
 
+// Holds P3-33.
 #[test]
 fn a_question_by_meaning_that_finds_nothing_says_that_memories_may_have_no_vector_yet() {
     let host = Setup::default().config("[memory]\nembedder = \"offline/hash-384\"\n").start();
@@ -110,6 +111,7 @@ fn a_question_by_meaning_that_finds_nothing_says_that_memories_may_have_no_vecto
     );
 }
 
+// Holds P5-20.
 #[test]
 fn an_embedder_that_fails_is_reported_by_what_it_said_and_nothing_takes_its_place() {
     let ill = Arc::new(AtomicBool::new(false));
@@ -139,6 +141,7 @@ fn an_embedder_that_fails_is_reported_by_what_it_said_and_nothing_takes_its_plac
     assert_eq!(host.json(&["memory", "stats"])["embedder"], "corp/vectors");
 }
 
+// Holds P5-25.
 #[test]
 fn scores_are_multiplied_by_the_signals_that_are_named_and_it_is_said_what_each_came_to() {
     let host = Host::start();

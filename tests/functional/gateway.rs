@@ -57,6 +57,7 @@ print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["conte
 """]
 "#;
 
+// Holds P1-33.
 #[test]
 fn an_agent_that_a_coding_agent_answers_for_is_an_agent_like_any_other_and_its_key_pays() {
     let upstream = Upstream::answering("text/event-stream", |_| tests::answer("high water"));
@@ -79,6 +80,7 @@ fn an_agent_that_a_coding_agent_answers_for_is_an_agent_like_any_other_and_its_k
     host.wait_for("it is settled", || usage()[0]["cost_micros"] == 8);
 }
 
+// Holds P3-19.
 #[test]
 fn both_vendors_clients_speak_to_an_agent_whole_and_in_a_stream() {
     let host = Host::start();
@@ -112,6 +114,7 @@ fn both_vendors_clients_speak_to_an_agent_whole_and_in_a_stream() {
     assert_eq!(host.recorded("message_accepted").len(), 5, "each is a message like any other");
 }
 
+// Holds P3-19.
 #[test]
 fn a_model_is_passed_through_to_with_tools_both_ways_in_each_api() {
     let host = Host::start();
@@ -165,6 +168,7 @@ fn a_model_is_passed_through_to_with_tools_both_ways_in_each_api() {
     assert!(host.recorded("model_decided").len() >= 6, "each is decided on the record");
 }
 
+// Holds P3-16.
 #[test]
 fn a_key_reaches_what_its_scope_names_and_nothing_once_it_is_revoked() {
     let (host, way) = on_tcp("", &["--agent", "default", "--model", "offline/*"]);
@@ -206,6 +210,7 @@ fn a_key_reaches_what_its_scope_names_and_nothing_once_it_is_revoked() {
     assert!(!host.log().contains(&key) && !host.log().contains("cdn_"), "no key is ever logged");
 }
 
+// Holds B-160.
 #[test]
 fn whoever_guesses_at_keys_is_refused_and_keeps_nobody_out_who_was_served_before() {
     let (host, way) = on_tcp("", &[]);
@@ -223,6 +228,7 @@ fn whoever_guesses_at_keys_is_refused_and_keeps_nobody_out_who_was_served_before
     assert_eq!(served(), 200);
 }
 
+// Holds P3-15.
 #[test]
 fn over_tcp_only_this_host_s_names_and_configured_pages_are_served() {
     let (_host, way) = on_tcp("origins = [\"https://chat.lan\"]\n", &[]);
@@ -251,6 +257,7 @@ fn over_tcp_only_this_host_s_names_and_configured_pages_are_served() {
     assert_eq!(way.send(by_url.as_bytes()).status, 401);
 }
 
+// Holds B-149, B-152, P3-20.
 #[test]
 fn what_is_no_request_is_refused_in_the_form_of_the_api_and_costs_only_itself() {
     let host = Setup::default().config("[gateway]\nmax_body = 65536\n").start();
@@ -292,6 +299,7 @@ fn what_is_no_request_is_refused_in_the_form_of_the_api_and_costs_only_itself() 
     assert_eq!(way.get("/readyz").status, 200);
 }
 
+// Holds P7-81, P7-82, P7-86.
 #[test]
 fn a_client_s_conversations_are_sessions_of_their_own_and_a_repeated_message_is_one() {
     let (host, way) = on_tcp("", &[]);
@@ -338,6 +346,7 @@ fn a_client_s_conversations_are_sessions_of_their_own_and_a_repeated_message_is_
     );
 }
 
+// Holds P7-81.
 #[test]
 fn a_model_s_answer_that_an_idempotency_key_stands_for_is_not_asked_twice() {
     let host = Host::start();
@@ -364,6 +373,7 @@ fn a_model_s_answer_that_an_idempotency_key_stands_for_is_not_asked_twice() {
     assert_eq!(host.recorded("model_decided").len(), 5);
 }
 
+// Holds P7-81.
 #[test]
 fn a_client_that_goes_away_ends_a_model_s_answer_and_no_agent_s_turn() {
     let host = Setup::default().config("[agent.slow]\nmodel = \"scripted/slow\"\n").start();
@@ -387,6 +397,7 @@ fn a_client_that_goes_away_ends_a_model_s_answer_and_no_agent_s_turn() {
     host.wait_for("the answer is ended on the record", || !host.recorded("model_ended").is_empty());
 }
 
+// Holds P3-19.
 #[test]
 fn faults_of_a_model_are_the_statuses_and_events_of_the_api() {
     let host = Setup::default().config("[agent.limited]\nmodel = \"scripted/limited\"\n").start();
@@ -420,6 +431,7 @@ fn faults_of_a_model_are_the_statuses_and_events_of_the_api() {
     assert_eq!(responses.last().unwrap()["type"], "response.failed", "{responses:?}");
 }
 
+// Holds P7-92.
 #[test]
 fn a_gateway_that_is_killed_serves_again_on_the_same_listeners() {
     let (host, way) = on_tcp("", &[]);

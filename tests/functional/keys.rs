@@ -22,6 +22,7 @@ fn create(host: &Host, words: &[&str]) -> (String, Value) {
     (made["key"].as_str().unwrap().to_owned(), made)
 }
 
+// Holds P3-09.
 #[test]
 fn a_key_is_shown_once_opens_the_api_and_opens_nothing_once_it_is_revoked() {
     let (host, port) = served();
@@ -51,6 +52,7 @@ fn a_key_is_shown_once_opens_the_api_and_opens_nothing_once_it_is_revoked() {
     assert!(!host.log().contains(&key));
 }
 
+// Holds P3-11.
 #[test]
 fn a_key_reaches_what_it_is_for_and_a_name_has_one_living_key() {
     let host = Setup::default().config("[agent.helper]\n").start();
@@ -69,6 +71,7 @@ fn a_key_reaches_what_it_is_for_and_a_name_has_one_living_key() {
     assert_eq!(keys(&host).len(), 1);
 }
 
+// Holds P3-09.
 #[test]
 fn who_is_at_the_socket_is_known_from_the_kernel_and_needs_no_key() {
     let host = Host::start();
@@ -78,6 +81,7 @@ fn who_is_at_the_socket_is_known_from_the_kernel_and_needs_no_key() {
     assert!(status == 200 && body.contains("agent/default"), "{status} {body}");
 }
 
+// Holds P3-13.
 #[test]
 fn who_connects_while_gateway_is_away_waits_and_is_served_by_its_next_life() {
     let (host, port) = served();
@@ -93,6 +97,7 @@ fn who_connects_while_gateway_is_away_waits_and_is_served_by_its_next_life() {
     assert_eq!(get_over_tcp(port, "/v1/models", Some(&key)).0, 200);
 }
 
+// Holds P3-12.
 #[test]
 fn a_port_that_is_taken_and_an_address_that_others_reach_start_nothing_and_are_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -108,6 +113,7 @@ fn a_port_that_is_taken_and_an_address_that_others_reach_start_nothing_and_are_n
     assert!(told.contains("reverse proxy") && !host.state().exists(), "{told}");
 }
 
+// Holds P3-14.
 #[test]
 fn without_gateway_there_is_no_such_process_and_no_socket() {
     let host = Setup::default().config("[gateway]\nprovider = \"none\"\n").start();

@@ -103,6 +103,7 @@ fn lamp(word: &str) -> Value {
     json!({ "title": format!("the {word} lamp"), "type": "decision", "narrative": format!("{word} is lit at dusk") })
 }
 
+// Holds P3-34.
 #[test]
 fn hostile_lines_cost_nothing_but_themselves_and_the_next_question_is_answered() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -133,6 +134,7 @@ fn refused(client: &mut Client, said: &str) -> (i64, Value) {
     (answer["error"]["code"].as_i64().unwrap(), answer["id"].clone())
 }
 
+// Holds B-129, P3-24, P3-26.
 #[test]
 fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -176,6 +178,7 @@ fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id()
     assert_eq!(client.end(), (vec![], Some(0)));
 }
 
+// Holds P3-35.
 #[test]
 fn what_is_under_way_when_the_client_says_no_more_is_answered_before_the_end() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -204,6 +207,7 @@ fn kept(host: &Host) -> u64 {
     host.json(&["memory", "stats"])["kinds"]["observation"].as_u64().unwrap_or_default()
 }
 
+// Holds P3-36.
 #[test]
 fn what_a_client_takes_back_or_does_not_wait_for_does_not_go_on() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -252,6 +256,7 @@ fn who_speaks_another_protocol_is_let_go_with_a_word_on_standard_error_alone() {
     assert_eq!(silent.end(), (vec![], Some(0)), "who says nothing did nothing wrong");
 }
 
+// Holds P3-38.
 #[test]
 fn each_project_has_memories_of_its_own_and_worktrees_of_one_repository_share_theirs() {
     let (host, dir) = (Host::start(), tempfile::tempdir().unwrap());
@@ -282,6 +287,7 @@ fn each_project_has_memories_of_its_own_and_worktrees_of_one_repository_share_th
     assert_eq!(found(&mut stranger, "all"), both);
 }
 
+// Holds P5-45.
 #[test]
 fn what_a_client_keeps_is_what_a_stranger_said_and_a_persons_fact_is_not_its_to_change() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
@@ -307,6 +313,7 @@ fn what_a_client_keeps_is_what_a_stranger_said_and_a_persons_fact_is_not_its_to_
     );
 }
 
+// Holds P3-34.
 #[test]
 fn without_a_host_a_tool_says_so_and_the_client_goes_on() {
     let (mut host, folder) = (Setup::default().start(), tempfile::tempdir().unwrap());
@@ -319,6 +326,7 @@ fn without_a_host_a_tool_says_so_and_the_client_goes_on() {
     assert_eq!(client.end().1, Some(0));
 }
 
+// Holds P3-39.
 #[test]
 fn a_folders_files_hold_a_section_that_no_row_can_end_and_a_persons_words_stay() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());

@@ -29,6 +29,7 @@ fn memories(host: &Host, words: &[&str]) -> Vec<Value> {
     listed["memories"].as_array().unwrap().clone()
 }
 
+// Holds P7-31.
 #[test]
 fn what_a_hook_tells_twice_is_remembered_once_and_given_to_the_next_session_unless_it_is_muted() {
     let host = Host::start();
@@ -81,6 +82,7 @@ fn a_hook_of_claude_code_takes_down_a_message_as_somebody_known_s_and_is_answere
     assert!(context.contains("harbour light"), "{context}");
 }
 
+// Holds P7-32.
 #[test]
 fn a_hook_whose_host_is_gone_ends_at_once_and_its_log_holds_nothing_of_what_was_told() {
     let mut host = Host::start();
@@ -113,6 +115,7 @@ fn export(host: &Host) -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
+// Holds P7-36.
 #[test]
 fn a_hook_that_says_it_is_of_the_host_s_own_client_is_refused_and_nothing_of_it_is_taken_down() {
     let host = Host::start();
@@ -141,6 +144,7 @@ fn import(host: &Host, text: &str, words: &[&str]) -> Value {
     host.ask(&[&["memory", "import", file.to_str().unwrap()], words].concat())
 }
 
+// Holds P7-33.
 #[test]
 fn an_export_taken_in_by_an_empty_host_gives_the_same_rows_byte_for_byte() {
     let (one, other) = (Host::start(), Host::start());
@@ -170,6 +174,7 @@ fn an_export_taken_in_by_an_empty_host_gives_the_same_rows_byte_for_byte() {
     assert_eq!(history["revisions"][1]["summary"], "2 fields changed: narrative, importance");
 }
 
+// Holds P7-44.
 #[test]
 fn what_was_removed_elsewhere_is_removed_by_a_merge_and_left_by_a_skip() {
     let host = Host::start();
@@ -190,6 +195,7 @@ fn what_was_removed_elsewhere_is_removed_by_a_merge_and_left_by_a_skip() {
     assert!(host.json(&["memory", "search", "ferry"])["hits"].as_array().unwrap().is_empty());
 }
 
+// Holds P7-45.
 #[test]
 fn what_comes_from_elsewhere_is_a_strangers_and_no_fact_until_its_person_says_that_it_is_theirs() {
     let (one, other) = (Host::start(), Host::start());
@@ -210,6 +216,7 @@ fn what_comes_from_elsewhere_is_a_strangers_and_no_fact_until_its_person_says_th
     assert!(memories(&third, &[]).iter().all(|memory| memory["label"]["trust"] == "user"));
 }
 
+// Holds P7-37.
 #[test]
 fn what_comes_from_elsewhere_changes_no_session_that_is_here_until_its_person_says_that_it_is_theirs() {
     let host = Host::start();
@@ -255,6 +262,7 @@ fn a_folder_of_markdown_becomes_notes_and_a_changed_file_takes_the_place_of_what
     assert!(why.starts_with("planted.md: not kept"), "{why}");
 }
 
+// Holds P7-37.
 #[test]
 fn a_database_of_open_mem_is_taken_in_with_its_sessions_by_memorys_own_program() {
     let host = Host::start();
@@ -302,6 +310,7 @@ db.commit()";
     );
 }
 
+// Holds P7-46.
 #[test]
 fn memories_are_forgotten_by_project_topic_and_time_first_seen_and_then_done() {
     let host = Host::start();
@@ -327,6 +336,7 @@ fn memories_are_forgotten_by_project_topic_and_time_first_seen_and_then_done() {
     assert_eq!(memories(&host, &["--state", "removed"]).len(), 1);
 }
 
+// Holds P7-24, P7-64.
 #[test]
 fn what_was_removed_by_mistake_is_restored() {
     let host = Host::start();
@@ -351,6 +361,7 @@ fn what_was_removed_by_mistake_is_restored() {
     assert_eq!(now, (room, memory), "the log has its room again, of the same process");
 }
 
+// Holds P7-26.
 #[test]
 fn a_database_of_which_an_empty_file_is_left_is_begun_anew_and_that_is_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ const READY: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"r
     data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
     \"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"total_tokens\":8}}\n\ndata: [DONE]\n\n";
 
+// Holds B-16.
 #[test]
 fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
@@ -37,6 +38,7 @@ fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
     assert_eq!(blocked[0]["reason"], "the same call again");
 }
 
+// Holds B-16.
 #[test]
 fn a_turn_that_makes_the_same_call_right_after_it_was_told_that_it_is_refused_ends_and_says_why() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
@@ -101,6 +103,7 @@ fn set_up(host: &Host, upstream: &Upstream, config: &std::path::Path, more: &[&s
     host.ask(&words)
 }
 
+// Holds P8-26.
 #[test]
 fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
     let upstream = Upstream::answering("text/event-stream", |_| READY.to_owned());
@@ -139,6 +142,7 @@ fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
     assert_eq!(host.chat("s", "hello"), "ready");
 }
 
+// Holds P4-19.
 #[test]
 fn a_person_is_asked_three_things_and_told_in_words_whether_the_key_is_right() {
     let upstream = Upstream::answering("text/event-stream", |request| {
@@ -194,6 +198,7 @@ fn a_person_is_asked_three_things_and_told_in_words_whether_the_key_is_right() {
     person.sees("agentctl: ");
 }
 
+// Holds P8-26.
 #[test]
 fn a_setup_without_a_host_writes_what_it_can_and_says_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,6 +233,7 @@ fn key_file(folder: &std::path::Path) -> std::process::Stdio {
     fs::File::open(&path).unwrap().into()
 }
 
+// Holds P8-26.
 #[test]
 fn a_setup_that_would_not_hold_changes_nothing() {
     let host = Host::start();

@@ -39,6 +39,7 @@ fn status_shows_every_process_ready_with_its_figures() {
     }
 }
 
+// Holds B-08.
 #[test]
 fn attest_finds_no_difference_on_a_running_host() {
     let host = Setup::default().embedding().start();
@@ -65,6 +66,7 @@ fn the_latest_of_the_record_and_those_of_a_time_are_shown_with_what_kind_they_ar
     );
 }
 
+// Holds P6-26.
 #[test]
 fn the_record_verifies_while_running_and_offline() {
     let mut host = Host::start();
@@ -76,6 +78,7 @@ fn the_record_verifies_while_running_and_offline() {
     assert!(output.status.success(), "{output:?}");
 }
 
+// Holds P8-05.
 #[test]
 fn a_held_process_degrades_the_host_and_its_release_mends_it() {
     let host = Host::start();
@@ -87,6 +90,7 @@ fn a_held_process_degrades_the_host_and_its_release_mends_it() {
     assert!(host.chat("s", "remember: held and released").contains("held"));
 }
 
+// Holds P7-88.
 #[test]
 fn a_process_that_is_held_begins_when_an_operator_restarts_it() {
     let host = Host::start();
@@ -108,6 +112,7 @@ fn a_process_that_is_held_begins_when_an_operator_restarts_it() {
     assert_eq!(host.chat("s", "echo: after"), "after", "its former lives are forgotten");
 }
 
+// Holds P7-89.
 #[test]
 fn a_folder_that_is_everybody_s_or_holds_what_is_not_cordon_s_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,6 +152,7 @@ fn a_folder_that_is_everybody_s_or_holds_what_is_not_cordon_s_is_refused_and_lef
     assert_eq!(fs::metadata(&logs).unwrap().mode() & 0o7777, 0o755, "nothing below it is the host's either");
 }
 
+// Holds P7-89.
 #[test]
 fn a_state_directory_that_a_host_has_left_is_known_for_its_own_and_has_its_mode_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,6 +187,7 @@ fn a_stop_ends_every_process_and_exits_zero() {
     }
 }
 
+// Holds P7-50.
 #[test]
 fn a_killed_supervisor_leaves_no_orphans() {
     let mut host = Setup::default().embedding().start();
@@ -204,6 +211,7 @@ fn two_hosts_on_one_state_directory_are_refused() {
     assert!(second.log().contains("another host runs on"), "{}", second.log());
 }
 
+// Holds P2-22.
 #[test]
 fn a_file_that_its_process_may_not_use_is_named_and_no_other_try_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -233,6 +241,7 @@ fn a_file_that_its_process_may_not_use_is_named_and_no_other_try_is_asked_for() 
     assert_eq!(setup().start().chat("s", "echo: well"), "well");
 }
 
+// Holds P8-25.
 #[test]
 fn a_bad_configuration_names_every_mistake_at_once_and_starts_nothing() {
     let mut host = Setup::default()
@@ -309,6 +318,7 @@ fn restart(host: &Host, name: &str) {
     });
 }
 
+// Holds P7-74.
 #[test]
 fn an_operator_s_restarts_are_no_failures_and_each_begins_at_once() {
     let host = Host::start();
@@ -319,6 +329,7 @@ fn an_operator_s_restarts_are_no_failures_and_each_begins_at_once() {
     assert_eq!(host.chat("s", "echo: after"), "after");
 }
 
+// Holds P7-73.
 #[test]
 fn a_restarted_process_is_that_of_the_program_in_its_place_and_one_that_died_is_what_it_was() {
     let folder = tempfile::Builder::new().prefix("programs-").tempdir_in(tests::programs()).unwrap();

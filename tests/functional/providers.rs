@@ -94,6 +94,7 @@ fn provider(kind: &'static str) -> Upstream {
     })
 }
 
+// Holds P4-27.
 #[test]
 fn a_provider_of_every_kind_is_asked_read_and_given_its_results() {
     let upstreams = KINDS.map(provider);

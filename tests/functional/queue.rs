@@ -34,6 +34,7 @@ fn queue(host: &Host) -> Value {
     host.json(&["queue"])["queue"].clone()
 }
 
+// Holds P7-56.
 #[test]
 fn a_message_that_has_not_begun_is_taken_back_once_and_its_sender_hears_of_it() {
     let host = Host::start();
@@ -69,6 +70,7 @@ fn a_message_that_has_begun_or_is_over_is_not_taken_back_and_its_state_is_said()
     assert_eq!(turn.ended()["end"], "cancelled");
 }
 
+// Holds P7-56.
 #[test]
 fn a_pause_outlives_the_router_and_the_host_and_what_waited_goes_on_after_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,6 +108,7 @@ fn ends(host: &Host) -> Vec<(String, u64)> {
     ended.iter().map(|entry| (text(entry, "turn"), entry["time_ms"].as_u64().unwrap())).collect()
 }
 
+// Holds P7-55.
 #[test]
 fn a_stop_ends_what_runs_and_what_waits_in_its_session_at_once_and_nothing_else() {
     let host = Host::start();
@@ -133,6 +136,7 @@ fn a_stop_ends_what_runs_and_what_waits_in_its_session_at_once_and_nothing_else(
     assert_eq!(host.chat("s", "echo: the session goes on"), "the session goes on");
 }
 
+// Holds P7-55.
 #[test]
 fn a_stop_ends_a_command_of_a_person_and_a_model_that_is_being_waited_for() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/slow\"\n").start();
@@ -149,6 +153,7 @@ fn a_stop_ends_a_command_of_a_person_and_a_model_that_is_being_waited_for() {
     assert_eq!(host.json(&["stop", "--all"])["running"], 0, "there is nothing left to stop");
 }
 
+// Holds P6-29.
 #[test]
 fn statistics_of_a_session_are_those_of_its_record() {
     let host = Host::start();

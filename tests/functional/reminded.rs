@@ -41,6 +41,7 @@ fn listed(block: &str) -> Vec<&str> {
     index.lines().filter(|line| line.contains(" | ~") && !line.contains("~tokens")).collect()
 }
 
+// Holds P5-32.
 #[test]
 fn a_question_is_given_what_fits_it_and_nothing_where_nothing_does_and_a_start_the_newest() {
     let host = Host::start();
@@ -75,6 +76,7 @@ fn a_question_is_given_what_fits_it_and_nothing_where_nothing_does_and_a_start_t
     assert_eq!(listed(&block).len(), 13 + 3, "with the three questions that were taken down: {block}");
 }
 
+// Holds P5-32.
 #[test]
 fn no_block_has_more_rows_in_its_index_than_the_owner_wants_however_many_are_asked_for() {
     let host = Setup::default().config("[memory]\nmax_index_entries = 3\n").start();
@@ -93,6 +95,7 @@ fn no_block_has_more_rows_in_its_index_than_the_owner_wants_however_many_are_ask
     assert_eq!(listed(&previewed(&host, project.path(), &["--rows", "2"])).len(), 2);
 }
 
+// Holds P5-33.
 #[test]
 fn what_a_tool_took_down_stands_under_the_file_that_it_worked_on_and_no_output_says_what_was_changed() {
     let host = Host::start();

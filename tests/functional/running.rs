@@ -94,6 +94,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+// Holds P1-18.
 #[test]
 fn a_program_asks_a_model_over_its_own_loopback_with_a_placeholder_for_a_key() {
     let host = Host::start();
@@ -109,6 +110,7 @@ fn a_program_asks_a_model_over_its_own_loopback_with_a_placeholder_for_a_key() {
     }
 }
 
+// Holds P1-18.
 #[test]
 fn nothing_but_the_jail_itself_answers_on_its_network() {
     let host = Host::start();
@@ -120,6 +122,7 @@ fn nothing_but_the_jail_itself_answers_on_its_network() {
     assert_eq!((code, out.as_str()), (Some(0), expected), "{err}");
 }
 
+// Holds P1-19.
 #[test]
 fn each_vendor_s_client_in_a_jail_is_shown_models_and_faults_in_its_own_form() {
     let host = Host::start();
@@ -140,6 +143,7 @@ fn however_much_it_asks_at_once_the_gate_goes_on_serving_everybody() {
     assert_eq!(host.pid("gate"), gate, "{}", host.log());
 }
 
+// Holds P1-21.
 #[test]
 fn what_it_asks_costs_its_agent_s_budget_and_is_on_the_record() {
     const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
@@ -167,6 +171,7 @@ fn what_it_asks_costs_its_agent_s_budget_and_is_on_the_record() {
     assert!(events.iter().any(|event| ours(&event) && event["turn"].is_string()), "{record}");
 }
 
+// Holds P1-22.
 #[test]
 fn what_is_piped_in_reaches_it_and_so_does_the_end_of_it() {
     let host = Host::start();
@@ -208,6 +213,7 @@ fn runners_that_wait_for_an_agent_s_turn_make_room_for_it() {
     }
 }
 
+// Holds P1-22.
 #[test]
 fn a_terminal_of_the_jail_s_own_has_this_one_s_size_and_this_one_is_never_handed_over() {
     let host = Host::start();
@@ -238,6 +244,7 @@ fn a_terminal_of_the_jail_s_own_has_this_one_s_size_and_this_one_is_never_handed
     }
 }
 
+// Holds P1-23.
 #[test]
 fn a_run_whose_client_went_away_goes_on_and_is_taken_up_by_its_token() {
     let host = Host::start();
@@ -275,6 +282,7 @@ fn workspaces(host: &Host) -> usize {
     host.json(&["workspace", "list"])["workspaces"].as_array().map_or(usize::MAX, Vec::len)
 }
 
+// Holds P1-23.
 #[test]
 fn a_run_that_is_taken_up_leaves_no_session_behind_that_nobody_named() {
     let host = Host::start();
@@ -297,6 +305,7 @@ fn a_run_that_is_taken_up_leaves_no_session_behind_that_nobody_named() {
     assert_eq!((sessions(&host), workspaces(&host)), (vec![], 0));
 }
 
+// Holds P1-07.
 #[test]
 fn a_workspace_that_is_removed_is_gone_from_the_disk_whatever_is_in_it_and_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
@@ -323,6 +332,7 @@ fn a_workspace_that_is_removed_is_gone_from_the_disk_whatever_is_in_it_and_over_
     assert!(std::path::Path::new("/usr").exists());
 }
 
+// Holds P1-25.
 #[test]
 fn a_signal_ends_the_jail_gives_the_terminal_back_and_leaves_nothing_behind() {
     let host = Host::start();
@@ -346,6 +356,7 @@ fn a_signal_ends_the_jail_gives_the_terminal_back_and_leaves_nothing_behind() {
     assert_eq!((sessions(&host), workspaces(&host)), (vec![], 0));
 }
 
+// Holds B-75.
 #[test]
 fn a_user_has_four_programs_under_way_and_the_next_is_refused() {
     let host = Host::start();
@@ -380,6 +391,7 @@ fn workspace(host: &Host) -> std::path::PathBuf {
     found.next().unwrap()
 }
 
+// Holds P1-23.
 #[test]
 fn a_program_whose_jail_is_lost_is_not_run_again_by_itself() {
     let host = Host::start();
@@ -411,6 +423,7 @@ fn a_program_whose_gate_is_gone_ends_at_once_whether_it_speaks_or_not() {
     assert!(began.elapsed() < Duration::from_secs(300), "{:?}", began.elapsed());
 }
 
+// Holds P1-27.
 #[test]
 fn a_host_without_network_namespaces_refuses_it_and_says_why() {
     let host = Setup::default().config("[host]\nmode = \"flat\"\n").start();

@@ -43,6 +43,7 @@ const INTERRUPTED: [(&str, &[&[&str]]); 2] =
 /// A shell can take no signal that was ignored when it began.
 const TAKES: &str = "for name in INT QUIT HUP; do trap \"echo $name\" $name; kill -$name $$; done";
 
+// Holds P1-24.
 #[test]
 fn a_program_in_a_jail_can_be_interrupted_whatever_who_started_the_host_ignores() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,6 +63,7 @@ fn a_program_in_a_jail_can_be_interrupted_whatever_who_started_the_host_ignores(
     }
 }
 
+// Holds P1-16.
 #[test]
 fn a_command_whose_jail_is_lost_is_not_run_again_by_itself() {
     let host = Host::start();
@@ -80,6 +82,7 @@ fn a_command_whose_jail_is_lost_is_not_run_again_by_itself() {
     assert_eq!(ran(), "x\n");
 }
 
+// Holds P1-15.
 #[test]
 fn sh_git_python3_and_node_found_on_the_host_work_inside() {
     let host = Host::start();

@@ -44,6 +44,7 @@ fn calls_of(ended: &Value) -> Vec<(String, String)> {
     calls.iter().map(|call| (text(call, "tool"), text(call, "verdict"))).collect()
 }
 
+// Holds P4-15.
 #[test]
 fn mail_is_read_and_summarised_with_a_key_that_nobody_sees() {
     let upstream = Upstream::answering("application/json", |request| {
@@ -64,6 +65,7 @@ fn mail_is_read_and_summarised_with_a_key_that_nobody_sees() {
     assert!(shown.contains("service:mail") && !shown.contains(KEY), "{shown}");
 }
 
+// Holds P4-15.
 #[test]
 fn an_order_that_stands_in_a_mail_reaches_nothing() {
     let orders = [
@@ -83,6 +85,7 @@ fn an_order_that_stands_in_a_mail_reaches_nothing() {
     assert_eq!(upstream.heard().len(), 1, "{:?}", upstream.heard());
 }
 
+// Holds P4-15.
 #[test]
 fn what_changes_something_waits_for_a_person_and_carries_a_key_of_its_own() {
     let upstream = Upstream::start("sent");
@@ -106,6 +109,7 @@ fn what_changes_something_waits_for_a_person_and_carries_a_key_of_its_own() {
     assert!(heard[0].ends_with(r#"{"text":"hello"}"#), "{}", heard[0]);
 }
 
+// Holds P4-15.
 #[test]
 fn an_agent_that_no_service_names_has_no_such_tool() {
     let upstream = Upstream::start(MAIL);
@@ -118,6 +122,7 @@ fn an_agent_that_no_service_names_has_no_such_tool() {
     assert_eq!(calls_of(&helped), [("http_call".to_owned(), "run".to_owned())], "{helped}");
 }
 
+// Holds P4-12.
 #[test]
 fn a_key_that_is_bound_to_less_than_its_service_asks_for_goes_nowhere_and_that_is_on_the_record() {
     let upstream = Upstream::start(MAIL);
@@ -160,6 +165,7 @@ fn browse(port: &str, target: &str) -> String {
     answer
 }
 
+// Holds P4-18.
 #[test]
 fn a_login_in_a_browser_becomes_tokens_that_only_the_account_gets() {
     let upstream = Upstream::answering("application/json", |request| {

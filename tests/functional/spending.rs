@@ -65,6 +65,7 @@ fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_
     }
 }
 
+// Holds B-58.
 #[test]
 fn what_a_provider_does_not_count_is_estimated_shown_as_that_and_held_to_the_budget() {
     for usage in ["{}", "null", r#"{"prompt_tokens":0,"completion_tokens":0}"#] {
@@ -89,6 +90,7 @@ fn usage_by_model(host: &Host) -> Value {
     usage(host, "model").into_iter().next().unwrap_or_default()
 }
 
+// Holds B-57.
 #[test]
 fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -123,6 +125,7 @@ fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
     assert_eq!(usage(&host, "model")[0]["cost_micros"], 0, "what costs nothing is counted");
 }
 
+// Holds P7-78.
 #[test]
 fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_another_than_it_asked_for() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -146,6 +149,7 @@ fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_anoth
     assert!(upstream.heard().is_empty());
 }
 
+// Holds P7-83.
 #[test]
 fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is_told() {
     let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
@@ -177,6 +181,7 @@ fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is
     host.wait_for("it is settled", || today(&host) == (2 * COST, 0));
 }
 
+// Holds P7-83.
 #[test]
 fn a_call_of_a_program_in_a_jail_waits_for_money_that_is_set_aside_for_another_answer() {
     let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
@@ -195,6 +200,7 @@ fn a_call_of_a_program_in_a_jail_waits_for_money_that_is_set_aside_for_another_a
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "ready\n", "{ended:?}");
 }
 
+// Holds P7-84.
 #[test]
 fn a_budget_that_only_warns_is_told_to_the_person_whose_turn_goes_over_it() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -250,6 +256,7 @@ fn lying(words: &str, read: u32, written: u32) -> String {
     ANSWER.replace("ready", words).replace(COUNT, &count)
 }
 
+// Holds B-59.
 #[test]
 fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way_and_that_is_on_the_record() {
     let words = "now and then it rains in town as it does ".repeat(20);
@@ -281,6 +288,7 @@ fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way
     }
 }
 
+// Holds B-59.
 #[test]
 fn an_image_that_a_vendor_counts_high_by_its_own_rule_is_believed_and_not_beyond_that() {
     const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
@@ -312,6 +320,7 @@ fn an_image_that_a_vendor_counts_high_by_its_own_rule_is_believed_and_not_beyond
     }
 }
 
+// Holds B-59.
 #[test]
 fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most() {
     const BOUND: u64 = 20_000;

@@ -46,6 +46,7 @@ fn transcript(host: &Host, session: &str) -> Vec<(String, String)> {
     rows.unwrap_or_default().iter().map(|it| (text(it, "role"), text(it, "text"))).collect()
 }
 
+// Holds P7-57.
 #[test]
 fn what_is_said_into_a_turn_stands_in_its_next_model_call_and_in_the_conversation_once() {
     let host = host();
@@ -72,6 +73,7 @@ fn what_is_said_into_a_turn_stands_in_its_next_model_call_and_in_the_conversatio
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P7-57.
 #[test]
 fn what_is_urgent_goes_first_and_what_is_taken_back_is_not_said() {
     let host = host();
@@ -92,6 +94,7 @@ fn what_is_urgent_goes_first_and_what_is_taken_back_is_not_said() {
     assert_eq!(host.recorded("message_taken_in").len(), 2, "what was taken back was taken in by nobody");
 }
 
+// Holds P7-57.
 #[test]
 fn what_is_said_too_late_for_a_turn_is_the_session_s_next_message() {
     let host = host();
@@ -107,6 +110,7 @@ fn what_is_said_too_late_for_a_turn_is_the_session_s_next_message() {
     assert!(host.recorded("message_taken_in").is_empty());
 }
 
+// Holds P7-58.
 #[test]
 fn words_are_scanned_and_labelled_as_a_message_is() {
     let host = host();
@@ -127,6 +131,7 @@ fn words_are_scanned_and_labelled_as_a_message_is() {
     assert_eq!((taken.len(), &taken[0]["label"]["class"]), (1, &json!("sensitive")), "{taken:?}");
 }
 
+// Holds P7-57.
 #[test]
 fn where_nothing_is_under_way_it_is_said_how_to_send_it() {
     let host = host();
@@ -164,6 +169,7 @@ fn asks(host: &Host, folder: &std::path::Path, agent: &str, message: &str) -> Ch
     turn
 }
 
+// Holds P1-35.
 #[test]
 fn an_engine_that_takes_lines_in_is_told_on_its_way_and_answers_all_that_was_said() {
     let (host, folder) = engines();
@@ -181,6 +187,7 @@ fn an_engine_that_takes_lines_in_is_told_on_its_way_and_answers_all_that_was_sai
     assert_eq!(fs::read_to_string(folder.join("starts")).unwrap().lines().count(), 1);
 }
 
+// Holds P1-35.
 #[test]
 fn any_other_engine_says_that_it_cannot_be_steered_and_its_turn_goes_on() {
     let (host, folder) = engines();
@@ -191,6 +198,7 @@ fn any_other_engine_says_that_it_cannot_be_steered_and_its_turn_goes_on() {
     assert_eq!(turn.ended()["ok"], true);
 }
 
+// Holds P7-58.
 #[test]
 fn a_client_of_the_api_steers_its_own_conversation_and_no_other() {
     let port = free_port();

@@ -107,6 +107,7 @@ fn config(upstream: &Upstream) -> String {
     )
 }
 
+// Holds P8-22.
 #[test]
 fn an_agent_s_model_is_given_its_thoughts_back_with_what_its_tools_gave() {
     let upstream = provider();
@@ -119,6 +120,7 @@ fn an_agent_s_model_is_given_its_thoughts_back_with_what_its_tools_gave() {
     assert!(!ended.to_string().contains("goes to a file"), "thoughts are not the answer: {ended}");
 }
 
+// Holds P8-22.
 #[test]
 fn a_client_is_given_the_thoughts_and_hands_them_back() {
     let upstream = provider();

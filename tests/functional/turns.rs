@@ -31,6 +31,7 @@ fn files_written_in_one_turn_are_read_and_searched_in_the_next() {
     assert!(!other.contains("Ines"), "another session's workspace was read: {other}");
 }
 
+// Holds P6-27.
 #[test]
 fn a_command_runs_in_the_jail_and_its_call_is_on_the_record() {
     let host = Host::start();
@@ -69,6 +70,7 @@ fn a_directory_that_is_none_or_not_there_is_refused_by_name() {
     }
 }
 
+// Holds P8-31.
 #[test]
 fn what_is_the_hosts_own_is_no_workspace_nor_what_has_it_in_it() {
     let host = Host::start();
@@ -101,6 +103,7 @@ fn a_message_can_be_traced_through_every_state() {
     assert!(expected.iter().all(|state| states.contains(state)), "{states:?}");
 }
 
+// Holds P8-15.
 #[test]
 fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
     let host = Host::start();
@@ -112,6 +115,7 @@ fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
     assert!(!value.to_string().contains("CANARY-"));
 }
 
+// Holds P5-29.
 #[test]
 fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() {
     let host = Host::start();
@@ -128,6 +132,7 @@ fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() 
     assert_eq!(trust(&recalled).as_deref(), Some("untrusted"), "a memory lost its label");
 }
 
+// Holds B-54.
 #[test]
 fn a_call_ends_by_the_time_that_its_tool_declares_and_the_turn_goes_on() {
     let host = Setup::default().config(HURRIED).start();
@@ -147,6 +152,7 @@ fn a_call_ends_by_the_time_that_its_tool_declares_and_the_turn_goes_on() {
     assert!(ledger.contains("begun") && !ledger.contains("late"), "{ledger}");
 }
 
+// Holds P8-27.
 #[test]
 fn a_turn_whose_gate_is_held_waits_and_is_answered_once_it_is_let_go() {
     let host = Host::start();

@@ -57,6 +57,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
+// Holds B-96, P4-24.
 #[test]
 fn a_vault_under_a_passphrase_is_locked_after_each_start_of_the_host_and_not_after_one_of_credproxy() {
     let (upstream, folder) = (Upstream::start("hello"), folder());
@@ -143,6 +144,7 @@ fn a_credential_of_the_unit_opens_the_vault() {
     assert!(without.log().contains("cordon-vault"), "{}", without.log());
 }
 
+// Holds P4-21.
 #[test]
 fn a_secret_is_for_what_it_is_bound_to_is_narrowed_ends_and_is_revoked() {
     let upstream = Upstream::start("hello");
@@ -173,6 +175,7 @@ fn a_secret_is_for_what_it_is_bound_to_is_narrowed_ends_and_is_revoked() {
     assert_eq!(upstream.heard().len(), 2, "what was refused was never sent");
 }
 
+// Holds P4-26.
 #[test]
 fn secrets_move_to_another_vault_in_a_sealed_file_and_control_sees_none_of_them() {
     let (upstream, folder) = (Upstream::start("hello"), folder());
@@ -207,6 +210,7 @@ fn secrets_move_to_another_vault_in_a_sealed_file_and_control_sees_none_of_them(
     assert_eq!(shown["secret"]["verbs"], json!(["GET"]), "it is bound as it was");
 }
 
+// Holds P4-26.
 #[test]
 fn an_export_that_has_nowhere_to_go_is_refused_before_anything_is_given_out() {
     let host = Host::start();
@@ -220,6 +224,7 @@ fn an_export_that_has_nowhere_to_go_is_refused_before_anything_is_given_out() {
     assert_eq!(fs::read_to_string(&taken).unwrap(), "mine");
 }
 
+// Holds P4-16.
 #[test]
 fn a_login_to_a_locked_vault_sends_nobody_to_a_browser() {
     let (upstream, folder) = (Upstream::start("unused"), folder());
@@ -232,6 +237,7 @@ fn a_login_to_a_locked_vault_sends_nobody_to_a_browser() {
     assert!(!said.contains("browser"), "{said}");
 }
 
+// Holds P4-19.
 #[test]
 fn a_prompt_that_a_signal_ends_leaves_the_terminal_as_it_was() {
     let host = Host::start();
@@ -246,6 +252,7 @@ fn a_prompt_that_a_signal_ends_leaves_the_terminal_as_it_was() {
     assert_eq!(host.json(&["cred", "list"])["secrets"], json!([]));
 }
 
+// Holds P4-20.
 #[test]
 fn a_key_that_cannot_be_stored_is_named_and_keeps_no_other_from_it() {
     let host = Host::start();
@@ -260,6 +267,7 @@ fn a_key_that_cannot_be_stored_is_named_and_keeps_no_other_from_it() {
     assert!(said.contains("openai is not stored") && !said.contains("lines-of-it"), "{said}");
 }
 
+// Holds P4-20.
 #[test]
 fn keys_of_the_environment_are_taken_once_on_request_each_for_its_provider() {
     let host = Host::start();

@@ -30,6 +30,7 @@ fn goes_on(host: &Host) {
     });
 }
 
+// Holds P6-25.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test copies a folder as a person would")]
 fn a_record_that_was_set_back_is_found_by_the_host_that_witnessed_it() {
@@ -73,6 +74,7 @@ fn accepts(proof: &Path, words: &[&Path]) -> bool {
     Command::new("python3").arg("-B").arg(program).args(keys).arg(proof).output().unwrap().status.success()
 }
 
+// Holds P6-09.
 #[test]
 fn a_proof_holds_over_a_change_of_the_key_and_none_is_made_of_another_log() {
     let (host, other) = (Host::start(), Host::start());

@@ -67,6 +67,7 @@ fn is_over(host: &Host, id: &str) {
     assert_eq!(host.json(&["approvals", "list"])["approvals"], json!([]));
 }
 
+// Holds P7-62.
 #[test]
 fn a_step_forward_ends_a_question_and_no_step_back_opens_it_again() {
     let folder = folder();
@@ -112,6 +113,7 @@ fn holds(host: &Host) {
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P7-62.
 #[test]
 fn steps_in_the_middle_of_a_turn_lose_no_lease_repeat_no_effect_and_the_record_holds() {
     let folder = folder();

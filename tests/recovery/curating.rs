@@ -17,6 +17,7 @@ fn observations(host: &Host) -> Vec<Value> {
     listed["memories"].as_array().cloned().unwrap_or_default()
 }
 
+// Holds P7-12.
 #[test]
 fn a_death_at_any_step_of_background_work_loses_no_job_and_settles_it_once() {
     for point in POINTS {
@@ -45,6 +46,7 @@ fn a_death_at_any_step_of_background_work_loses_no_job_and_settles_it_once() {
     }
 }
 
+// Holds P7-68.
 #[test]
 fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kept_after() {
     let config = "[memory]\nembedder = \"offline/hash-384\"\n[curator]\nbatch_interval_ms = 200\n";
@@ -61,6 +63,7 @@ fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kep
     );
 }
 
+// Holds P7-22.
 #[test]
 fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_entity_once() {
     let made = json!({
@@ -114,6 +117,7 @@ fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_enti
     }
 }
 
+// Holds P7-12.
 #[test]
 fn a_death_while_a_session_is_summed_up_leaves_it_one_summary() {
     let config = "[curator]\nbatch_interval_ms = 200\n";

@@ -71,6 +71,7 @@ fn refused(value: &Value) -> String {
     text(&value["error"], "message")
 }
 
+// Holds P8-06.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepted_is_lost() {
@@ -88,6 +89,7 @@ fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepte
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P9-05.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_it() {
@@ -149,6 +151,7 @@ fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_i
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P9-04.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() {
@@ -186,6 +189,7 @@ fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() 
     assert_eq!(host.chat("s", "echo: x"), "x");
 }
 
+// Holds P9-06.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_start_on_a_full_disk_says_so_and_its_units_try_again_until_there_is_room() {
@@ -235,6 +239,7 @@ fn begins_nothing(host: &Host) {
     }
 }
 
+// Holds P9-05.
 #[test]
 fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_it_is_told_to_keep_less() {
     let folder = tempfile::tempdir().unwrap();
@@ -254,6 +259,7 @@ fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_
     assert_eq!(start(0).start().chat("s", "echo: x"), "x");
 }
 
+// Holds P9-07.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_check_of_itself_that_could_not_be_launched_on_a_full_disk_is_made_once_there_is_room() {

@@ -22,6 +22,7 @@ const POINTS: &[(&str, bool)] = &[
     ("router:router.finish.decided", true),
 ];
 
+// Holds P1-36.
 #[test]
 fn a_death_at_any_step_of_an_engine_s_turn_ends_it_once_and_an_answer_that_is_kept_stands() {
     for (point, kept) in POINTS {

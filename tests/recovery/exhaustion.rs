@@ -19,6 +19,7 @@ fn unharmed(host: &Host, before: &BTreeMap<String, u64>) {
     assert_eq!(&pids(host), before);
 }
 
+// Holds P9-11.
 #[test]
 fn a_fork_bomb_of_an_agent_ends_its_own_turn_and_the_host_goes_on() {
     let host = short();
@@ -34,6 +35,7 @@ fn a_fork_bomb_of_an_agent_ends_its_own_turn_and_the_host_goes_on() {
     unharmed(&host, &before);
 }
 
+// Holds P9-11.
 #[test]
 fn a_jail_that_opens_descriptors_without_end_has_those_of_its_row_and_the_host_goes_on() {
     let host = short();

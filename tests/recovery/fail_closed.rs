@@ -50,6 +50,7 @@ fn error(value: &Value) -> (&str, &str) {
     (of("type"), of("message"))
 }
 
+// Holds P8-28.
 #[test]
 fn with_audit_held_no_call_takes_effect_listings_go_on_and_it_heals() {
     let host = Setup::default().config(SLOW).start();
@@ -80,6 +81,7 @@ fn with_audit_held_no_call_takes_effect_listings_go_on_and_it_heals() {
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }
 
+// Holds P8-28, P8-29.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
@@ -125,6 +127,7 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
     nix::mount::umount2(mount.path(), nix::mount::MntFlags::MNT_DETACH).unwrap();
 }
 
+// Holds P8-29.
 #[test]
 fn a_host_whose_record_does_not_verify_says_so_and_does_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,6 +150,7 @@ fn a_host_whose_record_does_not_verify_says_so_and_does_nothing() {
     assert_eq!(refused["error"]["type"], "not_recorded", "{refused}");
 }
 
+// Holds P8-30.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test copies a folder as a person would")]
 fn a_log_of_another_host_in_the_place_of_this_ones_is_refused_and_named_until_it_is_put_back_or_made_its_own()
@@ -191,6 +195,7 @@ fn a_log_of_another_host_in_the_place_of_this_ones_is_refused_and_named_until_it
     goes_on("still");
 }
 
+// Holds P8-30.
 #[test]
 fn a_log_whose_key_was_changed_is_this_hosts_at_every_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -219,6 +224,7 @@ fn fill(path: &Path) {
     }
 }
 
+// Holds P8-32.
 #[test]
 fn with_router_held_a_sender_is_told_and_nothing_is_acknowledged() {
     let host = Host::start();
@@ -236,6 +242,7 @@ fn with_router_held_a_sender_is_told_and_nothing_is_acknowledged() {
     assert_eq!(host.chat("s", "echo: after"), "after");
 }
 
+// Holds P8-33.
 #[test]
 fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_turn_goes_on() {
     let host = Host::start();
@@ -256,6 +263,7 @@ fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_t
     assert!(host.chat("t", "recall harbour office").contains("07:40"));
 }
 
+// Holds P8-33.
 #[test]
 fn a_host_that_stood_still_as_a_whole_loses_nobody_when_it_goes_on() {
     let host = Host::start();

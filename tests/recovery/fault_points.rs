@@ -43,6 +43,7 @@ fn died_once(host: &Host, name: &str) -> bool {
     host.process(name)["restarts"] == 1
 }
 
+// Holds P7-01.
 #[test]
 fn a_death_at_any_step_loses_no_message_and_repeats_no_effect() {
     for point in POINTS {
@@ -65,6 +66,7 @@ fn a_death_at_any_step_loses_no_message_and_repeats_no_effect() {
     }
 }
 
+// Holds P7-03.
 #[test]
 fn an_answer_whose_end_a_death_interrupts_is_not_cancelled_any_more_and_ends_once() {
     for point in ["router:router.finish.decided", "router:router.finish.recorded"] {
@@ -162,6 +164,7 @@ fn a_death_as_a_grant_is_taken_back_leaves_it_taken_back() {
     assert_eq!(turn.ended()["calls"][0]["verdict"], "refused");
 }
 
+// Holds P7-02.
 #[test]
 fn a_death_after_memory_gave_gives_the_model_the_same_and_asks_memory_no_more() {
     for point in ["gate:gate.recall.kept", "router:router.step.committed"] {
@@ -180,6 +183,7 @@ fn a_death_after_memory_gave_gives_the_model_the_same_and_asks_memory_no_more() 
 /// Every step of taking one memory of an export in.
 const RESTORING: &[&str] = &["memory:memory.restore.recorded", "memory:memory.restore.put"];
 
+// Holds P7-42.
 #[test]
 fn a_death_at_any_step_of_an_import_leaves_every_memory_there_once() {
     let from = Host::start();

@@ -27,6 +27,7 @@ fn all_in(host: &Host, states: &[&str]) -> bool {
     messages(host).iter().all(|it| it["state"].as_str().is_some_and(|state| states.contains(&state)))
 }
 
+// Holds P7-53.
 #[test]
 fn a_message_that_was_taken_back_stays_so_whatever_step_of_it_the_router_dies_at() {
     for point in ["router.end.decided", "router.finish.recorded", "router.finish.committed"] {
@@ -45,6 +46,7 @@ fn a_message_that_was_taken_back_stays_so_whatever_step_of_it_the_router_dies_at
     }
 }
 
+// Holds P7-53.
 #[test]
 fn what_was_stopped_stays_so_whatever_step_of_it_the_router_dies_at() {
     for point in ["router.stop.committed", "router.finish.recorded", "router.finish.committed"] {
@@ -68,6 +70,7 @@ fn what_was_stopped_stays_so_whatever_step_of_it_the_router_dies_at() {
     }
 }
 
+// Holds P7-53.
 #[test]
 fn a_pause_holds_though_the_router_died_as_it_was_kept() {
     let point = "router.pause.committed";
@@ -81,6 +84,7 @@ fn a_pause_holds_though_the_router_died_as_it_was_kept() {
     assert_eq!(turn.ended()["end"], "answered");
 }
 
+// Holds P7-53.
 #[test]
 fn a_dead_letter_is_put_in_again_once_though_the_router_died_as_it_was_kept() {
     let point = "router.requeue.committed";

@@ -12,6 +12,7 @@ fn actors() -> impl Iterator<Item = &'static str> {
         .map(manifest::Process::name)
 }
 
+// Holds P7-04.
 #[test]
 fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
     let host = Setup::default().embedding().start();
@@ -26,6 +27,7 @@ fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
     }
 }
 
+// Holds P7-04.
 #[test]
 fn a_turn_outlives_the_death_of_every_process_in_its_middle() {
     let host = Setup::default().embedding().start();
@@ -53,6 +55,7 @@ fn a_turn_outlives_the_death_of_every_process_in_its_middle() {
     }
 }
 
+// Holds P7-05.
 #[test]
 fn a_killed_runner_is_replaced_and_its_command_is_not_run_again() {
     let host = Host::start();
@@ -71,6 +74,7 @@ fn a_killed_runner_is_replaced_and_its_command_is_not_run_again() {
     assert_eq!(host.chat("s", "read count").matches("once").count(), 1);
 }
 
+// Holds P7-08.
 #[test]
 fn a_killed_host_takes_its_turns_up_again_and_answers_each_once() {
     let state = tempfile::Builder::new().prefix("cordon-state-").tempdir().unwrap();

@@ -23,6 +23,7 @@ fn kill_runner(host: &Host) {
     host.wait_for("it is gone", || !host.runners().contains(&pid));
 }
 
+// Holds P7-52.
 #[test]
 fn a_message_that_every_runner_dies_of_is_kept_and_its_person_can_mend_it() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/poison\"\n").start();
@@ -74,6 +75,7 @@ fn requeue_edited(host: &Host, id: &str, does: &str) -> String {
     text(&accepted, "message")
 }
 
+// Holds P7-52.
 #[test]
 fn a_call_whose_outcome_was_lost_is_shown_as_unknown_with_what_to_do() {
     let host = Host::start();

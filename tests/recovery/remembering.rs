@@ -29,6 +29,7 @@ fn went_well(host: &Host, point: &str, value: &Value) {
     assert_eq!(host.json(&["audit", "verify"])["ok"], true, "{point}");
 }
 
+// Holds P7-17.
 #[test]
 fn a_death_at_any_step_of_a_revision_leaves_one_row_that_holds_and_one_that_did() {
     let points =
@@ -43,6 +44,7 @@ fn a_death_at_any_step_of_a_revision_leaves_one_row_that_holds_and_one_that_did(
     }
 }
 
+// Holds P7-17.
 #[test]
 fn a_death_at_any_step_of_a_removal_leaves_a_tombstone() {
     for point in ["memory.remove.recorded", "memory.change.open"] {
@@ -55,6 +57,7 @@ fn a_death_at_any_step_of_a_removal_leaves_a_tombstone() {
     }
 }
 
+// Holds P7-17.
 #[test]
 fn a_death_at_any_step_of_a_restore_leaves_the_row_holding_and_found() {
     for point in ["memory.hold.recorded", "memory.hold.held"] {
@@ -69,6 +72,7 @@ fn a_death_at_any_step_of_a_restore_leaves_the_row_holding_and_found() {
     }
 }
 
+// Holds P7-17.
 #[test]
 fn a_death_at_any_step_of_a_purge_leaves_nothing_of_a_row() {
     let points = ["memory.delete.recorded", "memory.purge.row", "memory.change.purged", "memory.delete.done"];
@@ -87,6 +91,7 @@ fn a_death_at_any_step_of_a_purge_leaves_nothing_of_a_row() {
     }
 }
 
+// Holds P7-18.
 #[test]
 fn a_death_at_any_step_of_what_a_hook_tells_keeps_it_once() {
     for point in ["memory.capture.recorded", "memory.change.open", "memory.capture.stored"] {
@@ -108,6 +113,7 @@ fn a_death_at_any_step_of_what_a_hook_tells_keeps_it_once() {
     }
 }
 
+// Holds P7-26.
 #[test]
 fn a_damaged_memory_is_told_of_and_never_written_to() {
     let folder = tempfile::tempdir().unwrap();

@@ -64,6 +64,7 @@ fn read(host: &Host) -> (usize, usize, usize, String) {
     (listed, found, saved, String::from_utf8(output.stderr).unwrap())
 }
 
+// Holds P7-27.
 #[test]
 fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -115,6 +116,7 @@ fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said
     }
 }
 
+// Holds P7-28.
 #[test]
 fn an_export_of_a_sound_database_has_all_that_is_understood_and_names_what_is_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,6 +140,7 @@ fn an_export_of_a_sound_database_has_all_that_is_understood_and_names_what_is_no
     host.stop();
 }
 
+// Holds P7-27.
 #[test]
 fn what_cannot_be_read_at_all_is_said_to_be_so_and_not_to_be_nothing() {
     let folder = tempfile::tempdir().unwrap();

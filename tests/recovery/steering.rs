@@ -13,6 +13,7 @@ const POINTS: &[&str] = &[
     "gate:gate.words.kept",
 ];
 
+// Holds P7-57.
 #[test]
 fn a_death_at_any_step_of_words_loses_none_and_says_none_twice() {
     for point in POINTS {

@@ -43,6 +43,7 @@ fn is_whole(host: &Host, upstream: &Upstream, point: &str) {
     assert!(upstream.heard().last().unwrap().contains(KEY), "{point}");
 }
 
+// Holds P7-48.
 #[test]
 fn a_death_at_any_step_of_a_rotation_loses_no_secret_and_it_can_be_asked_again() {
     let upstream = Upstream::start("hello");
@@ -65,6 +66,7 @@ fn a_death_at_any_step_of_a_rotation_loses_no_secret_and_it_can_be_asked_again()
     }
 }
 
+// Holds P7-48.
 #[test]
 fn a_death_at_any_step_of_a_change_of_passphrase_loses_no_secret_and_the_new_one_opens() {
     const ANOTHER: &str = "a second passphrase";

@@ -23,6 +23,7 @@ fn command(host: &Host, words: &[&str]) -> String {
     String::from_utf8_lossy(&host.ctl(&[&["sandbox", "run", "--"], words].concat()).stdout).into_owned()
 }
 
+// Holds P7-07.
 #[test]
 fn a_killed_runner_that_waited_is_replaced_and_work_goes_on() {
     let host = warm(WARM);
@@ -44,6 +45,7 @@ fn a_killed_runner_that_waited_is_replaced_and_work_goes_on() {
     filled(&host, WARM);
 }
 
+// Holds B-30, P1-10.
 #[test]
 fn each_runner_is_used_for_one_turn_and_then_gone() {
     let host = warm(WARM);
@@ -59,6 +61,7 @@ fn each_runner_is_used_for_one_turn_and_then_gone() {
     }
 }
 
+// Holds P1-10.
 #[test]
 fn a_turn_that_finds_a_waiting_runner_begins_in_a_jail_like_any_other() {
     let script = "id; cat /proc/sys/kernel/hostname; cut -d' ' -f4- /proc/self/mountinfo | sort; cat /proc/self/limits; \
@@ -78,6 +81,7 @@ fn a_turn_that_finds_a_waiting_runner_begins_in_a_jail_like_any_other() {
     assert_eq!(told(0), told(1));
 }
 
+// Holds P1-10.
 #[test]
 fn nothing_of_one_session_is_left_for_the_next_however_its_runner_came() {
     for count in [0, 1] {
@@ -98,6 +102,7 @@ fn nothing_of_one_session_is_left_for_the_next_however_its_runner_came() {
     }
 }
 
+// Holds P7-07.
 #[test]
 fn a_killed_host_leaves_no_runner_that_waited() {
     let mut host = warm(WARM);
@@ -111,6 +116,7 @@ fn a_killed_host_leaves_no_runner_that_waited() {
     host.wait_for("none is left", || waiting.iter().all(gone));
 }
 
+// Holds P7-07.
 #[test]
 fn what_stands_still_ends_with_a_killed_host_all_the_same() {
     let mut host = warm(WARM);
@@ -126,6 +132,7 @@ fn what_stands_still_ends_with_a_killed_host_all_the_same() {
     host.wait_for("none is left", || still.iter().all(gone));
 }
 
+// Holds B-30, P7-07.
 #[test]
 fn a_stopped_host_ends_those_that_wait_and_a_host_without_a_pool_has_none() {
     let mut host = warm(WARM);

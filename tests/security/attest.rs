@@ -27,6 +27,7 @@ fn differences(arguments: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
     (output.status.code(), rows.map(|row| (text(&row["process"]), text(&row["property"]))).collect())
 }
 
+// Holds P2-17, P6-29.
 #[test]
 fn attest_fails_on_a_weakened_process_and_names_it_and_what_differs() {
     let (code, found) = differences(&["--weaken", "memory"]);
@@ -38,11 +39,13 @@ fn attest_fails_on_a_weakened_process_and_names_it_and_what_differs() {
     }
 }
 
+// Holds P2-17.
 #[test]
 fn attest_finds_nothing_on_a_host_that_is_as_its_table_says() {
     assert_eq!(differences(&[]), (Some(0), vec![]));
 }
 
+// Holds P6-25.
 #[test]
 fn drift_is_an_alert_once_for_a_while_however_often_it_is_looked_at() {
     let host = checked(&["--weaken", "memory"]);
@@ -58,6 +61,7 @@ fn drift_is_an_alert_once_for_a_while_however_often_it_is_looked_at() {
     }
 }
 
+// Holds P2-33.
 #[test]
 fn attest_judges_every_runner_that_lives_whether_it_waits_or_has_a_turn() {
     let host = checked(&[]);

@@ -83,18 +83,30 @@ macro_rules! laws {
 }
 
 laws! {
+    // Holds P3-04.
     audit_holds_the_edges_of_the_table_and_calls_nobody: Audit;
+    // Holds P3-04.
     dialer_holds_the_edges_of_the_table_and_calls_nobody: Dialer;
+    // Holds P3-03.
     credproxy_may_call_what_the_table_says_and_nothing_else: Credproxy;
+    // Holds P3-03.
     scanner_may_call_what_the_table_says_and_nothing_else: Scanner;
+    // Holds P3-03.
     memory_may_call_what_the_table_says_and_nothing_else: Memory;
+    // Holds P3-03.
     web_may_call_what_the_table_says_and_nothing_else: Web;
+    // Holds P3-03.
     model_may_call_what_the_table_says_and_nothing_else: Model;
+    // Holds P3-03.
     router_may_call_what_the_table_says_and_nothing_else: Router;
+    // Holds P10-02, P3-03.
     gate_may_call_what_the_table_says_and_nothing_else: Gate;
+    // Holds P5-16.
     embedder_holds_the_edges_of_the_table_and_calls_nobody: Embedder;
     curator_may_call_what_the_table_says_and_nothing_else: Curator;
+    // Holds P3-03.
     gateway_may_call_what_the_table_says_and_nothing_else: Gateway;
+    // Holds P3-03.
     control_may_call_what_the_table_says_and_nothing_else: Control;
 }
 
@@ -114,6 +126,7 @@ fn a_runner_holds_one_socket_and_no_environment() {
 
 /// Sealed before its workspace was there, it reaches that once it is, by both its names, and nothing else besides. One
 /// that did not wait may have it from the beginning.
+// Holds P1-09.
 #[test]
 fn a_runner_can_write_nowhere_before_it_has_a_turn_and_then_in_its_workspace_alone() {
     for warm in [0, 1] {
@@ -130,6 +143,7 @@ fn a_runner_can_write_nowhere_before_it_has_a_turn_and_then_in_its_workspace_alo
     }
 }
 
+// Holds P3-05.
 #[test]
 fn a_runner_may_call_every_method_of_its_gate() {
     let mut probed = launch("", &[(Process::Runner, "")]);
@@ -152,6 +166,7 @@ fn a_runner_may_call_every_method_of_its_gate() {
     }
 }
 
+// Holds P3-05.
 #[test]
 fn a_runner_that_sends_garbage_or_another_interface_s_messages_loses_its_gate() {
     let mut probed = launch("", &[(Process::Runner, "")]);

@@ -28,6 +28,7 @@ fn config(agents: &[&str], port: u16) -> String {
     format!("[log]\nlevel = \"debug\"\n[web]\nprivate_hosts = [\"127.0.0.1:{port}\"]\n{agents}")
 }
 
+// Holds P8-01.
 #[test]
 fn every_crossing_of_a_real_turn_is_judged_and_no_log_holds_what_crossed() {
     let upstream = Upstream::start("the lamp is lit at dusk");
@@ -58,6 +59,7 @@ fn every_crossing_of_a_real_turn_is_judged_and_no_log_holds_what_crossed() {
     }
 }
 
+// Holds P8-02.
 #[test]
 fn without_the_scanner_a_message_waits_and_a_memory_is_refused_and_with_it_both_go_on() {
     let host = Host::start();
@@ -116,6 +118,7 @@ fn late(upstream: &Upstream) -> Vec<Late> {
     ]
 }
 
+// Holds P8-02.
 #[test]
 fn a_turn_whose_scanner_is_gone_stops_at_the_crossing_and_goes_on_when_it_is_back() {
     let upstream = Upstream::answering("text/plain", |_| {
@@ -142,6 +145,7 @@ fn a_turn_whose_scanner_is_gone_stops_at_the_crossing_and_goes_on_when_it_is_bac
     }
 }
 
+// Holds P8-02.
 #[test]
 fn what_memory_gives_back_does_not_reach_a_model_unjudged() {
     let host = Setup::default().config(&config(&["recall"], 9)).start();

@@ -18,6 +18,7 @@ fn trust(value: &Value) -> String {
     text(&value["label"], "trust")
 }
 
+// Holds P5-29.
 #[test]
 fn a_memory_that_untrusted_content_left_is_untrusted_in_every_later_session() {
     let upstream = Upstream::start("ok");
@@ -52,6 +53,7 @@ fn a_memory_that_untrusted_content_left_is_untrusted_in_every_later_session() {
     assert!(upstream.heard().is_empty());
 }
 
+// Holds P5-59.
 #[test]
 fn letting_personal_data_out_is_a_declassification_and_is_on_the_record() {
     let upstream = Upstream::start("ok");
@@ -75,6 +77,7 @@ fn version(host: &Host) -> String {
     text(&host.json(&["policy", "list"]), "version")
 }
 
+// Holds P5-52.
 #[test]
 fn policies_change_whole_or_not_at_all_and_what_they_refuse_can_be_explained() {
     let host = Host::start();
@@ -112,6 +115,7 @@ fn policies_change_whole_or_not_at_all_and_what_they_refuse_can_be_explained() {
     assert_eq!(host.recorded("policy_changed").len(), 2);
 }
 
+// Holds P5-63.
 #[test]
 fn a_yes_to_what_the_policies_since_forbid_does_not_run_it() {
     let host = Setup::default().config("[policy]\nautonomy = \"supervised\"\n").start();
@@ -131,6 +135,7 @@ fn a_yes_to_what_the_policies_since_forbid_does_not_run_it() {
     assert!(text(&ended["calls"][0], "reason").contains("polic"), "{ended}");
 }
 
+// Holds P5-08.
 #[test]
 fn a_directory_is_untrusted_unless_its_owner_says_otherwise() {
     let host = Host::start();
@@ -171,6 +176,7 @@ fn a_directory_is_untrusted_unless_its_owner_says_otherwise() {
     assert_eq!(trust(&again), "untrusted", "a later word lowered it");
 }
 
+// Holds P5-29.
 #[test]
 fn taint_outlives_every_process() {
     let host = Host::start();

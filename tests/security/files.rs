@@ -125,6 +125,7 @@ fn listed(config: &str) {
     }
 }
 
+// Holds P2-09.
 #[test]
 fn every_listed_file_opens_in_its_mode_and_in_no_stronger_one() {
     listed("");
@@ -185,11 +186,13 @@ fn unlisted(config: &str) {
     }
 }
 
+// Holds P10-01, P2-09.
 #[test]
 fn no_unlisted_file_opens_after_the_seal() {
     unlisted("");
 }
 
+// Holds P2-09.
 #[test]
 fn no_unlisted_file_opens_without_namespaces_either() {
     unlisted("[host]\nmode = \"flat\"\n");

@@ -192,6 +192,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+// Holds P10-03, P5-57.
 #[test]
 fn nothing_that_planted_texts_order_leaves_or_changes_anything_unasked() {
     let world = World::start();

@@ -85,6 +85,7 @@ fn broken_hellos_and_frames_end_the_connection_and_no_other() {
     assert_eq!(host.process("control")["refused"], 8);
 }
 
+// Holds B-164.
 #[test]
 fn who_has_as_many_connections_as_one_may_is_told_so() {
     let host = Host::start();

@@ -81,16 +81,19 @@ fn law(attacker: Process) {
     }
 }
 
+// Holds P3-06.
 #[test]
 fn a_hostile_gate_costs_itself_its_edges_and_nobody_else_anything() {
     law(Process::Gate);
 }
 
+// Holds P3-06.
 #[test]
 fn a_hostile_model_costs_itself_its_edge_and_nobody_else_anything() {
     law(Process::Model);
 }
 
+// Holds P3-06.
 #[test]
 fn a_hostile_web_costs_itself_its_edges_and_nobody_else_anything() {
     law(Process::Web);
@@ -101,6 +104,7 @@ fn a_hostile_curator_costs_itself_its_edges_and_nobody_else_anything() {
     law(Process::Curator);
 }
 
+// Holds P3-06.
 #[test]
 fn a_hostile_gateway_costs_itself_its_edges_and_nobody_else_anything() {
     law(Process::Gateway);
@@ -118,6 +122,7 @@ fn a_hostile_credproxy_costs_itself_its_edges_and_nobody_else_anything() {
     assert_eq!(pids, processes(&probed.host));
 }
 
+// Holds P3-06.
 #[test]
 fn a_hostile_control_costs_itself_its_edges_and_no_callee_its_life() {
     let probed = launch("", &[(Process::Control, &format!("attack\n{}", ATTACKS.join("\n")))]);
@@ -154,6 +159,7 @@ fn ten_thousand_calls_at_once_whose_answers_nobody_reads_hold_nobody_else_up() {
     assert_eq!(before, processes(&probed.host));
 }
 
+// Holds P3-07.
 #[test]
 fn a_descriptor_cannot_be_passed_over_an_edge_for_calls() {
     let probed = launch("", &[(Process::Control, "attack\ndescriptor")]);

@@ -35,6 +35,7 @@ fn output(host: &Host, session: &str) -> String {
     host.json(&["session", "show", session])["transcript"].to_string()
 }
 
+// Holds P5-58.
 #[test]
 fn inc_03_an_encoded_dropper_is_asked_about_and_even_approved_it_reaches_nobody() {
     use base64::Engine;
@@ -58,6 +59,7 @@ fn inc_03_an_encoded_dropper_is_asked_about_and_even_approved_it_reaches_nobody(
     assert_eq!((host.recorded("approval_asked").len(), host.recorded("approval_answered").len()), (2, 2));
 }
 
+// Holds P5-58.
 #[test]
 fn inc_04_an_agent_neither_changes_the_configuration_nor_reaches_a_tunnel() {
     let host = attacked(9, "", &[]);
@@ -74,6 +76,7 @@ fn inc_04_an_agent_neither_changes_the_configuration_nor_reaches_a_tunnel() {
     assert_eq!(fs::read(&config).unwrap(), before);
 }
 
+// Holds P5-58.
 #[test]
 fn inc_05_what_a_secret_file_held_is_not_carried_out_in_an_argument() {
     let upstream = Upstream::start("ok");
@@ -123,6 +126,7 @@ fn granted_and_then(granted: &str, others: &[&str]) {
     assert!(!text(found, "text").contains("canary"), "{found}");
 }
 
+// Holds P5-58.
 #[test]
 fn inc_06_a_chain_after_an_allowed_first_word_is_another_command() {
     granted_and_then(
@@ -138,6 +142,7 @@ fn inc_06_a_chain_after_an_allowed_first_word_is_another_command() {
     );
 }
 
+// Holds P5-67.
 #[test]
 fn inc_07_a_grant_for_a_command_of_a_shell_is_none_for_the_shell() {
     granted_and_then("sh -c 'true'", &["sh -c 'touch canary'", "sh -c 'true'; touch canary"]);
@@ -167,6 +172,7 @@ fn leaking(url: String) -> Upstream {
     })
 }
 
+// Holds P5-58.
 #[test]
 fn inc_08_a_fetch_that_carries_the_canary_is_refused_and_is_an_alert() {
     let upstream = Upstream::start("ok");
@@ -190,6 +196,7 @@ fn inc_08_a_fetch_that_carries_the_canary_is_refused_and_is_an_alert() {
     assert!(!host.recorded("alert").is_empty());
 }
 
+// Holds P5-58.
 #[test]
 fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_profile_that_everybody_has() {
     let host = attacked(9, "", &[fetch("https://evil.test/?q=anything"), fetch("https://127.0.0.1/")]);
@@ -198,6 +205,7 @@ fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_profile_that_everybody_has
     assert_eq!(host.recorded("alert").len(), 1, "one of the same, in a session");
 }
 
+// Holds P5-58.
 #[test]
 fn inc_09_what_an_agent_is_told_to_be_is_not_its_own_to_write() {
     let identity = tempfile::tempdir().unwrap();
@@ -218,6 +226,7 @@ fn inc_09_what_an_agent_is_told_to_be_is_not_its_own_to_write() {
     );
 }
 
+// Holds P5-58.
 #[test]
 fn inc_10_no_place_that_a_runner_can_read_holds_a_key() {
     let (first, second) = ("planted-Vx2Kc9Lm", "RbHsYdWq7Zt-key");

@@ -44,6 +44,7 @@ fn unharmed(host: &Host, before: &std::collections::BTreeMap<String, i32>) {
     assert_eq!(before, &crate::probed::processes(host));
 }
 
+// Holds P1-01.
 #[test]
 fn no_socket_of_any_family_can_be_made() {
     let host = Host::start();
@@ -68,6 +69,7 @@ print(made, errnos)
     assert_eq!(python(&host, script).out.trim(), "[] {97}");
 }
 
+// Holds P1-04.
 #[test]
 fn no_other_process_is_in_sight() {
     let host = Host::start();
@@ -89,6 +91,7 @@ fn no_other_process_is_in_sight() {
     );
 }
 
+// Holds P1-04.
 #[test]
 fn the_runner_itself_cannot_be_read_or_stopped_by_its_tools() {
     let host = Host::start();
@@ -100,6 +103,7 @@ echo alive";
     assert_eq!(bash(&host, script).out, "alive\n");
 }
 
+// Holds P1-05, P10-03.
 #[test]
 fn the_host_s_files_are_not_there() {
     let host = Host::start();
@@ -126,6 +130,7 @@ fn the_host_s_files_are_not_there() {
     assert_eq!(users.out, "agent nobody 1000\nAGENT\n");
 }
 
+// Holds P1-06.
 #[test]
 fn the_environment_is_minimal() {
     let host = Host::start();
@@ -141,6 +146,7 @@ fn the_environment_is_minimal() {
     assert_eq!(names.split_whitespace().collect::<Vec<_>>(), known, "{reply}");
 }
 
+// Holds P1-06.
 #[test]
 fn a_command_holds_null_and_two_pipes_and_nothing_else() {
     let host = Host::start();
@@ -151,6 +157,7 @@ fn a_command_holds_null_and_two_pipes_and_nothing_else() {
     assert_eq!(came.out, "0 /dev/null\n1 pipe\n2 pipe\n", "{}", came.err);
 }
 
+// Holds B-38.
 #[test]
 fn a_fork_bomb_ends_with_its_time_and_the_host_goes_on() {
     let host = short(4);
@@ -160,6 +167,7 @@ fn a_fork_bomb_ends_with_its_time_and_the_host_goes_on() {
     unharmed(&host, &before);
 }
 
+// Holds B-38.
 #[test]
 fn no_more_than_the_row_s_processes_run_in_one_jail() {
     let host = short(20);
@@ -172,6 +180,7 @@ fn no_more_than_the_row_s_processes_run_in_one_jail() {
     assert!(count <= most + 1, "{count} processes; {:?} {}", came.code, came.err);
 }
 
+// Holds B-34.
 #[test]
 fn a_memory_bomb_ends_and_the_host_goes_on() {
     if !has_python() {
@@ -202,6 +211,7 @@ print('had it')
     unharmed(&host, &before);
 }
 
+// Holds B-31.
 #[test]
 fn what_takes_too_long_is_ended_with_124() {
     let host = short(2);
@@ -212,6 +222,7 @@ fn what_takes_too_long_is_ended_with_124() {
     assert!(burning == Some(124) || burning == Some(128 + Signal::SIGKILL as i32), "{burning:?}");
 }
 
+// Holds P1-05.
 #[test]
 fn nothing_outside_the_workspace_and_tmp_can_be_written() {
     let host = Host::start();
@@ -231,6 +242,7 @@ awk '$2 != \"/ws/s\" && $2 !~ \"^/(tmp|proc)$\" && $4 !~ \"(^|,)ro(,|$)\" {print
     assert_eq!(bash(&host, script).out, "all there\nwrote its own\n");
 }
 
+// Holds P1-08.
 #[test]
 fn a_workspace_stays_with_its_session_and_with_no_other() {
     let host = Host::start();
@@ -282,6 +294,7 @@ for name, number in [{calls}]:
         .collect()
 }
 
+// Holds P1-13.
 #[test]
 fn every_call_that_the_table_names_as_hostile_kills_who_makes_it() {
     if !has_python() {
@@ -294,6 +307,7 @@ fn every_call_that_the_table_names_as_hostile_kills_who_makes_it() {
     }
 }
 
+// Holds P1-13.
 #[test]
 fn every_call_that_the_table_refuses_is_answered_with_its_errno() {
     if !has_python() {
@@ -334,6 +348,7 @@ for flag in {:?}:
     assert_eq!(came.out, "1\n".repeat(count), "{}", came.err);
 }
 
+// Holds P1-12.
 #[test]
 fn namespaces_and_mounts_cannot_be_made_by_any_tool() {
     let host = Host::start();
@@ -347,6 +362,7 @@ echo done";
     assert_eq!(bash(&host, script).out, "done\n");
 }
 
+// Holds P1-12.
 #[test]
 fn setuid_bits_and_capabilities_are_useless() {
     let host = Host::start();
@@ -362,6 +378,7 @@ grep -E '^(Cap...|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '[:space:]' ' 
     assert_eq!(bash(&host, script).out, expected);
 }
 
+// Holds P1-08.
 #[test]
 fn what_a_command_leaves_behind_ends_with_its_turn() {
     let host = Host::start();

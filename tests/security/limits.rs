@@ -45,6 +45,7 @@ fn is_there(marker: u32) -> bool {
     lines.into_iter().any(|line| line.contains(&marker))
 }
 
+// Holds B-31.
 #[test]
 fn out_of_wall_clock_is_124_and_whatever_left_the_shell_is_gone_with_it() {
     for (host, marker) in [(limited("seconds = 4"), 41_000), (flat("seconds = 4"), 42_000)] {
@@ -55,6 +56,7 @@ fn out_of_wall_clock_is_124_and_whatever_left_the_shell_is_gone_with_it() {
     }
 }
 
+// Holds B-31.
 #[test]
 fn what_a_jail_left_is_gone_when_its_command_ends_by_itself_without_namespaces_too() {
     let host = flat("seconds = 60");
@@ -64,6 +66,7 @@ fn what_a_jail_left_is_gone_when_its_command_ends_by_itself_without_namespaces_t
     host.wait_for("nothing of it is left", || !is_there(marker));
 }
 
+// Holds B-32.
 #[test]
 fn a_process_that_uses_up_its_cpu_time_is_152_and_told_so() {
     let host = limited("seconds = 60\ncpu_seconds = 1");
@@ -73,6 +76,7 @@ fn a_process_that_uses_up_its_cpu_time_is_152_and_told_so() {
     assert!(answer.contains("its CPU time was used up: exit code 152"), "{answer}");
 }
 
+// Holds B-32.
 #[test]
 fn processes_that_use_up_a_jail_s_cpu_time_together_end_it() {
     // Each of them ends long before its own time is up.
@@ -89,6 +93,7 @@ fn hoarders(count: usize) -> String {
     format!("for n in {{1..{count}}}; do {one} & done; wait")
 }
 
+// Holds B-34.
 #[test]
 fn a_jail_that_holds_too_much_memory_together_is_137_and_told_so() {
     let host = limited("seconds = 60");
@@ -102,6 +107,7 @@ fn a_jail_that_holds_too_much_memory_together_is_137_and_told_so() {
     assert_eq!(flat.chat("after", "echo: still here"), "still here");
 }
 
+// Holds B-34.
 #[test]
 fn memory_that_processes_share_is_counted_once() {
     let host = limited("seconds = 60");
@@ -111,6 +117,7 @@ fn memory_that_processes_share_is_counted_once() {
     assert_came(&bash(&host, script), 0, "all");
 }
 
+// Holds B-35.
 #[test]
 fn files_in_memory_have_one_budget_and_count_as_memory() {
     let host = limited("seconds = 60");
@@ -123,6 +130,7 @@ fn files_in_memory_have_one_budget_and_count_as_memory() {
     assert_came(&bash(&host, &script), 137, "512 MiB of memory");
 }
 
+// Holds B-34.
 #[test]
 fn memory_of_one_process_ends_at_its_own_limit() {
     let host = limited("seconds = 60");
@@ -133,6 +141,7 @@ fn memory_of_one_process_ends_at_its_own_limit() {
     assert!(!came.out.contains("had it"), "{}", came.err);
 }
 
+// Holds B-38.
 #[test]
 fn one_process_more_than_may_be_is_refused_with_eagain() {
     let host = limited("seconds = 8");
@@ -140,6 +149,7 @@ fn one_process_more_than_may_be_is_refused_with_eagain() {
     assert_came(&bash(&host, script), 124, "Resource temporarily unavailable");
 }
 
+// Holds B-38.
 #[test]
 fn where_no_kernel_counts_a_jail_s_processes_too_many_of_them_end_it() {
     let host = flat("seconds = 60");
@@ -153,6 +163,7 @@ fn where_no_kernel_counts_a_jail_s_processes_too_many_of_them_end_it() {
     assert_eq!(host.chat("after", "echo: still here"), "still here");
 }
 
+// Holds B-36.
 #[test]
 fn a_file_that_grows_too_large_is_refused_and_who_does_not_listen_is_ended_with_153() {
     let host = limited("seconds = 60");
@@ -161,6 +172,7 @@ fn a_file_that_grows_too_large_is_refused_and_who_does_not_listen_is_ended_with_
     assert_came(&bash(&host, "truncate -s 512M f && rm f && echo exactly"), 0, "exactly");
 }
 
+// Holds B-37.
 #[test]
 fn one_open_file_more_than_may_be_is_refused_with_emfile() {
     let host = limited("seconds = 60");
@@ -170,6 +182,7 @@ fn one_open_file_more_than_may_be_is_refused_with_emfile() {
     assert!(came.out.trim().is_empty() || came.out.trim().parse::<u32>().is_ok_and(|open| open <= 1024));
 }
 
+// Holds B-39.
 #[test]
 fn output_beyond_a_megabyte_is_cut_and_said_to_be() {
     let host = limited("seconds = 60");
@@ -179,6 +192,7 @@ fn output_beyond_a_megabyte_is_cut_and_said_to_be() {
     assert!(came.out.ends_with("\n[... output cut at 1000000 bytes]\n"));
 }
 
+// Holds B-33.
 #[test]
 fn a_jail_has_one_cpu_and_cannot_take_another() {
     let host = limited("seconds = 60");
@@ -191,6 +205,7 @@ fn a_jail_has_one_cpu_and_cannot_take_another() {
     assert_came(&bash(&host, "nproc; taskset -p -c 0-63 $$ >/dev/null 2>&1; nproc"), 0, "1\n1\n");
 }
 
+// Holds P9-09.
 #[test]
 fn the_host_says_what_holds_the_limits_and_attest_finds_it_so() {
     let host = Host::start();

@@ -30,6 +30,7 @@ fn mapped(pid: i32, name: &str) -> String {
     line.split('-').next().unwrap().to_owned()
 }
 
+// Holds P1-02.
 #[test]
 fn every_program_that_is_confined_asks_for_no_loader() {
     let built = tests::programs();
@@ -41,6 +42,7 @@ fn every_program_that_is_confined_asks_for_no_loader() {
     }
 }
 
+// Holds P1-03.
 #[test]
 fn every_program_but_the_runner_may_lie_anywhere() {
     let built = tests::programs();
@@ -51,6 +53,7 @@ fn every_program_but_the_runner_may_lie_anywhere() {
     }
 }
 
+// Holds P1-03.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn no_two_runners_have_stack_and_heap_in_one_place() {

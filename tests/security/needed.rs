@@ -110,6 +110,7 @@ fn people(host: &Host) {
     }
 }
 
+// Holds P2-12, P2-13.
 #[test]
 fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     let upstream = Upstream::start("a page");

@@ -30,17 +30,20 @@ fn hold_no_privilege(config: &str, bounding_emptied: bool) {
     }
 }
 
+// Holds P2-04.
 #[test]
 fn no_process_has_a_capability_a_second_thread_or_a_way_to_new_privileges() {
     hold_no_privilege("", true);
 }
 
+// Holds P2-04.
 #[test]
 fn nor_has_it_without_namespaces() {
     // Emptying the bounding set takes a capability; no_new_privs leaves it without effect.
     hold_no_privilege("[host]\nmode = \"flat\"\n", is_root());
 }
 
+// Holds P2-07.
 #[test]
 fn every_process_has_a_uid_of_its_own_where_the_host_is_root_s_and_else_the_caller_s() {
     let (host, processes) = started("");
@@ -78,6 +81,7 @@ fn cannot_be_looked_into(config: &str) {
     }
 }
 
+// Holds P2-07.
 #[test]
 fn no_process_can_be_looked_into_by_another_of_its_uid() {
     cannot_be_looked_into("");
@@ -101,6 +105,7 @@ fn no_process_can_be_dumped() {
     }
 }
 
+// Holds P2-08, P4-01.
 #[test]
 fn every_process_is_in_namespaces_of_its_own_and_only_dialer_in_the_host_s_network() {
     let (host, processes) = started("");
@@ -122,6 +127,7 @@ fn every_process_is_in_namespaces_of_its_own_and_only_dialer_in_the_host_s_netwo
     assert!(!is_root() || seen.len() == 3 * processes.len());
 }
 
+// Holds P2-08.
 #[test]
 fn nobody_s_environment_or_command_line_says_anything() {
     let (_host, processes) = started("");
@@ -133,6 +139,7 @@ fn nobody_s_environment_or_command_line_says_anything() {
     }
 }
 
+// Holds P2-05.
 #[test]
 fn what_agentd_was_started_with_open_is_in_no_jail() {
     let file = tempfile::tempfile().unwrap();

@@ -53,16 +53,19 @@ fn proven(mode: &str, attesting: bool) {
     assert!(fs::read_dir(host.state().join("twin")).map_or(0, Iterator::count) == 0);
 }
 
+// Holds P2-29.
 #[test]
 fn every_act_in_every_jail_comes_out_as_the_table_says() {
     proven(modes()[0], false);
 }
 
+// Holds P2-29.
 #[test]
 fn every_act_in_every_jail_comes_out_as_the_table_says_without_namespaces() {
     proven(modes()[1], true);
 }
 
+// Holds P2-31.
 #[test]
 fn a_host_checks_itself_before_it_serves_a_runner() {
     for mode in modes() {
@@ -103,6 +106,7 @@ fn weakened(row: &str, other: &str) -> Host {
     host
 }
 
+// Holds P2-31.
 #[test]
 fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_served() {
     let host = weakened("memory", "scanner");
@@ -111,11 +115,13 @@ fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_
     });
 }
 
+// Holds P2-31.
 #[test]
 fn a_runner_s_jail_without_a_layer_is_found_as_an_actor_s_is() {
     weakened("runner", "runner@agent");
 }
 
+// Holds P2-32.
 #[test]
 fn probes_of_a_file_run_in_the_runners_jail_and_one_surprise_is_a_failure() {
     let host = host(modes()[0]);
@@ -141,6 +147,7 @@ fn probes_of_a_file_run_in_the_runners_jail_and_one_surprise_is_a_failure() {
     assert_eq!(surprises(&document["rows"]), ["\"runner\" \"Y0\": \"refused\" \"status 0\""]);
 }
 
+// Holds P2-32.
 #[test]
 fn a_malformed_file_of_probes_is_refused_by_its_line_and_nothing_of_it_is_run() {
     let host = host(modes()[0]);

@@ -144,6 +144,7 @@ fn workspace(host: &Host, name: &str) -> String {
     folder.display().to_string()
 }
 
+// Holds P2-13.
 #[test]
 fn what_programs_seldom_do_is_needed_by_programs_that_do_it() {
     let functions = |all: bool| {
@@ -170,6 +171,7 @@ fn what_programs_seldom_do_is_needed_by_programs_that_do_it() {
     }
 }
 
+// Holds P2-13.
 #[test]
 fn what_a_process_calls_as_it_dies_is_needed_by_one_that_does() {
     let setup = Setup::default().arguments(&["--fault", "router:router.start.recorded"]);
@@ -188,6 +190,7 @@ fn what_a_process_calls_as_it_dies_is_needed_by_one_that_does() {
     all_needed(By::ADeath, &seen);
 }
 
+// Holds P2-13.
 #[test]
 fn what_clients_and_services_of_other_kinds_need_is_needed_by_them() {
     let (upstream, port) = (Upstream::start("a page"), free_port());
@@ -210,6 +213,7 @@ fn what_clients_and_services_of_other_kinds_need_is_needed_by_them() {
     all_needed(By::Clients, &seen);
 }
 
+// Holds P2-13.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn what_a_lookup_needs_is_needed_by_one() {
@@ -237,6 +241,7 @@ fn growing(host: &Host) -> PathBuf {
     tails.min().unwrap()
 }
 
+// Holds P2-13.
 #[test]
 fn what_the_record_needs_once_a_tile_is_full_is_needed_then() {
     let seen = recorded(Setup::default(), |host| {
@@ -263,6 +268,7 @@ fn put_behind(file: &Path, byte: u8, at: Option<u64>) -> u64 {
     end
 }
 
+// Holds P2-13.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn what_a_reader_of_a_torn_record_needs_is_needed_by_one_that_is_stopped_as_it_waits() {

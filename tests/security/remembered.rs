@@ -57,6 +57,7 @@ fn hooked(host: &Host) -> (String, String) {
     (given, String::from_utf8(output.stderr).unwrap())
 }
 
+// Holds P5-30.
 #[test]
 fn a_model_is_given_byte_for_byte_what_its_person_was_shown_and_no_planted_text_ends_the_quotation() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -97,6 +98,7 @@ fn a_model_is_given_byte_for_byte_what_its_person_was_shown_and_no_planted_text_
     assert_eq!((given.len(), &given[0]["label"]["trust"]), (1, &json!("user")), "{given:?}");
 }
 
+// Holds P5-31.
 #[test]
 fn a_row_that_the_scanner_takes_for_instructions_is_left_out_alone_and_named_to_whoever_would_be_given_it() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -131,6 +133,7 @@ fn a_row_that_the_scanner_takes_for_instructions_is_left_out_alone_and_named_to_
     assert!(said.contains(&bad) && log.contains(&bad) && !log.contains("Ignore"), "{said}\n{log}");
 }
 
+// Holds P5-31.
 #[test]
 fn what_no_single_row_is_to_blame_for_takes_as_few_rows_away_as_let_the_rest_pass() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\nmemory = true\n").start();
@@ -151,6 +154,7 @@ fn what_no_single_row_is_to_blame_for_takes_as_few_rows_away_as_let_the_rest_pas
     assert!(kept.iter().all(|content| text(&told, "text").contains(content)), "{told}");
 }
 
+// Holds P5-31.
 #[test]
 fn a_preview_of_an_agent_is_what_its_turn_is_given_by_its_own_tokens_and_areas() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
@@ -183,6 +187,7 @@ fn a_preview_of_an_agent_is_what_its_turn_is_given_by_its_own_tokens_and_areas()
     assert!(unknown.to_string().contains("brief, default"), "{unknown}");
 }
 
+// Holds P5-34.
 #[test]
 fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_at_the_sink() {
     let upstream = Upstream::start("the harbour's page is elsewhere");
@@ -216,6 +221,7 @@ fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_
     assert_eq!(upstream.heard().len(), 1, "it left");
 }
 
+// Holds P5-35.
 #[test]
 fn nothing_is_given_to_an_agent_whose_owner_did_not_say_so_nor_to_a_session_that_is_muted() {
     let config = "[agent.told]\nmodel = \"scripted/it\"\nmemory = true\n\
@@ -242,6 +248,7 @@ fn nothing_is_given_to_an_agent_whose_owner_did_not_say_so_nor_to_a_session_that
     assert_eq!((&context()["muted"], &context()["text"]), (&json!(true), &json!("")));
 }
 
+// Holds P5-36.
 #[test]
 fn an_agent_looks_further_by_its_tools_revises_and_what_it_forgets_its_owner_still_sees() {
     let host =

@@ -118,6 +118,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+// Holds P4-30.
 #[test]
 fn a_planted_secret_is_in_no_file_no_log_and_no_answer() {
     let host = planted();
@@ -142,6 +143,7 @@ fn a_planted_secret_is_in_no_file_no_log_and_no_answer() {
     }
 }
 
+// Holds P4-30.
 #[test]
 fn a_planted_secret_is_in_no_environment_and_no_command_line() {
     let host = planted();
@@ -153,6 +155,7 @@ fn a_planted_secret_is_in_no_environment_and_no_command_line() {
     }
 }
 
+// Holds P4-30.
 #[test]
 fn a_planted_secret_is_in_nobody_s_memory_but_credproxy_s() {
     // Whoever started a host in mode user owns the namespace of its processes, and may look into them as root may.

@@ -40,6 +40,7 @@ fn host(share: usize) -> Option<(Probed, Shares)> {
     Some((launch("", &tasks), shares))
 }
 
+// Holds P10-01, P2-16.
 #[test]
 fn every_unlisted_system_call_kills_the_process_and_it_comes_back() {
     let (mut share, mut done) = (0, 0);

@@ -23,6 +23,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 const REFUSED: u32 = 0x0005_0001;
 const KILLED: u32 = 0x8000_0000;
 
+// Holds P2-20.
 #[test]
 #[expect(
     clippy::disallowed_methods,
@@ -62,6 +63,7 @@ mount -t overlay overlay -o "lowerdir=$1.lower,upperdir=$1.disk/upper,workdir=$1
 shift; exec "$@"
 "#;
 
+// Holds P2-21.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 #[expect(clippy::disallowed_methods, reason = "agentd in a mount namespace, as a container would start it")]

@@ -18,6 +18,7 @@ fn events(host: &Host, name: &str) -> Vec<Value> {
     events.into_iter().filter(|event| event["name"] == name).collect()
 }
 
+// Holds P2-15.
 #[test]
 fn an_actor_s_forbidden_call_is_an_event_and_on_the_record_even_if_control_was_not_there_yet() {
     // web is started before control, and does this at once.
@@ -42,6 +43,7 @@ fn an_actor_s_forbidden_call_is_an_event_and_on_the_record_even_if_control_was_n
     assert_eq!(host.recorded("process_violation").len(), 2);
 }
 
+// Holds P2-15.
 #[test]
 fn a_call_that_kills_in_a_jail_is_on_the_record_with_its_turn_and_the_turn_goes_on() {
     let host = Host::start();
@@ -65,6 +67,7 @@ fn a_call_that_kills_in_a_jail_is_on_the_record_with_its_turn_and_the_turn_goes_
     assert!(shown.iter().any(|event| event["turn"] == turns[0]), "{shown:?}");
 }
 
+// Holds P2-15.
 #[test]
 fn a_call_that_is_refused_in_a_jail_is_told_with_its_errno_and_what_libraries_ask_is_not() {
     if !has_python() {
@@ -93,6 +96,7 @@ fn a_call_that_is_refused_in_a_jail_is_told_with_its_errno_and_what_libraries_as
     assert_eq!(reasons.len(), 2, "{reasons:?}");
 }
 
+// Holds P2-15.
 #[test]
 fn a_jail_that_floods_is_heard_up_to_its_share_and_the_host_goes_on() {
     if !has_python() {
@@ -116,6 +120,7 @@ print(seen)
     assert!(found[64..].iter().all(|entry| text(entry, "reason").contains("used up")), "{found:?}");
 }
 
+// Holds P1-11.
 #[test]
 fn no_file_of_a_workspace_can_be_made_to_lend_its_owner_s_rights() {
     if !has_python() {

@@ -44,6 +44,7 @@ fn the_users_that_are_installed_are_those_of_the_table() {
     assert_eq!(users, rows);
 }
 
+// Holds P2-24.
 #[test]
 fn the_unit_stands_in_the_way_of_no_layer() {
     let text = source::read("deploy/cordon.service");
@@ -67,6 +68,7 @@ fn analyze(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+// Holds P2-24.
 #[test]
 fn the_unit_exposes_at_most_what_it_must() {
     let said = analyze(&[]);
@@ -77,6 +79,7 @@ fn the_unit_exposes_at_most_what_it_must() {
 }
 
 /// Both ways: a mark without a reason is one that nobody thought about, and a reason without a mark is out of date.
+// Holds P2-24.
 #[test]
 fn every_mark_that_the_unit_keeps_has_its_reason_in_the_table() {
     let rows: Vec<Value> = serde_json::from_str(&analyze(&["--json=short"])).unwrap_or_default();

@@ -258,6 +258,7 @@ fn the_table_depends_on_nothing_at_all() {
     assert!(direct.is_empty(), "{direct:?}");
 }
 
+// Holds P2-35.
 #[test]
 fn the_supervisor_links_no_parser_no_runtime_and_no_bus() {
     let graph = graph();
@@ -268,6 +269,7 @@ fn the_supervisor_links_no_parser_no_runtime_and_no_bus() {
     }
 }
 
+// Holds P4-31.
 #[test]
 fn what_few_may_link_is_linked_by_nobody_else() {
     let graph = graph();
@@ -284,6 +286,7 @@ fn what_few_may_link_is_linked_by_nobody_else() {
 /// Apart from the workspace: libFuzzer's own main is not ours to lint. Its targets are searched like all other code.
 const FUZZ: &str = "fuzz/Cargo.toml";
 
+// Holds P2-35.
 #[test]
 fn only_confine_has_unsafe_code() {
     for file in source::files(".rs").iter().filter(|file| !file.path.starts_with("supervisor/confine/")) {

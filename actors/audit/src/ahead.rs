@@ -189,6 +189,7 @@ mod tests {
         assert_eq!(length(folder.path(), "tile/entries/003.tail"), None);
     }
 
+    // Holds P6-11.
     #[test]
     fn a_full_bundle_that_lost_its_name_or_kept_its_room_in_a_power_cut_is_taken_up() {
         let folder = tempfile::tempdir().unwrap();
@@ -209,6 +210,7 @@ mod tests {
         holds(folder.path(), 700);
     }
 
+    // Holds P6-10.
     #[test]
     fn what_a_torn_write_left_behind_a_hole_never_comes_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -195,6 +195,7 @@ mod tests {
         Event::new(Action::OperatorRefused, Result3::Blocked).because(who)
     }
 
+    // Holds P6-19.
     #[test]
     fn the_fifth_failure_of_one_in_five_minutes_raises_one_alert_and_then_it_is_quiet_and_counts() {
         let mut alerts = alerts();
@@ -205,6 +206,7 @@ mod tests {
         assert_eq!(later.reason.unwrap().as_str(), "5 in 5 min, 11 more kept quiet");
     }
 
+    // Holds P6-20.
     #[test]
     fn an_alert_says_how_many_were_kept_quiet_only_if_it_is_not_the_first_that_is_known() {
         let drift = || Event::new(Action::AttestDrift, Result3::Error).about("gate");
@@ -244,6 +246,7 @@ mod tests {
         }
     }
 
+    // Holds P6-22.
     #[test]
     fn the_first_use_of_a_secret_for_what_it_is_not_bound_to_is_an_alert_once_an_hour_of_each_secret() {
         let mut alerts = alerts();
@@ -256,6 +259,7 @@ mod tests {
         assert!(see(&mut alerts, 62 * MINUTE, misdirected("mail")).is_some());
     }
 
+    // Holds P6-22.
     #[test]
     fn the_first_drift_of_each_process_is_an_alert_at_once_and_repeats_are_counted() {
         let mut alerts = alerts();
@@ -270,6 +274,7 @@ mod tests {
         assert_eq!(again.reason.unwrap().as_str(), "1 in 60 min, 58 more kept quiet");
     }
 
+    // Holds P6-22.
     #[test]
     fn a_message_that_was_given_up_is_an_alert_once_in_a_quarter_of_an_hour_of_each_session() {
         let mut alerts = alerts();
@@ -284,6 +289,7 @@ mod tests {
         assert!(see(&mut alerts, 16 * MINUTE, of(1)).is_some());
     }
 
+    // Holds P9-05.
     #[test]
     fn a_disk_that_runs_low_is_an_alert_and_one_that_has_room_again_is_none() {
         let mut alerts = alerts();
@@ -295,6 +301,7 @@ mod tests {
         assert!(see(&mut alerts, 20 * MINUTE, disk(Result3::Blocked)).is_some());
     }
 
+    // Holds P6-22.
     #[test]
     fn the_bounds_are_those_that_were_configured() {
         let mut bounds = Audit::DEFAULT.alerts;
@@ -305,6 +312,7 @@ mod tests {
         assert!(see(&mut alerts, 8 * MINUTE, refusal("uid 7")).is_some());
     }
 
+    // Holds B-146.
     #[test]
     fn memory_does_not_grow_with_who_is_refused() {
         let mut alerts = alerts();

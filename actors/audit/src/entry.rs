@@ -218,6 +218,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds B-145, P6-18.
         #[test]
         fn a_record_reads_back_and_no_text_at_all_outgrows_an_entry(
             text in ".{0,200}", index: u64, bytes: u64, ms: u32, tokens: u32
@@ -234,6 +235,7 @@ mod tests {
             prop_assert_eq!(head.result, b"blocked");
         }
 
+        // Holds B-145, P6-18.
         #[test]
         fn a_field_longer_than_a_name_never_reaches_the_record(secret in "[A-Za-z0-9+/]{65,400}") {
             let entry = encode(&record(0, event(&secret, (0, 0, 0)))).unwrap();

@@ -126,6 +126,7 @@ pub(crate) mod tests {
         }
     }
 
+    // Holds P6-01.
     #[test]
     fn the_root_of_every_size_to_300_is_that_of_the_definition() {
         let leaves: Vec<Hash> = (0..300_u32).map(|n| leaf(&n.to_be_bytes())).collect();

@@ -233,6 +233,7 @@ mod tests {
         paths.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
     }
 
+    // Holds P6-16.
     #[test]
     fn a_rotation_before_between_or_behind_the_bundles_of_a_verification_is_no_fault_of_it() {
         // Before the first bundle, between two, and behind the last; the first time its note is there already.
@@ -255,6 +256,7 @@ mod tests {
         }
     }
 
+    // Holds P6-05.
     #[test]
     fn what_a_start_would_mend_stays_as_it_is_in_a_log_that_is_not_the_hosts() {
         let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -257,6 +257,7 @@ mod tests {
         log.commit(batch).unwrap();
     }
 
+    // Holds P6-01.
     #[test]
     fn what_was_appended_is_there_after_reopening_and_verifies() {
         let folder = tempfile::tempdir().unwrap();
@@ -277,6 +278,7 @@ mod tests {
         assert_eq!((findings.entries, findings.faults.number, findings.head), (600, 0, root));
     }
 
+    // Holds P6-08.
     #[test]
     fn a_write_torn_at_any_byte_of_the_last_two_entries_is_cut_off_at_the_start_and_is_on_the_record() {
         let folder = tempfile::tempdir().unwrap();
@@ -316,6 +318,7 @@ mod tests {
         }
     }
 
+    // Holds P6-14.
     #[test]
     fn the_same_serial_is_one_entry_also_after_reopening() {
         let folder = tempfile::tempdir().unwrap();
@@ -327,6 +330,7 @@ mod tests {
         assert_eq!(log.known(&Name::clip("gate"), serial, &event), None);
     }
 
+    // Holds P6-15.
     #[test]
     fn a_key_is_followed_by_another_and_a_reader_of_the_old_one_trusts_both() {
         let folder = tempfile::tempdir().unwrap();
@@ -346,6 +350,7 @@ mod tests {
         }
     }
 
+    // Holds P6-15.
     #[test]
     fn a_rotation_that_a_kill_interrupted_is_brought_to_its_end() {
         let folder = tempfile::tempdir().unwrap();
@@ -360,6 +365,7 @@ mod tests {
         assert_eq!(crate::check::run(folder.path(), None, None).unwrap().faults.listed, vec![]);
     }
 
+    // Holds P6-24.
     #[test]
     fn counts_that_are_lost_are_made_again_from_the_entries() {
         let folder = tempfile::tempdir().unwrap();
@@ -371,6 +377,7 @@ mod tests {
         assert_eq!(opened(folder.path()).counts, counts);
     }
 
+    // Holds B-146.
     #[test]
     fn memory_of_the_tree_does_not_grow_with_the_log() {
         let folder = tempfile::tempdir().unwrap();

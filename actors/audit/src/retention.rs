@@ -142,6 +142,7 @@ mod tests {
     use super::*;
     use ipc_proto::config::Audit;
 
+    // Holds B-148.
     #[test]
     fn an_entry_is_kept_by_what_it_is_and_how_much_it_matters() {
         for (action, result, kept) in [

@@ -124,6 +124,7 @@ mod tests {
         assert!(serials.ends.is_empty());
     }
 
+    // Holds P7-03.
     #[test]
     fn an_end_of_a_turn_is_known_in_another_life_and_anything_else_that_is_alike_is_not() {
         let mut serials = Serials::default();

@@ -346,6 +346,7 @@ mod tests {
         assert_eq!((found.faults.listed, found.vouched), (vec![], 700));
     }
 
+    // Holds P6-16.
     #[test]
     fn a_rotation_and_appends_beside_a_verification_are_no_fault() {
         let folder = tempfile::tempdir().unwrap();
@@ -362,6 +363,7 @@ mod tests {
         served.unwrap();
     }
 
+    // Holds P6-24.
     #[test]
     fn what_audit_itself_records_among_appends_has_an_index_of_its_own() {
         let folder = tempfile::tempdir().unwrap();

@@ -31,6 +31,7 @@ fn independent(proof: &str, words: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8(output.stdout).unwrap())
 }
 
+// Holds P6-09.
 #[test]
 fn a_proof_is_accepted_by_a_program_that_shares_no_code_and_an_edited_one_is_not() {
     let log = Log::new();
@@ -62,6 +63,7 @@ fn a_proof_is_accepted_by_a_program_that_shares_no_code_and_an_edited_one_is_not
     assert!(!independent(&other.to_string(), &words).0);
 }
 
+// Holds P6-09.
 #[test]
 fn nothing_is_proved_by_the_checkpoint_of_another_log_or_of_a_fork() {
     let (log, other) = (Log::new(), Log::new());
@@ -81,6 +83,7 @@ fn nothing_is_proved_by_the_checkpoint_of_another_log_or_of_a_fork() {
     assert_eq!(prove(kept.to_str().unwrap()), (1, String::new()));
 }
 
+// Holds P6-06.
 #[test]
 fn a_folder_that_is_no_log_has_no_entries_to_show_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,6 +97,7 @@ fn a_folder_that_is_no_log_has_no_entries_to_show_and_says_so() {
     }
 }
 
+// Holds P6-17.
 #[test]
 fn what_is_past_its_retention_is_removed_on_the_record_and_the_log_still_holds() {
     let log = Log::new();
@@ -122,6 +126,7 @@ fn what_is_past_its_retention_is_removed_on_the_record_and_the_log_still_holds()
     log.refuses("deleted", Some(512));
 }
 
+// Holds B-148.
 #[test]
 fn a_bundle_with_one_entry_that_is_kept_for_ever_stays() {
     let log = Log::new();
@@ -163,6 +168,7 @@ fn a_witness_keeps_checkpoints_and_refuses_a_log_that_was_set_back() {
     assert!(holds, "{said}");
 }
 
+// Holds P6-23.
 #[test]
 fn a_log_is_checked_against_the_tree_that_another_host_witnessed() {
     let log = Log::new();
@@ -208,6 +214,7 @@ fn entries_are_exported_whole_and_a_filter_admits_what_it_says() {
     assert_eq!(json(&stats)["entries"], 301);
 }
 
+// Holds P6-23.
 #[test]
 fn a_forwarder_goes_on_where_it_stopped_and_leaves_no_entry_out() {
     let log = Log::new();
@@ -258,6 +265,7 @@ fn a_log_that_does_not_hold_is_not_appended_to() {
     assert!(bench::Log::open(log.folder()).is_err());
 }
 
+// Holds P6-07.
 #[test]
 fn a_file_that_is_no_checkpoint_is_told_from_a_record_that_does_not_hold_and_is_left_as_it_is() {
     let log = Log::new();

@@ -33,6 +33,7 @@ fn a_whole_log_holds_and_says_that_its_key_comes_from_the_same_folder() {
     assert_eq!((code, found["key_from"].as_str()), (0, Some("given")));
 }
 
+// Holds P6-02.
 #[test]
 fn an_edited_byte_of_an_entry_is_found_and_placed() {
     for (file, entry, index) in
@@ -82,6 +83,7 @@ fn what_was_put_behind_the_copy_of_a_bundle_in_part_is_found() {
     log.refuses("tile", Some(512));
 }
 
+// Holds P6-02.
 #[test]
 fn an_edited_entry_with_its_tile_made_to_fit_is_found_by_what_was_signed() {
     let log = whole();
@@ -98,6 +100,7 @@ fn an_edited_entry_with_its_tile_made_to_fit_is_found_by_what_was_signed() {
     assert_eq!(code, 1, "{found}");
 }
 
+// Holds P6-03.
 #[test]
 fn a_deleted_entry_is_found_and_placed() {
     for (file, entry, index) in [("tile/entries/000", 100, 100), ("tile/entries/002.tail", 38, 550)] {
@@ -118,6 +121,7 @@ fn a_deleted_entry_is_found_and_placed() {
     }
 }
 
+// Holds P6-03.
 #[test]
 fn entries_in_another_order_are_found_and_placed() {
     for (file, one, other, index) in [("tile/entries/000", 10, 20, 10), ("tile/entries/002.tail", 1, 2, 513)]
@@ -133,6 +137,7 @@ fn entries_in_another_order_are_found_and_placed() {
     }
 }
 
+// Holds P6-04.
 #[test]
 fn two_bundles_that_were_exchanged_stand_in_another_order() {
     let log = whole();
@@ -143,6 +148,7 @@ fn two_bundles_that_were_exchanged_stand_in_another_order() {
     log.refuses("reordered", Some(0));
 }
 
+// Holds P6-04.
 #[test]
 fn an_edited_number_of_an_entry_is_an_edit_and_no_other_order() {
     for (file, entry, index) in
@@ -162,6 +168,7 @@ fn an_edited_number_of_an_entry_is_an_edit_and_no_other_order() {
     }
 }
 
+// Holds P6-03.
 #[test]
 fn a_tail_that_was_cut_off_is_found_and_placed() {
     let log = whole();
@@ -177,6 +184,7 @@ fn a_tail_that_was_cut_off_is_found_and_placed() {
     log.refuses("truncated", Some(512));
 }
 
+// Holds P6-03.
 #[test]
 fn a_log_that_was_set_back_is_found_by_a_checkpoint_that_was_kept() {
     let log = Log::new();
@@ -194,6 +202,7 @@ fn a_log_that_was_set_back_is_found_by_a_checkpoint_that_was_kept() {
     assert_eq!(log.verify(&["--checkpoint", old.to_str().unwrap()]).0, 0);
 }
 
+// Holds P6-03.
 #[test]
 fn two_copies_that_went_apart_are_found_and_placed() {
     let log = Log::new();
@@ -216,6 +225,7 @@ fn two_copies_that_went_apart_are_found_and_placed() {
     assert_eq!(log.verify(&["--against", copy.folder().to_str().unwrap()]).0, 0);
 }
 
+// Holds P6-08.
 #[test]
 fn a_torn_last_write_is_found_and_placed_and_the_next_start_repairs_it() {
     for rest in [&[1_u8][..], &[0, 200], b"\x00\xc8{\"index\":600,\"time", b"\0\0\0\0\xc8{\0\0\0"] {
@@ -230,6 +240,7 @@ fn a_torn_last_write_is_found_and_placed_and_the_next_start_repairs_it() {
     }
 }
 
+// Holds P6-10, P6-21.
 #[test]
 fn room_that_was_set_aside_for_the_growing_bundle_is_no_write_and_nothing_is_repaired() {
     let log = whole();
@@ -250,6 +261,7 @@ fn room_that_was_set_aside_for_the_growing_bundle_is_no_write_and_nothing_is_rep
     log.refuses("truncated", Some(768));
 }
 
+// Holds P6-06.
 #[test]
 fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
     let (log, other) = (whole(), whole());
@@ -273,6 +285,7 @@ fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
     assert_eq!((code, log::json(&found)["error"]["type"].as_str()), (1, Some("unreadable")));
 }
 
+// Holds P6-21.
 #[test]
 fn a_key_that_lies_with_the_log_and_is_not_its_own_is_found_by_who_kept_the_right_one() {
     let log = whole();
@@ -288,6 +301,7 @@ fn a_key_that_lies_with_the_log_and_is_not_its_own_is_found_by_who_kept_the_righ
     assert_eq!(log.verify(&words).0, 0, "a copy may come without it");
 }
 
+// Holds P6-06.
 #[test]
 fn a_key_or_a_checkpoint_without_an_end_is_refused() {
     let log = whole();
@@ -317,6 +331,7 @@ fn a_checkpoint_that_was_edited_or_is_gone_is_found() {
     log.refuses("checkpoint", None);
 }
 
+// Holds P6-02.
 #[test]
 fn an_edited_byte_in_any_file_but_the_secret_key_is_found() {
     let log = Log::new();

@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(reached(UserRole::Guest), guests);
     }
 
+    // Holds P5-65.
     #[test]
     fn a_guest_sees_and_answers_no_approval() {
         for method in ["approvals", "approval", "answer", "grants", "revoke", "call"] {
@@ -185,6 +186,7 @@ mod tests {
         assert_eq!(beyond, owners);
     }
 
+    // Holds P3-08.
     #[test]
     fn a_method_that_names_no_least_role_is_reached_by_nobody() {
         for role in [UserRole::Guest, UserRole::User, UserRole::Owner] {

@@ -135,6 +135,7 @@ mod tests {
         }
     }
 
+    // Holds P4-12.
     #[test]
     fn a_secret_goes_to_its_places_and_to_any_header_but_nowhere_else_where_none_is_named() {
         let query = At::Query { name: Name::clip("key") };

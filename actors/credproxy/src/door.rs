@@ -70,6 +70,7 @@ mod tests {
     use super::*;
     use ipc_proto::credproxy::parcel;
 
+    // Holds P4-22, P4-26.
     #[test]
     fn every_life_has_a_key_of_its_own_and_opens_nothing_of_another() {
         let folder = tempfile::tempdir().unwrap();
@@ -89,6 +90,7 @@ mod tests {
         assert!(other.unseal(&seal(&one)).is_err());
     }
 
+    // Holds P4-22.
     #[test]
     fn a_parcel_opens_once_and_not_at_all_where_no_other_key_can_be_shown_after_it() {
         let folder = tempfile::tempdir().unwrap();

@@ -254,6 +254,7 @@ mod tests {
         }
     }
 
+    // Holds P4-13.
     #[test]
     fn a_mark_that_is_missing_twice_there_or_elsewhere_stops_the_request() {
         let mark = PLACEHOLDER;
@@ -304,6 +305,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P4-13.
         #[test]
         fn whatever_a_request_holds_its_secret_stands_once_in_it_or_it_is_not_sent(
             path in "(/|[a-c=&?]|__cordon_secret__){0,8}", body in "(\\{|\\}|[\":,a=&]|__cordon_secret__|\\\\u005f){0,12}",

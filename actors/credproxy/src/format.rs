@@ -277,6 +277,7 @@ mod tests {
         }
     }
 
+    // Holds B-97.
     #[test]
     fn a_head_that_asks_for_more_than_the_row_allows_or_for_nothing_is_none() {
         let mut bad = vec![NO_STRETCH];

@@ -90,6 +90,7 @@ mod tests {
         assert_eq!((names.as_slice(), cut_out), (want.as_slice(), 0));
     }
 
+    // Holds P4-29.
     #[test]
     fn a_secret_in_a_header_is_cut_out_in_every_form() {
         let secret = "sk-live/0123+ABC";

@@ -338,6 +338,7 @@ mod tests {
         assert_eq!(super::parts(&plain)[0].reveal(), b"just-a-key");
     }
 
+    // Holds P4-16.
     #[test]
     fn what_a_token_server_says_of_an_end_is_read_however_it_is_written_or_is_not_known() {
         for (written, seconds) in [

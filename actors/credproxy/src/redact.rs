@@ -164,6 +164,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P4-29.
         #[test]
         fn however_a_stream_is_split_the_result_is_the_same_and_holds_no_secret(
             words in prop::collection::vec(prop_oneof!["[a-c]{1,6}", Just("abcabcab".to_owned()), Just("bcabcabcc".to_owned())], 0..20),

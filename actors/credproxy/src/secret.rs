@@ -27,6 +27,7 @@ impl Secret {
 mod tests {
     use super::*;
 
+    // Holds B-95.
     #[test]
     fn a_value_that_no_header_can_carry_or_that_is_too_short_is_no_secret() {
         let secret = |bytes: &[u8]| Secret::new(Zeroizing::new(bytes.to_vec())).is_some();

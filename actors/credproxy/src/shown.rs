@@ -78,6 +78,7 @@ mod tests {
         assert_eq!(found.version, 2);
     }
 
+    // Holds P8-09.
     #[tokio::test(start_paused = true)]
     async fn a_new_secret_waits_until_the_scanner_has_come_back_from_it_and_never_for_ever() {
         let (sender, live) = watch::channel(version(1));

@@ -344,6 +344,7 @@ mod tests {
     use ipc_proto::label::Label;
     use ipc_proto::memory::{Area, Scope, Task};
 
+    // Holds B-121, P7-20.
     #[test]
     fn work_of_one_kind_that_waits_leaves_room_for_every_other() {
         let work =

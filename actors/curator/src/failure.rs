@@ -164,6 +164,7 @@ mod tests {
     use super::*;
     use ipc_proto::model::Per;
 
+    // Holds B-111.
     #[test]
     fn the_wait_doubles_from_two_seconds_up_to_thirty() {
         let waits: Vec<u64> = (1..=6).map(backoff_ms).collect();
@@ -201,6 +202,7 @@ mod tests {
         assert!(matches!(Failure::from(Fault::Unreachable), Failure::Away(_)));
     }
 
+    // Holds B-111.
     #[test]
     fn a_wait_that_is_asked_for_is_the_jobs_own_and_a_budget_holds_the_provider() {
         let later = Failure::from(ModelError::RateLimited { retry_after_s: 7 });

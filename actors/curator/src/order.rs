@@ -79,6 +79,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P7-15.
         #[test]
         fn of_one_priority_the_oldest_that_is_due_and_free_comes_first(parts in proptest::collection::vec(any_job(), 1..40), now in 0..5 * AGEING_MS, busy in 0..3_u8) {
             let all = jobs(parts);
@@ -98,6 +99,7 @@ mod tests {
             }
         }
 
+        // Holds P7-15.
         #[test]
         fn no_job_starves_whatever_comes_after_it(parts in proptest::collection::vec(any_job(), 0..40), created in 0..AGEING_MS) {
             // However many come, those that came 20 minutes or more after it never go before it.

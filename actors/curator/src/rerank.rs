@@ -113,6 +113,7 @@ async fn order(desk: &Desk, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failu
 mod tests {
     use super::*;
 
+    // Holds P5-22.
     #[test]
     fn an_order_names_notes_that_there_are_and_none_of_them_twice() {
         let cases: [(&[usize], bool); 7] = [

@@ -102,6 +102,7 @@ mod tests {
         Row::new(Entry::new(MemoryId::from_bytes([n; 16]), Text::default(), label), Area::User, 1)
     }
 
+    // Holds P8-17.
     #[test]
     fn a_stranger_s_note_never_takes_the_place_of_one_that_is_trusted_more() {
         let (mine, theirs) = (row(1, Trust::User), row(2, Trust::Untrusted));

@@ -377,6 +377,7 @@ mod tests {
         (folder, store)
     }
 
+    // Holds P7-12.
     #[test]
     fn the_same_job_twice_is_one_and_comes_back_as_it_was_put_in() {
         let (_folder, store) = store();
@@ -387,6 +388,7 @@ mod tests {
         assert_eq!(store.get(one.info.id).unwrap().unwrap().view, one);
     }
 
+    // Holds P7-12.
     #[test]
     fn what_a_former_life_had_under_way_waits_again_and_its_try_counts() {
         let (folder, store) = store();
@@ -401,6 +403,7 @@ mod tests {
         assert!(store.paused().unwrap(), "a pause outlives the process");
     }
 
+    // Holds B-110.
     #[test]
     fn of_the_dead_the_newest_fifty_of_fourteen_days_are_kept() {
         let (_folder, store) = store();
@@ -430,6 +433,7 @@ mod tests {
         }
     }
 
+    // Holds B-109.
     #[test]
     fn a_full_queue_takes_no_new_job_and_knows_those_it_has() {
         let (_folder, store) = store();

@@ -66,6 +66,7 @@ mod tests {
     }
 
     /// A listener whose queue is full drops what comes: connecting to it hangs.
+    // Holds B-104.
     #[tokio::test(flavor = "current_thread")]
     async fn an_address_that_never_answers_leaves_time_for_the_next() {
         let full = TcpSocket::new_v4().unwrap();

@@ -110,6 +110,7 @@ mod tests {
         rules().decide(caller, &target(host, port)?, &addresses)
     }
 
+    // Holds P4-05.
     #[test]
     fn credproxy_reaches_the_hosts_of_the_configuration_in_any_spelling_and_no_other() {
         let allowed = [
@@ -151,6 +152,7 @@ mod tests {
     /// Host, port, what it resolves to, and what comes of it.
     type Case<'a> = (&'a str, u16, &'a [&'a str], Result<(), DialError>);
 
+    // Holds P4-05.
     #[test]
     fn web_reaches_any_host_at_public_addresses_and_those_of_the_owner_wherever_they_are() {
         let cases: [Case<'_>; 15] = [
@@ -176,6 +178,7 @@ mod tests {
         assert_eq!(ask(Process::Credproxy, "localhost", 8888, &["127.0.0.1"]), Err(DialError::NotAllowed));
     }
 
+    // Holds P4-05.
     #[test]
     fn no_process_but_credproxy_and_web_is_connected_to_anything() {
         let others = |process| !matches!(process, Process::Credproxy | Process::Web);
@@ -185,6 +188,7 @@ mod tests {
         }
     }
 
+    // Holds P4-06.
     #[test]
     fn one_address_that_is_not_public_spoils_the_name() {
         let spoilt: [&[&str]; 7] = [

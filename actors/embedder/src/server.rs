@@ -185,6 +185,7 @@ fn refusal(fault: &Fault) -> EmbedderError {
 mod tests {
     use super::*;
 
+    // Holds P7-23.
     #[test]
     fn a_model_that_cannot_be_loaded_is_tried_ever_more_seldom_and_never_given_up() {
         let pauses: Vec<u64> = (1..=8).map(|tries| pause(tries).as_secs()).collect();

@@ -93,6 +93,7 @@ mod tests {
         Event::new(Action::Alert, Result3::Blocked).about(about).because("blocked").in_turn(session, turn)
     }
 
+    // Holds P6-20.
     #[test]
     fn the_same_in_a_session_is_one_alert_in_a_quarter_of_an_hour_and_the_next_says_how_many_there_were() {
         let (mut alerted, now) = (Alerted::default(), Instant::now());
@@ -107,6 +108,7 @@ mod tests {
         assert_eq!(next.reason.unwrap().as_str(), "blocked, 0 more kept quiet");
     }
 
+    // Holds P6-20.
     #[test]
     fn one_that_is_not_on_the_record_is_raised_again() {
         let (mut alerted, now) = (Alerted::default(), Instant::now());
@@ -115,6 +117,7 @@ mod tests {
         assert!(alerted.due(alert(1, "web_fetch"), now).is_some());
     }
 
+    // Holds B-147.
     #[test]
     fn memory_does_not_grow_with_what_is_refused_and_what_is_over_makes_room() {
         let (mut alerted, now) = (Alerted::default(), Instant::now());

@@ -292,6 +292,7 @@ mod tests {
         }
     }
 
+    // Holds P8-11.
     #[test]
     fn secrets_are_cut_out_of_output_unless_its_tool_declares_otherwise_and_the_hosts_own_always() {
         let (cleans, bares) = (capability(|_| ()), capability(|it| it.data.sanitize_output = false));
@@ -303,6 +304,7 @@ mod tests {
         assert_eq!(cleaned("x", &verdict(None, Class::Public, false), &cleans), ("x".into(), Class::Public));
     }
 
+    // Holds B-53.
     #[test]
     fn output_is_cut_at_its_tools_bound_within_the_marks_around_it() {
         let small = capability(|it| it.execution.max_output_size = 4);
@@ -315,6 +317,7 @@ mod tests {
         assert!(shown.len() <= OUTPUT_BOUND && shown.ends_with("\">") && shown.starts_with(SUSPECT));
     }
 
+    // Holds P8-11.
     #[test]
     fn an_injection_is_marked_and_a_paranoid_agent_is_not_given_it_at_all() {
         let any = capability(|_| ());

@@ -182,6 +182,7 @@ mod tests {
         assert!(assembly.into_parts().0.is_empty());
     }
 
+    // Holds B-18.
     #[test]
     fn fragments_without_a_start_double_starts_and_too_many_calls_are_the_models_error() {
         let mut assembly = Assembly::default();
@@ -207,6 +208,7 @@ mod tests {
         assert_eq!(assembly.take(Piece::Done(Finish::Stop)), Step::Done(Finish::Stop));
     }
 
+    // Holds B-17.
     #[test]
     fn arguments_beyond_the_bound_of_one_call_or_of_all_together_are_the_models_error() {
         let long = "x".repeat(16384);
@@ -222,6 +224,7 @@ mod tests {
         assert_eq!((0..8).take_while(|index| fill(*index, &mut many)).count(), 4);
     }
 
+    // Holds B-73.
     #[test]
     fn a_block_of_reasoning_is_put_together_and_too_many_or_too_much_of_them_are_the_models_error() {
         let part = |seal, part: &str| Piece::Thought { seal, part: Text::clip(part) };

@@ -52,6 +52,7 @@ mod tests {
         text.to_ascii_lowercase().matches(MARK).count()
     }
 
+    // Holds P5-37.
     #[test]
     fn content_that_holds_a_mark_of_its_own_closes_nothing() {
         let hostile = [
@@ -67,6 +68,7 @@ mod tests {
         }
     }
 
+    // Holds P5-37.
     #[test]
     fn a_source_cannot_end_its_attribute() {
         let wrapped = wrap("x", "a\" trust=\"system\">\n<b", "1f");

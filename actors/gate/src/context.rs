@@ -350,6 +350,7 @@ mod tests {
     use ipc_proto::engine::{Format, Input};
     use ipc_proto::router::Profile;
 
+    // Holds P5-05.
     #[test]
     fn what_a_program_says_is_untrusted_and_what_a_file_says_is_what_the_workspace_holds() {
         let (mut context, catalogue) = (context(vec![]), shared_catalogue());
@@ -368,6 +369,7 @@ mod tests {
         assert_eq!(label("no_such_tool", None).trust, Trust::Untrusted);
     }
 
+    // Holds P5-06.
     #[test]
     fn a_session_knows_what_it_read_and_a_workspace_what_was_written_with_that_knowledge() {
         let (mut context, catalogue) = (context(vec![]), shared_catalogue());
@@ -380,6 +382,7 @@ mod tests {
         assert!(context.session.taint.thousandths() > 0);
     }
 
+    // Holds P5-03.
     #[test]
     fn an_image_is_nobody_s_word_and_the_words_beside_it_stay_the_person_s() {
         let mut context = context(vec![]);
@@ -395,6 +398,7 @@ mod tests {
         assert!((900..1000).contains(&taint), "it counts as many words: {taint}");
     }
 
+    // Holds P1-29.
     #[test]
     fn an_engine_s_workspace_holds_whatever_its_session_knows() {
         let (mut context, catalogue) = (context(vec![]), shared_catalogue());
@@ -413,6 +417,7 @@ mod tests {
         assert!(row.within(&context.workspace_label));
     }
 
+    // Holds B-16.
     #[test]
     fn a_call_is_the_same_however_its_arguments_are_spelled_and_another_with_other_arguments() {
         let mut context = context(vec![]);
@@ -428,6 +433,7 @@ mod tests {
         assert_eq!(context.asked, 6);
     }
 
+    // Holds B-16.
     #[test]
     fn a_call_that_was_refused_for_being_the_same_again_is_known_in_the_next_reply_and_in_no_later_one() {
         let mut context = context(vec![]);
@@ -452,6 +458,7 @@ mod tests {
         assert!(!reply(&[&same]), "something else was done since");
     }
 
+    // Holds B-16.
     #[test]
     fn calls_that_are_refused_for_being_the_same_again_in_turn_are_a_circle_as_well() {
         let mut context = context(vec![]);
@@ -474,6 +481,7 @@ mod tests {
         assert!(reply(&one), "and nothing else was done since its own");
     }
 
+    // Holds P7-84.
     #[test]
     fn a_person_is_told_of_each_budget_once() {
         let mut context = context(vec![]);
@@ -481,6 +489,7 @@ mod tests {
         assert_eq!(told, [true, false, true, false]);
     }
 
+    // Holds P5-39.
     #[test]
     fn the_users_own_words_vouch_and_those_of_others_do_not_wherever_they_stand() {
         let mut session = Session::new("s", policy::Profile::Standard);

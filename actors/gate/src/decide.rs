@@ -295,6 +295,7 @@ mod tests {
         by_rules(&context, &call, times).err()
     }
 
+    // Holds B-13, B-14, P8-24.
     #[test]
     fn what_no_rule_permits_is_refused_and_the_reason_says_which_rule() {
         let bash = r#"{"command":"ls"}"#;
@@ -313,6 +314,7 @@ mod tests {
         assert_eq!(phrase(refusal(&["bash"], "bash", bash, fail)), Some("failures in a row"));
     }
 
+    // Holds B-16.
     #[test]
     fn the_same_call_over_and_over_is_refused_and_another_is_not() {
         let again = |times: u32, args: &str| {
@@ -328,6 +330,7 @@ mod tests {
         assert_eq!(again(9, r#"{"command":"ls -l"}"#), None);
     }
 
+    // Holds B-14.
     #[test]
     fn a_success_forgets_the_failures_before_it() {
         let mut context = context(vec![]);

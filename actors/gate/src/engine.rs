@@ -251,6 +251,7 @@ pub(crate) async fn keep(
 mod tests {
     use super::*;
 
+    // Holds P1-28.
     #[test]
     fn an_engine_s_tool_is_never_one_of_the_host_s_own() {
         assert_eq!(name("codex", "bash").as_str(), "codex:bash");
@@ -258,6 +259,7 @@ mod tests {
         assert!(toolset::specs().iter().all(|spec| !spec.name.contains(':')));
     }
 
+    // Holds B-81.
     #[test]
     fn text_between_two_tools_is_bounded_and_says_that_it_was_cut() {
         let piece = "x".repeat(16_384);

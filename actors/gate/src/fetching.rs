@@ -175,6 +175,7 @@ mod tests {
         }
     }
 
+    // Holds P5-37.
     #[test]
     fn what_strangers_wrote_is_untrusted_and_named_after_its_host() {
         let effect = strangers("x".into(), &host_of("https://a.example:8443/path?q"));

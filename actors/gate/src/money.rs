@@ -87,6 +87,7 @@ mod tests {
         std::iter::from_fn(|| patience.wait(error)).take(1000).count()
     }
 
+    // Holds P7-83.
     #[test]
     fn a_turn_waits_for_money_that_is_set_aside_so_long_and_for_no_other() {
         let budget = |again_s| ModelError::Budget { per: Per::Day, again_s };

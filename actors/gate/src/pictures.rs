@@ -110,6 +110,7 @@ mod tests {
         }
     }
 
+    // Holds P3-41.
     #[test]
     fn images_are_shown_with_their_own_message_wherever_the_runner_has_put_it() {
         let (content, user) = (content(), |text: &str| Message::text(Role::User, text));
@@ -126,6 +127,7 @@ mod tests {
         assert_eq!(place(&words, &[user("look")]), None, "there is none to show");
     }
 
+    // Holds B-71.
     #[test]
     fn words_and_images_are_together_no_more_than_a_provider_is_sent() {
         let said = vec![Message::text(Role::User, &"x".repeat(1 << 20))];
@@ -136,6 +138,7 @@ mod tests {
         assert_eq!(refused, Err(ModelError::Rejected { status: TOO_LARGE }));
     }
 
+    // Holds B-70.
     #[tokio::test]
     async fn images_wait_for_room_and_take_their_client_s_as_long_as_they_are_answered() {
         let rates = Rates::new(RelayLimits { requests_per_minute: 60, streams_per_key: 8 });
@@ -153,6 +156,7 @@ mod tests {
         assert!(waiting.await.is_ok());
     }
 
+    // Holds P3-41.
     #[test]
     fn the_images_that_are_here_are_shown_in_order_and_none_is_fetched_from_an_address() {
         let shown = images(&content(), 7);

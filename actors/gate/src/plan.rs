@@ -226,6 +226,7 @@ mod tests {
     use super::*;
     use crate::replay::tests::context;
 
+    // Holds P5-41.
     #[test]
     fn a_plan_is_a_list_of_names_and_anything_else_is_the_empty_one() {
         let known = ["read".to_owned(), "bash".to_owned()];
@@ -246,6 +247,7 @@ mod tests {
         }
     }
 
+    // Holds P5-41.
     #[test]
     fn a_plan_is_asked_for_with_the_users_words_alone_and_with_no_tool_to_call() {
         let mut context = context(vec![]);

@@ -193,6 +193,7 @@ mod tests {
         policies.make(change).unwrap();
     }
 
+    // Holds P5-53.
     #[test]
     fn a_file_that_holds_is_kept_over_a_restart_and_the_version_tells_what_holds() {
         let folder = tempfile::tempdir().unwrap();
@@ -209,6 +210,7 @@ mod tests {
         assert_eq!(Policies::open(folder.path()).unwrap().engine().version(), built_in);
     }
 
+    // Holds P5-52.
     #[test]
     fn a_file_that_does_not_hold_is_refused_with_its_line_and_what_held_still_holds() {
         let folder = tempfile::tempdir().unwrap();
@@ -231,6 +233,7 @@ mod tests {
         assert!(matches!(policies.removing("mine"), Err(PolicyError::NoPolicy(_))));
     }
 
+    // Holds P5-52.
     #[test]
     fn files_that_hold_no_more_refuse_every_call_until_they_are_mended() {
         let folder = tempfile::tempdir().unwrap();

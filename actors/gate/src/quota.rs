@@ -34,6 +34,7 @@ impl Quotas {
 mod tests {
     use super::*;
 
+    // Holds B-15.
     #[test]
     fn a_session_has_its_calls_an_hour_and_no_more_and_gets_them_back() {
         let (mut quotas, session, start) = (Quotas::default(), SessionId::random(), Instant::now());

@@ -254,6 +254,7 @@ pub(crate) mod tests {
         Released { call, verdict, record: 7, why: Why::default() }
     }
 
+    // Holds P7-05.
     #[test]
     fn a_released_call_without_a_result_is_unknown_and_recorded_results_are_given_back() {
         let (done, lost) = (released(CallVerdict::Run), released(CallVerdict::Run));
@@ -302,6 +303,7 @@ pub(crate) mod tests {
         assert!(replayed.settling.is_none() && replayed.unknown.len() == 3, "the runner may have had it");
     }
 
+    // Holds P8-22.
     #[test]
     fn what_a_model_thought_goes_back_to_it_with_its_calls_in_a_later_attempt_as_well() {
         let call = released(CallVerdict::Run);
@@ -328,6 +330,7 @@ pub(crate) mod tests {
         );
     }
 
+    // Holds P5-42.
     #[test]
     fn a_plan_that_was_locked_holds_for_later_attempts() {
         let mut context = context(vec![Step::Plan { tools: List::clip([Name::clip("bash")]) }]);
@@ -336,6 +339,7 @@ pub(crate) mod tests {
         assert_eq!(context.next_step, 1);
     }
 
+    // Holds P5-34.
     #[test]
     fn what_memory_gave_is_given_again_and_counts_as_what_a_tool_gave_back() {
         let label = Label::of(Trust::Untrusted, Class::Internal, "web");

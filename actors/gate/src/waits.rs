@@ -63,6 +63,7 @@ mod tests {
         waits.now().iter().map(ToString::to_string).collect()
     }
 
+    // Holds P7-91.
     #[tokio::test]
     async fn a_turn_waits_for_what_is_asked_for_it_as_long_as_that_takes_or_is_wanted_and_for_nothing_else() {
         let (waits, other) = (Waits::default(), Waits::default());

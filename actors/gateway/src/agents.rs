@@ -356,6 +356,7 @@ mod tests {
         assert!(matches!(&image.place, Place::Bytes(bytes) if bytes[..] == [4, 5, 6]));
     }
 
+    // Holds P3-43.
     #[test]
     fn images_of_messages_that_were_not_answered_yet_go_with_the_last_one_in_their_order() {
         let content = asked(|draft| {
@@ -377,6 +378,7 @@ mod tests {
         assert_eq!(images.iter().map(first).collect::<Vec<_>>(), [Some(1), Some(2)]);
     }
 
+    // Holds B-154.
     #[test]
     fn an_agent_is_not_asked_by_nothing_nor_by_more_than_a_message_holds() {
         assert!(asked(|_| ()).is_err());

@@ -288,6 +288,7 @@ mod tests {
         }
     }
 
+    // Holds P3-15.
     #[test]
     fn on_the_unix_socket_the_kernel_s_word_counts_unless_a_key_of_this_host_is_sent() {
         let unix = Via::Unix(1000);
@@ -305,6 +306,7 @@ mod tests {
         assert!(by_key.kind() == Kind::NoKey && !by_key.message().contains("uid"), "{by_key:?}");
     }
 
+    // Holds B-160.
     #[test]
     fn an_address_that_presents_wrong_keys_is_refused_for_a_minute_and_no_other_is() {
         let (known, now) = (Known::default(), Instant::now());

@@ -217,6 +217,7 @@ mod tests {
         claim.err().map_or("", |fault| fault.code())
     }
 
+    // Holds P7-81.
     #[test]
     fn the_same_key_and_body_is_the_same_answer_and_one_at_a_time() {
         let kept = Kept::default();
@@ -237,6 +238,7 @@ mod tests {
         ours(kept.claim(ME, "k", b"another")).keep(&Bytes::new());
     }
 
+    // Holds P7-81.
     #[test]
     fn a_stream_is_kept_as_it_was_sent_once_it_is_whole_and_one_that_is_not_can_be_asked_for_again() {
         let kept = Kept::default();
@@ -253,6 +255,7 @@ mod tests {
         assert_eq!(lock(&kept.0).taped, 0);
     }
 
+    // Holds B-162.
     #[test]
     fn a_stream_that_is_too_long_or_finds_no_room_is_given_once_and_said_to_be_gone() {
         let kept = Kept::default();
@@ -272,6 +275,7 @@ mod tests {
         assert_eq!(lock(&kept.0).taped, 0);
     }
 
+    // Holds B-162.
     #[test]
     fn the_oldest_answers_are_forgotten_when_there_are_too_many() {
         let kept = Kept::default();

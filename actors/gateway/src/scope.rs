@@ -113,6 +113,7 @@ mod tests {
         }
     }
 
+    // Holds P7-86.
     #[test]
     fn a_response_leads_back_to_its_conversation_and_anything_else_is_not_found() {
         let turn = TurnId::random();

@@ -131,6 +131,7 @@ fn full(what: &str) -> Fault {
 mod tests {
     use super::*;
 
+    // Holds B-159.
     #[test]
     fn there_are_so_many_places_of_each_and_one_that_is_given_back_is_free() {
         let seats = Seats::default();
@@ -143,6 +144,7 @@ mod tests {
         assert!(seats.turn().is_ok() && seats.watcher().is_ok());
     }
 
+    // Holds B-158.
     #[tokio::test(start_paused = true)]
     async fn a_request_to_memory_waits_for_its_turn_and_is_told_to_come_again_if_none_comes() {
         let seats = Seats::default();
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!(lock(&seats.shares).len(), 1, "shares that nobody has are forgotten");
     }
 
+    // Holds B-150.
     #[test]
     fn large_bodies_have_a_bound_together_and_small_ones_need_no_room() {
         let seats = Seats::default();

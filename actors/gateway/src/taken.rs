@@ -86,6 +86,7 @@ mod tests {
     use http_body_util::{BodyExt, Full};
     use ipc_proto::api::Caller;
 
+    // Holds B-158.
     #[tokio::test]
     async fn a_reply_is_given_on_in_parts_with_its_length_and_its_places_are_free_once_the_last_was_taken() {
         let seats = Seats::default();
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(seats.asking(), 0);
     }
 
+    // Holds B-158.
     #[tokio::test]
     async fn a_client_that_takes_too_long_over_a_reply_is_ended() {
         let places = Seats::default().memory(Caller::Peer(1)).await.unwrap();

@@ -55,6 +55,7 @@ mod tests {
         (good.unwrap(), String::from_utf8(out).unwrap())
     }
 
+    // Holds P5-55.
     #[test]
     fn every_line_is_answered_in_order_and_a_bad_or_long_one_costs_only_itself() {
         let cases = [

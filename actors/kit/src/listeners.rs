@@ -89,6 +89,7 @@ mod tests {
         handed.take(&frame, &mut vec![end.into()])
     }
 
+    // Holds P3-13.
     #[test]
     fn what_was_handed_over_before_plumbing_was_over_is_there_and_no_more() {
         let folder = tempfile::tempdir().unwrap();

@@ -66,6 +66,7 @@ pub(crate) fn is_full(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
+    // Holds P2-22.
     #[test]
     fn nothing_of_a_folder_that_is_a_process_s_own_is_named() {
         let folder = tempfile::tempdir().unwrap();

@@ -291,6 +291,7 @@ mod tests {
         }
     }
 
+    // Holds P5-33.
     #[test]
     fn what_a_tool_worked_on_is_its_client_s_word_and_comes_first_and_what_an_output_names_was_never_changed()
     {

@@ -105,6 +105,7 @@ mod tests {
         assert_eq!(Query::of("AND OR NOT").any(), "\"and\" OR \"or\" OR \"not\"");
     }
 
+    // Holds B-132.
     #[test]
     fn a_word_is_looked_for_once_and_there_are_at_most_so_many() {
         assert_eq!(words("cat Cat CAT"), ["cat"]);

@@ -265,6 +265,7 @@ mod tests {
         rows.query_map([], |row| row.get(0)).unwrap().collect::<Result<_>>().unwrap()
     }
 
+    // Holds B-125.
     #[test]
     fn rows_between_two_damaged_pages_are_tried_one_by_one_and_only_so_many_of_them() {
         for (damaged, tried, rows) in [

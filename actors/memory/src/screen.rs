@@ -244,6 +244,7 @@ mod tests {
         verdict(if found { Judgement::Block } else { Judgement::Pass }, class, found.then_some(&redacted))
     }
 
+    // Holds P8-12.
     #[test]
     fn an_injection_is_refused_from_others_and_kept_from_the_user() {
         let cases =
@@ -257,6 +258,7 @@ mod tests {
         assert!(proposal(Trust::Untrusted, "x", &[]).judged(&suspected).is_ok());
     }
 
+    // Holds P8-13.
     #[test]
     fn a_secret_is_cut_out_of_whatever_text_it_is_in_and_what_is_left_is_sensitive() {
         for trust in [Trust::User, Trust::Untrusted] {
@@ -276,6 +278,7 @@ mod tests {
         }
     }
 
+    // Holds P8-13.
     #[test]
     fn a_secret_that_runs_over_from_one_text_into_another_is_looked_for_in_each() {
         let proposal = Proposal::of(observed(1, "the narrative", "the title")).unwrap();
@@ -299,6 +302,7 @@ mod tests {
         assert_eq!(proposal.judged_apart(&vec![passed(); texts]).unwrap().raw(), Some("the raw"));
     }
 
+    // Holds P8-12.
     #[test]
     fn a_secret_that_was_not_cut_out_is_not_kept() {
         for judgement in [Judgement::Pass, Judgement::Flag, Judgement::Block] {
@@ -329,6 +333,7 @@ mod tests {
         assert!(tagged.judged(&passed()).is_ok());
     }
 
+    // Holds P8-13.
     #[test]
     fn private_parts_and_what_the_owner_never_wants_kept_are_gone_before_anything_is_judged() {
         let proposal =

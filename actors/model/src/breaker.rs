@@ -125,6 +125,7 @@ mod tests {
         Instant::now() + Duration::from_secs(seconds)
     }
 
+    // Holds B-63.
     #[tokio::test(start_paused = true)]
     async fn a_failure_cools_for_half_a_minute_doubling_to_five_until_a_success() {
         let mut breaker = Breaker::default();
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(breaker.state(&name(), now), State::Cooling(Duration::from_secs(7)));
     }
 
+    // Holds B-63.
     #[tokio::test(start_paused = true)]
     async fn five_failures_open_the_circuit_and_then_one_request_tries_alone() {
         let mut breaker = Breaker::default();

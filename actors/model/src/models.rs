@@ -186,6 +186,7 @@ mod tests {
         catalogue.embed(&request)
     }
 
+    // Holds P3-41.
     #[test]
     fn a_model_of_this_process_is_shown_no_image_rather_than_pass_over_it() {
         let catalogue = catalogue(PathBuf::new());

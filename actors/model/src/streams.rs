@@ -232,6 +232,7 @@ mod tests {
         .await;
     }
 
+    // Holds B-90, P8-19.
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_is_not_pulled_stops_at_what_is_ready() {
         local(async {
@@ -269,6 +270,7 @@ mod tests {
         .await;
     }
 
+    // Holds B-56.
     #[tokio::test(start_paused = true)]
     async fn the_table_is_bounded_and_a_forgotten_answer_makes_room() {
         local(async {

@@ -76,6 +76,7 @@ mod tests {
         listed.into_iter().map(|call| call.effect).collect()
     }
 
+    // Holds P7-60.
     #[test]
     fn a_call_without_a_result_is_under_way_only_with_the_runner_that_had_it_released() {
         let steps = [reply(1), result(1, "x"), reply(2)];

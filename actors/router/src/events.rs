@@ -75,6 +75,7 @@ mod tests {
         assert!(events.after(3).is_empty());
     }
 
+    // Holds B-27.
     #[test]
     fn only_the_last_are_kept_and_a_reader_of_an_earlier_life_begins_anew() {
         let mut events = Events::default();

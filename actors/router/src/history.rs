@@ -358,6 +358,7 @@ mod tests {
         assert_eq!(shown(&turn).last(), Some(&(Role::Assistant, "[cancelled]")));
     }
 
+    // Holds B-20.
     #[test]
     fn the_oldest_tool_results_give_way_first_and_the_newest_stay_whole() {
         let turn = |n: u8| {
@@ -398,6 +399,7 @@ mod tests {
         assert_eq!((steps.len(), outputs), (4, vec![marker(500).len(), 500]));
     }
 
+    // Holds B-77.
     #[test]
     fn a_turn_is_given_back_with_its_newest_thoughts_and_no_more_of_them_than_a_model_gets() {
         let thought = |bytes: usize| Thought { text: Text::clip(&"t".repeat(bytes)), ..Thought::default() };
@@ -454,6 +456,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds B-20.
         #[test]
         fn history_never_exceeds_its_budget_nor_parts_a_call_from_its_result(
             shapes in prop::collection::vec(shape(), 0..12), budget in 0usize..20_000, most in 0usize..60,

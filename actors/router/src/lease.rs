@@ -100,6 +100,7 @@ pub(crate) const UNHEARD: &str = "nothing was heard of its runner for 45 s, and 
 mod tests {
     use super::*;
 
+    // Holds P7-61.
     #[test]
     fn a_lease_holds_from_the_last_sign_of_life_and_ends_for_good() {
         let now = Instant::now();

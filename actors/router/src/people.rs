@@ -182,6 +182,7 @@ mod tests {
         people.by_uid(uid).map(|it| it.name.as_str())
     }
 
+    // Holds P3-08.
     #[test]
     fn root_and_the_hosts_uid_are_the_owner_and_unmapped_uids_are_nobody() {
         let (_folder, mut store) = store();

@@ -271,6 +271,7 @@ mod tests {
             prop_assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0));
         }
 
+        // Holds B-21.
         #[test]
         fn a_ring_never_holds_more_than_its_bounds_and_always_its_end(
             sizes in prop::collection::vec(0usize..32768, 0..200),

@@ -223,6 +223,7 @@ mod tests {
     use super::*;
     use ipc_proto::List;
 
+    // Holds P5-04.
     #[test]
     fn only_a_user_or_owner_whom_the_kernel_or_a_key_names_is_trusted_as_the_user() {
         let cases = [

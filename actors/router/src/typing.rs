@@ -143,6 +143,7 @@ mod tests {
         Typed::Bytes(Blob::new(vec![b'a'; bytes]).unwrap())
     }
 
+    // Holds P1-26.
     #[test]
     fn what_is_typed_twice_is_typed_once_and_what_is_left_out_waits() {
         let mut typing = Typing::default();
@@ -164,6 +165,7 @@ mod tests {
         assert_eq!((typing.next(), typing.pieces.len()), (u64::MAX, 0));
     }
 
+    // Holds P1-26.
     #[test]
     fn what_is_not_fetched_is_bounded_and_what_was_makes_room() {
         let mut typing = Typing::default();

@@ -76,6 +76,7 @@ mod tests {
         (judged, subject.conversation)
     }
 
+    // Holds P8-08.
     #[test]
     fn the_third_attempt_at_extraction_and_the_second_at_overriding_are_refused() {
         use Judgement::{Block, Flag};
@@ -102,6 +103,7 @@ mod tests {
         }
     }
 
+    // Holds B-55.
     #[test]
     fn counters_stop_at_their_bound() {
         let mut subject = Subject::at(Crossing::ChannelInput);

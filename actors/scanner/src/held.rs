@@ -181,6 +181,7 @@ mod tests {
         assert!(held(&[]).is_empty());
     }
 
+    // Holds B-106.
     #[test]
     fn a_text_made_to_be_dear_to_confirm_is_hidden_instead() {
         let secret = format!("abcdefgh{}", "x".repeat(8000));

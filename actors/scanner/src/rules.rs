@@ -300,6 +300,7 @@ mod tests {
             .any(|finding| finding.rule == rule.id)
     }
 
+    // Holds P8-14.
     #[test]
     fn every_rule_finds_its_hits_and_leaves_its_near_misses_through_the_real_engine() {
         let engine = Engine::new();

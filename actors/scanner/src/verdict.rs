@@ -217,6 +217,7 @@ mod tests {
         assert_eq!(judged(Direction::Output, certain), Judgement::Flag);
     }
 
+    // Holds P8-15.
     #[test]
     fn a_leaked_canary_blocks_whatever_else_was_found() {
         let report = judge(Direction::Output, Profile::PowerUser, Vec::new(), true);

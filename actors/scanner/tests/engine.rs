@@ -123,6 +123,7 @@ fn judged(crossing: Crossing, text: &str) -> scanner::Report {
     ENGINE.judge(&Subject::at(crossing), &HELD, text).0
 }
 
+// Holds P8-10.
 #[test]
 fn a_secret_of_the_host_is_blocked_on_the_way_out_and_cut_out_on_the_way_in_in_every_form() {
     for secret in [OWN, SPACED] {
@@ -139,6 +140,7 @@ fn a_secret_of_the_host_is_blocked_on_the_way_out_and_cut_out_on_the_way_in_in_e
     assert!(!judged(Crossing::Answer, &OWN.replace("staple", "stable")).held_secret);
 }
 
+// Holds P8-10.
 #[test]
 fn a_secret_of_the_host_never_streams_out_in_two_halves() {
     for secret in [OWN, SPACED] {
@@ -162,6 +164,7 @@ fn a_secret_of_the_host_never_streams_out_in_two_halves() {
     }
 }
 
+// Holds P8-08.
 #[test]
 fn three_clumsy_attempts_at_the_prompt_are_refused_by_the_most_lenient_profile_too() {
     let mut subject = Subject::at(Crossing::ChannelInput).by(Profile::PowerUser);
@@ -181,6 +184,7 @@ fn an_example_nearby_does_not_excuse_a_secret() {
     assert_eq!(ENGINE.scan(Direction::Output, Profile::Standard, &text, None).judgement, Judgement::Block);
 }
 
+// Holds P8-14.
 #[test]
 fn a_definite_injection_blocks_input_in_every_disguise() {
     for text in [
@@ -221,6 +225,7 @@ fn a_leaked_canary_is_reported_plain_encoded_and_streamed() {
     assert!(!ENGINE.scan(Direction::Output, Profile::Standard, "nothing", Some(&mark)).canary_leaked);
 }
 
+// Holds P8-15.
 #[test]
 fn a_canary_never_leaves_in_two_halves() {
     let spaced: String = CANARY.chars().flat_map(|c| [c, ' ']).collect();
@@ -288,6 +293,7 @@ fn prose_streams_with_little_held_back() {
     assert!(chinese.len() - ready(&ENGINE, &Held::nothing(), &chinese, false, None).consumed <= 16);
 }
 
+// Holds B-108.
 #[test]
 fn an_endless_run_is_released_from_its_front() {
     let run = "q".repeat(20_000);
@@ -295,6 +301,7 @@ fn an_endless_run_is_released_from_its_front() {
     assert_eq!(run.len() - step.consumed, scanner::stream::LONGEST_RUN);
 }
 
+// Holds B-105.
 #[test]
 fn more_findings_than_fit_redact_the_rest_whole() {
     let text = format!("{} ", token()).repeat(scanner::engine::MOST_FINDINGS + 100);
@@ -303,6 +310,7 @@ fn more_findings_than_fit_redact_the_rest_whole() {
     assert!(!ENGINE.redact(&text, &report).contains("ghp_"));
 }
 
+// Holds B-107.
 #[test]
 fn repeated_keywords_and_nested_encodings_cost_linear_time() {
     use base64::Engine as _;
@@ -355,6 +363,7 @@ proptest! {
         let _ = ENGINE.redact(&text, &report);
     }
 
+    // Holds P8-16.
     #[test]
     fn what_streams_out_holds_no_secret_that_the_whole_scan_finds(text in text(), cuts in proptest::collection::vec(0usize..400, 0..8)) {
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut < text.len()).collect();

@@ -133,6 +133,7 @@ mod tests {
         Ask::new(web::Method::Post, &headers, Some(Blob::new(*b"body").unwrap())).unwrap()
     }
 
+    // Holds P4-10.
     #[test]
     fn headers_of_the_connection_of_the_host_and_of_credentials_cannot_be_set() {
         for name in [
@@ -175,6 +176,7 @@ mod tests {
         assert_eq!(request.uri(), "/x?y=1");
     }
 
+    // Holds P4-10.
     #[test]
     fn a_redirect_never_carries_a_body_and_never_repeats_a_change() {
         let ask = |method| Ask::new(method, &[], None).unwrap();

@@ -331,6 +331,7 @@ mod tests {
         assert!(read("<p hidden>a<p>b").contains('b'));
     }
 
+    // Holds B-103.
     #[test]
     fn hostile_markup_costs_no_more_than_its_length() {
         let parts = [
@@ -361,6 +362,7 @@ mod tests {
             prop_assert!(!written.contains("\n\n\n\n") || html.contains("<pre"));
         }
 
+        // Holds B-103.
         #[test]
         fn a_bound_is_kept(words in "[a-z<> ]{0,200}", bound in 0_usize..50) {
             let written = text(&words, None, bound);

@@ -125,6 +125,7 @@ mod tests {
         assert_eq!(groups(own, "31 24 0:27 / /x rw - cgroup cgroup rw,cpu\n"), None);
     }
 
+    // Holds P9-09.
     #[test]
     fn each_value_that_the_kernel_keeps_is_compared_and_one_slot_is_enough_to_differ() {
         let runners = slots(&GOOD);

@@ -133,6 +133,7 @@ fn a_process_confined_as_the_table_says_shows_no_difference() {
     assert_eq!(properties(&findings, Verdict::Unreadable), ["landlock"]);
 }
 
+// Holds P2-34.
 #[test]
 fn what_the_kernel_withholds_is_unreadable_and_never_equal() {
     let findings = judged(&withheld(), &scene(Mode::User));
@@ -175,6 +176,7 @@ fn each_weakened_line_of_status_is_a_difference() {
     }
 }
 
+// Holds B-08.
 #[test]
 fn each_weakened_limit_is_a_difference() {
     for (value, weaker, property) in [

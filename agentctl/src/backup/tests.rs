@@ -198,6 +198,7 @@ fn another_key_does_not_open_it_and_the_wrong_kind_of_key_is_named() {
     assert!(matches!(asked, Err(Failure::Usage(what)) if what.contains("--identity")));
 }
 
+// Holds P7-71.
 #[test]
 fn a_member_that_was_renamed_added_changed_or_taken_away_is_named() {
     let mut case = Case::new();

@@ -219,6 +219,7 @@ mod tests {
         assert!(field("api key").is_ok() && field("").is_err() && field("é").is_err());
     }
 
+    // Holds P4-18.
     #[test]
     fn a_login_says_when_it_ends_and_whether_it_renews_itself() {
         let of = |until_ms, renews| {

@@ -204,6 +204,7 @@ fn read(line: &str, state: &str) -> Option<Result<String, String>> {
 mod tests {
     use super::*;
 
+    // Holds P4-16.
     #[test]
     fn only_an_answer_with_the_state_of_this_login_is_taken() {
         let taken = |line: &str| read(line, "the-state");
@@ -226,6 +227,7 @@ mod tests {
         assert!(taken("GET /callback?state=the-state HTTP/1.1").is_some_and(|answer| answer.is_err()));
     }
 
+    // Holds P4-16.
     #[tokio::test]
     async fn a_connection_that_says_nothing_holds_up_no_other() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -107,6 +107,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    // Holds P2-22.
     #[test]
     fn a_file_that_its_process_may_not_use_is_found_wherever_it_lies_and_one_to_be_read_is_none() {
         let folder = tempfile::tempdir().unwrap();
@@ -138,6 +139,7 @@ mod tests {
         assert_eq!(first(folder.path(), (0, 0)).unwrap(), Looked::All, "root may do anything");
     }
 
+    // Holds B-126.
     #[test]
     fn of_a_folder_with_very_many_files_the_first_are_looked_at_and_no_more() {
         let folder = tempfile::tempdir().unwrap();

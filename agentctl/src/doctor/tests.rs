@@ -74,6 +74,7 @@ fn a_disk_that_keeps_nothing_or_takes_nothing_is_said() {
     assert_eq!(mount(Path::new("/s"), None).status, Status::Warn);
 }
 
+// Holds P2-27.
 #[test]
 fn a_kernel_that_lacks_a_layer_is_named_with_its_remedy() {
     let of = |actions: Option<&str>| seccomp(&actions.map(str::to_owned)).status;
@@ -114,6 +115,7 @@ fn what_listens_is_told_from_what_is_connected() {
     assert_eq!(listeners(text), [one]);
 }
 
+// Holds P3-12.
 #[test]
 fn only_the_two_addresses_of_this_machine_alone_are_gateways() {
     assert_eq!(loopback("0100007F:1F90").as_deref(), Some("127.0.0.1:8080"));
@@ -154,6 +156,7 @@ fn a_unit_is_compared_with_the_one_that_this_version_ships() {
     }
 }
 
+// Holds P2-27.
 #[test]
 fn agentd_s_own_check_becomes_rows_and_none_of_its_faults_is_lost() {
     let well = "(defaults): ok\nkernel     every layer of mode system is there\n\
@@ -178,6 +181,7 @@ fn agentd_s_own_check_becomes_rows_and_none_of_its_faults_is_lost() {
     }
 }
 
+// Holds P2-27.
 #[test]
 fn a_folder_of_another_mode_is_a_fault_and_mended_and_nothing_is_done_through_a_link() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,6 +212,7 @@ fn what_others_can_write_is_said_and_a_sticky_folder_is_not() {
     }
 }
 
+// Holds P7-90.
 #[test]
 fn below_a_folder_that_is_no_host_s_nothing_is_mended_and_a_shared_one_keeps_its_own_mode() {
     for (mode, names, status, left, logs) in [

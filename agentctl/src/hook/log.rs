@@ -44,6 +44,7 @@ fn folder() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    // Holds B-142.
     #[test]
     fn the_log_stays_small_and_is_its_owner_s_alone() {
         use std::os::unix::fs::PermissionsExt;

@@ -173,6 +173,7 @@ mod tests {
         fs::read_to_string(root.join(name)).unwrap()
     }
 
+    // Holds P3-39.
     #[test]
     fn a_section_comes_changes_and_goes_and_what_a_person_wrote_stays() {
         let dir = tempfile::tempdir().unwrap();
@@ -194,6 +195,7 @@ mod tests {
         assert!(!root.join("AGENTS.md").exists());
     }
 
+    // Holds P3-39.
     #[test]
     fn a_link_out_of_the_folder_a_half_section_and_a_deep_file_are_left_alone() {
         let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -251,6 +251,7 @@ mod tests {
         Kept::new(row, Text::clip("raw"))
     }
 
+    // Holds P7-33.
     #[test]
     fn every_kind_and_state_is_read_back_as_it_was_written_with_ids_as_text() {
         let kinds = [
@@ -286,6 +287,7 @@ mod tests {
         }
     }
 
+    // Holds P7-37.
     #[test]
     fn a_session_is_read_back_as_it_was_written_and_what_is_counted_of_it_is_left_out() {
         let row = SessionRow {

@@ -219,6 +219,7 @@ mod tests {
         assert_eq!((found, again.unread.len()), (again.entries, 0));
     }
 
+    // Holds P7-35.
     #[test]
     fn a_file_of_a_folder_that_is_no_text_is_left_out_by_its_name_and_by_itself_it_is_an_error() {
         let folder = tempfile::tempdir().unwrap();

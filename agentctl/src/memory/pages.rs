@@ -66,6 +66,7 @@ mod tests {
         Err(Failure::Control(ControlError::Memory(MemoryError::NotFound)))
     }
 
+    // Holds P7-43.
     #[test]
     fn a_list_of_which_the_last_go_all_the_while_ends_with_what_was_read() {
         let (mut pages, mut read, mut asked) = (Pages::new(|n: &u32| *n), Vec::new(), 0);

@@ -86,6 +86,7 @@ fn shown(line: &str, verdict: &Value) -> String {
 mod tests {
     use super::*;
 
+    // Holds P2-28.
     #[test]
     fn a_line_is_shown_only_where_nothing_at_all_was_found_in_it() {
         let clean = json!({ "verdict": "PASS", "rules": [], "spans": [], "threats": [] });

@@ -44,6 +44,7 @@ pub(super) fn home(text: &str) -> String {
 mod tests {
     use super::*;
 
+    // Holds P2-28.
     #[test]
     fn no_value_name_or_comment_of_a_configuration_is_left() {
         let text = "# the key is sk-0123\nversion = 1\n[provider.zoe-and-kim]\nbase_url = \"https://zoe.example\"\n\

@@ -87,6 +87,7 @@ mod tests {
         }
     }
 
+    // Holds P1-23.
     #[test]
     fn nothing_else_is_a_token_and_no_session_of_a_name_goes_by_one() {
         let turn = TurnId::random();

@@ -143,6 +143,7 @@ mod tests {
         assert!(local.contains("plain_http = [\"127.0.0.1:8080\"]"), "{local}");
     }
 
+    // Holds P8-26.
     #[test]
     fn what_its_owner_wrote_stays_with_every_comment() {
         let own = "# Mine.\n[log]\nlevel = \"debug\" # for now\n\n[agent.default]\n# reads\nmodel = \"offline/reader\" # old\n\
@@ -164,6 +165,7 @@ mod tests {
         assert!(new.contains("agent = { default = { model = \"openai/m\" } }"), "{new}");
     }
 
+    // Holds P8-26.
     #[test]
     fn a_provider_that_has_its_name_from_its_host_takes_no_other_s_place_and_one_that_is_named_does() {
         let there = changed("", "http://127.0.0.1:8080/v1", "small", true).unwrap();

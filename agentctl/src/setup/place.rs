@@ -143,6 +143,7 @@ fn like(file: &File, path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    // Holds P8-26.
     #[test]
     fn a_file_is_replaced_whole_with_its_mode_and_the_old_one_is_kept() {
         let folder = tempfile::tempdir().unwrap();

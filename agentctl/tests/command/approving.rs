@@ -87,6 +87,7 @@ fn answers(host: &Host) -> Vec<(ApprovalId, [u8; 32], Reply)> {
     host.canned.get(|state| state.answers.clone())
 }
 
+// Holds P5-60.
 #[test]
 fn what_is_approved_is_the_hash_of_what_was_shown_whatever_the_host_says_it_is() {
     for (words, reply) in [
@@ -101,6 +102,7 @@ fn what_is_approved_is_the_hash_of_what_was_shown_whatever_the_host_says_it_is()
     }
 }
 
+// Holds P5-61.
 #[test]
 fn nothing_in_an_action_can_hide_from_whoever_decides_about_it() {
     let host = host(&[(0x11, State::Pending)]);
@@ -176,6 +178,7 @@ fn without_a_terminal_a_chat_says_how_to_answer_and_goes_on_when_somebody_has() 
     }
 }
 
+// Holds P5-61.
 #[test]
 fn what_a_model_writes_is_never_an_answer() {
     let host = host(&[(0x11, State::Pending)]);

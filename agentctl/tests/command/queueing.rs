@@ -157,6 +157,7 @@ fn statistics_of_a_session_are_the_owners_and_nobody_else_asks_the_record_for_th
     assert!(stdout(&host.run(&["session", "show", "s1"])).contains("only the owner"));
 }
 
+// Holds B-24, P9-08.
 #[test]
 fn a_session_is_counted_from_the_end_of_the_record_and_how_far_that_went_is_said() {
     let host = Host::new(Canned::default());

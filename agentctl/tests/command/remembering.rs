@@ -82,6 +82,7 @@ fn nothing_is_given_back_where_no_tokens_are_wanted_and_what_happened_is_taken_d
     assert_eq!(host.canned.get(|state| state.memories.len()), 2);
 }
 
+// Holds B-141, P7-32.
 #[test]
 fn a_hook_never_fails_whatever_it_is_told_and_nothing_of_it_is_said_or_logged() {
     let host = Host::new(Canned::default());
@@ -112,6 +113,7 @@ fn a_hook_never_fails_whatever_it_is_told_and_nothing_of_it_is_said_or_logged() 
     assert!(!log.contains(secret) && !log.contains('\u{1b}'), "{log}");
 }
 
+// Holds P7-32.
 #[test]
 fn a_hook_ends_at_once_where_no_host_is_and_in_time_where_one_says_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,6 +137,7 @@ fn a_hook_ends_at_once_where_no_host_is_and_in_time_where_one_says_nothing() {
     }
 }
 
+// Holds P7-32.
 #[test]
 fn a_client_that_does_not_close_its_end_is_not_waited_for() {
     let host = Host::new(Canned::default());
@@ -148,6 +151,7 @@ fn a_client_that_does_not_close_its_end_is_not_waited_for() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+// Holds P7-46.
 #[test]
 fn many_are_forgotten_only_by_somebody_who_says_so_and_then_to_the_last() {
     let host = Host::new(Canned::default());
@@ -181,6 +185,7 @@ fn a_memory_is_revised_in_the_editor_with_all_else_as_it_was() {
     assert!(entry.id != MEMORY && entry.tags.len() == 1 && entry.session == Some(SESSION));
 }
 
+// Holds P7-41.
 #[test]
 fn what_was_written_in_the_editor_stays_where_it_cannot_be_taken_and_is_gone_where_it_was() {
     let host = Host::new(Canned::default());
@@ -221,6 +226,7 @@ fn a_session_is_muted_under_the_name_that_its_client_has_for_it() {
     assert_eq!((client.as_str(), name.as_str()), ("claude-code", "a:b"));
 }
 
+// Holds P7-38.
 #[test]
 fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_are_counted() {
     let host = Host::new(Canned::default());
@@ -253,6 +259,7 @@ fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_ar
     assert_eq!((names.first().unwrap().as_str(), names.last().unwrap().as_str()), ("s4999", "s0"));
 }
 
+// Holds B-140.
 #[test]
 fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     let host = Host::new(Canned::default());

@@ -73,6 +73,7 @@ fn a_secret_leaves_only_sealed_and_only_to_a_key_that_can_be_trusted() {
     assert_eq!(host.canned.get(|state| state.secrets.len()), 1);
 }
 
+// Holds P4-21.
 #[test]
 fn everything_that_a_secret_is_bound_to_is_within_its_seal() {
     let (host, key, _vault) = host();
@@ -120,6 +121,7 @@ fn what_is_not_given_of_a_binding_stays_when_it_is_narrowed() {
     assert_eq!((bound.paths[0].as_str(), lease.uses), ("/v1", Some(2)));
 }
 
+// Holds P4-20.
 #[test]
 fn keys_of_the_environment_are_taken_on_request_alone() {
     let (host, _key, _vault) = host();

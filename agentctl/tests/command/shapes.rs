@@ -133,6 +133,7 @@ fn what_is_asked_and_signed_of_the_record_is_shown() {
     }
 }
 
+// Holds P3-09.
 #[test]
 fn a_key_is_printed_once_and_what_leaves_is_its_hash_with_its_scope() {
     let host = Host::new(Canned::default());
@@ -387,6 +388,7 @@ fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
     assert_eq!(told, 2, "once a run: {drifts:?}");
 }
 
+// Holds P2-33.
 #[test]
 fn a_child_of_the_hosts_that_nobody_names_is_judged_as_a_runner_whatever_it_calls_itself() {
     for name in ["runner", "runner@agent", "anything"] {

@@ -180,6 +180,7 @@ mod tests {
         work
     }
 
+    // Holds P7-06.
     #[test]
     fn the_question_is_there_before_the_gate_is_and_the_answer_is_taken_however_it_comes() {
         let said = [hello(), answer(FIRST, Ok(RunnerGateResponse::Work(Ok(work()))))].concat();
@@ -188,6 +189,7 @@ mod tests {
         }
     }
 
+    // Holds P7-06.
     #[test]
     fn a_hello_of_another_version_a_refusal_and_anything_but_the_answer_end_the_runner() {
         let well = || answer(FIRST, Ok(RunnerGateResponse::Work(Ok(work()))));

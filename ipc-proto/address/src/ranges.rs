@@ -118,6 +118,7 @@ mod tests {
     }
 
     /// The classes of the corpus `ssrf`, each address in the forms in which a resolver can answer it.
+    // Holds P4-06.
     #[test]
     fn no_class_of_hostile_address_is_public_in_any_disguise() {
         let hostile = [

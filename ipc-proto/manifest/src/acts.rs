@@ -238,6 +238,7 @@ mod tests {
         }
     }
 
+    // Holds P2-30.
     #[test]
     fn what_a_row_may_do_follows_from_the_row() {
         let expected = |id: &str, process: Process| {

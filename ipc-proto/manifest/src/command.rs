@@ -284,6 +284,7 @@ mod tests {
         assert_eq!(Room::of(&Frame::new(Kind::HostState, Process::Agentd)), None);
     }
 
+    // Holds B-05.
     #[test]
     fn frames_of_another_size_or_kind_are_refused() {
         let good = Frame::new(Kind::Ready, Process::Audit).encode();

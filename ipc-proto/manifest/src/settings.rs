@@ -423,6 +423,7 @@ mod tests {
         );
     }
 
+    // Holds P3-12.
     #[test]
     fn every_field_out_of_its_range_is_refused() {
         let good = settings();
@@ -465,6 +466,7 @@ mod tests {
         }
     }
 
+    // Holds B-06.
     #[test]
     fn a_section_missing_out_of_order_unwanted_or_over_its_bound_is_refused() {
         let good = sections(&settings());

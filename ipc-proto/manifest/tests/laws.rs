@@ -4,6 +4,7 @@ use manifest::syscalls::Condition;
 use manifest::{Network, Place, Process, TABLE, syscalls};
 use std::collections::BTreeSet;
 
+// Holds P2-01.
 #[test]
 fn every_process_but_the_supervisor_has_exactly_one_row() {
     for process in Process::ALL {
@@ -12,6 +13,7 @@ fn every_process_but_the_supervisor_has_exactly_one_row() {
     }
 }
 
+// Holds P3-02.
 #[test]
 fn a_caller_stands_after_its_callee() {
     for row in TABLE {
@@ -43,6 +45,7 @@ fn no_method_is_listed_twice_and_every_listed_one_has_a_caller() {
     }
 }
 
+// Holds P2-01.
 #[test]
 fn every_process_has_its_own_user_and_none_is_root() {
     let users: BTreeSet<_> = TABLE.iter().map(|row| row.user).collect();
@@ -50,6 +53,7 @@ fn every_process_has_its_own_user_and_none_is_root() {
     assert!(!users.contains("root"));
 }
 
+// Holds P2-01.
 #[test]
 fn every_process_has_an_id_of_its_own_and_keeps_it() {
     let ids: Vec<_> = TABLE.iter().map(|row| (row.process.name(), row.process.id())).collect();
@@ -73,6 +77,7 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
     assert_eq!(ids, given, "what a process keeps is its own by this id: a new process takes the next");
 }
 
+// Holds P4-01.
 #[test]
 fn only_dialer_has_a_network() {
     for row in TABLE {
@@ -82,6 +87,7 @@ fn only_dialer_has_a_network() {
     }
 }
 
+// Holds P4-02.
 #[test]
 fn only_gate_reaches_model_and_web_and_only_these_three_send_requests_with_secrets() {
     for caller in TABLE.iter().map(|row| row.process) {
@@ -93,6 +99,7 @@ fn only_gate_reaches_model_and_web_and_only_these_three_send_requests_with_secre
     }
 }
 
+// Holds P4-04.
 #[test]
 fn gateway_opens_nothing_and_reaches_the_gate_and_the_router_alone() {
     let row = manifest::row(Process::Gateway).unwrap();
@@ -106,6 +113,7 @@ fn gateway_opens_nothing_and_reaches_the_gate_and_the_router_alone() {
     }
 }
 
+// Holds P4-03.
 #[test]
 fn curator_takes_work_and_settles_it_and_reads_no_memory_by_itself() {
     for (callee, method, may) in [
@@ -131,6 +139,7 @@ fn curator_takes_work_and_settles_it_and_reads_no_memory_by_itself() {
     }
 }
 
+// Holds P5-16.
 #[test]
 fn embedder_calls_nobody_opens_nothing_after_its_seal_and_writes_nowhere() {
     let row = manifest::row(Process::Embedder).unwrap();
@@ -141,6 +150,7 @@ fn embedder_calls_nobody_opens_nothing_after_its_seal_and_writes_nowhere() {
     assert!(row.opens.iter().all(|open| open.access == manifest::Access::Read));
 }
 
+// Holds P1-17.
 #[test]
 fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
     for runner in [Process::Runner, Process::AgentRunner] {
@@ -151,6 +161,7 @@ fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
     }
 }
 
+// Holds P1-20.
 #[test]
 fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_model_calls() {
     let may = |runner, method| manifest::allowed(runner, Process::Gate, method);
@@ -171,6 +182,7 @@ fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_mode
     }
 }
 
+// Holds P1-20.
 #[test]
 fn only_a_person_s_own_program_has_a_loopback_and_no_unix_socket_but_pairs() {
     for row in TABLE {
@@ -194,6 +206,7 @@ fn only_a_person_s_own_program_has_a_loopback_and_no_unix_socket_but_pairs() {
     assert!(![19, 30, 31].into_iter().any(option), "TCP_REPAIR, TCP_FASTOPEN_CONNECT, TCP_ULP");
 }
 
+// Holds P2-02.
 #[test]
 fn capability_lists_are_empty_and_every_grant_has_a_reason() {
     for row in TABLE {
@@ -204,6 +217,7 @@ fn capability_lists_are_empty_and_every_grant_has_a_reason() {
     }
 }
 
+// Holds P2-02.
 #[test]
 fn nobody_may_write_outside_its_own_folder() {
     for open in TABLE.iter().flat_map(|row| row.opens) {
@@ -211,6 +225,7 @@ fn nobody_may_write_outside_its_own_folder() {
     }
 }
 
+// Holds P2-03.
 #[test]
 fn no_actor_may_map_code_fork_or_pass_descriptors_it_has_no_reason_to() {
     for row in TABLE.iter().filter(|row| !row.process.is_runner()) {
@@ -258,6 +273,7 @@ fn no_group_lists_a_call_twice_in_the_same_way_and_what_runners_are_refused_is_n
     }
 }
 
+// Holds P2-12.
 #[test]
 fn every_bound_argument_has_its_reason_and_every_condition_its_sentence_and_its_rules() {
     for call in TABLE.iter().flat_map(|row| row.syscalls).flat_map(|group| group.calls) {
@@ -272,6 +288,7 @@ fn every_bound_argument_has_its_reason_and_every_condition_its_sentence_and_its_
     assert!(rules().filter_map(|call| call.rare).all(|condition| Condition::ALL.contains(&condition)));
 }
 
+// Holds P2-14.
 #[test]
 fn no_row_but_the_runner_s_has_memory_that_can_be_executed_nor_signals_another() {
     for row in TABLE.iter().filter(|row| !row.process.is_runner()) {

@@ -54,6 +54,7 @@ fn profiles() -> String {
     text
 }
 
+// Holds P2-12.
 #[test]
 fn no_rule_is_widened_narrowed_or_taken_away_unseen() {
     let (is, stands) = (profiles(), include_str!("profiles.txt"));

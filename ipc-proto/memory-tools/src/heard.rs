@@ -96,6 +96,7 @@ mod tests {
         (error.code.0, id.map(RequestId::into_json_value), error.message.into_owned())
     }
 
+    // Holds P3-24.
     #[test]
     fn what_is_no_message_is_answered_by_its_code_and_its_id() {
         for (said, code, id) in [
@@ -159,6 +160,7 @@ mod tests {
         }
     }
 
+    // Holds P3-24.
     #[test]
     fn our_own_refusals_are_no_reason_for_another() {
         let refusal = hear(&mut b"{bad".to_vec()).unwrap_err();

@@ -383,6 +383,7 @@ mod tests {
         serde_json::from_str::<Item>(&text).unwrap().row(KindName::Observation, None).unwrap()
     }
 
+    // Holds P3-40.
     #[test]
     fn a_row_of_any_kind_and_state_goes_out_and_comes_in_whole_but_for_its_label() {
         let mut rows = vec![observed()];

@@ -150,6 +150,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P4-21.
         #[test]
         fn no_two_names_bindings_and_leases_begin_with_the_same_bytes(one in words(), other in words()) {
             let meant = |(name, words, until_ms, uses): &(String, Words, Option<u64>, Option<u64>)| {

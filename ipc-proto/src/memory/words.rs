@@ -25,6 +25,7 @@ pub fn words(text: &str) -> Text<WORDS> {
 mod tests {
     use super::*;
 
+    // Holds B-131.
     #[test]
     fn a_long_question_ends_between_two_words_within_the_bound() {
         assert_eq!(words("which light?").as_str(), "which light?");
@@ -41,6 +42,7 @@ mod tests {
     }
 
     proptest::proptest! {
+        // Holds P3-26.
         #[test]
         fn any_text_at_all_is_a_question_that_begins_as_it_does(text in "(\\PC{0,40} ?){0,90}") {
             let words = words(&text);

@@ -229,6 +229,7 @@ mod tests {
         validate(schema, value).unwrap_err()
     }
 
+    // Holds B-42.
     #[test]
     fn each_bound_is_named_with_its_value_and_holds_at_its_edge() {
         let text = json!({"type": "string", "minLength": 2, "maxLength": 3});

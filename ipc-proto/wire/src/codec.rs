@@ -236,6 +236,7 @@ mod tests {
         assert!(decode::<u32>(&bytes, 64, Side::Client).is_err());
     }
 
+    // Holds B-04.
     #[test]
     fn a_deadline_that_would_overflow_the_clock_is_refused_before_it_is_decoded() {
         let context = tarpc::context::current();
@@ -251,6 +252,7 @@ mod tests {
         runtime.unwrap().block_on(test);
     }
 
+    // Holds B-03.
     #[test]
     fn half_a_frame_and_then_silence_or_a_trickle_ends_the_connection() {
         use tokio::io::AsyncWriteExt;
@@ -273,6 +275,7 @@ mod tests {
         });
     }
 
+    // Holds B-03.
     #[test]
     fn a_connection_without_half_a_frame_may_be_silent_for_as_long_as_it_likes() {
         paused(async {

@@ -147,6 +147,7 @@ mod tests {
         }
     }
 
+    // Holds B-02.
     #[test]
     fn an_oversize_frame_is_refused_by_its_head() {
         assert!(frames(&101_u32.to_le_bytes(), 4, 100).is_err());

@@ -74,6 +74,7 @@ mod tests {
     use std::fs::{Permissions, set_permissions, write};
     use std::os::unix::fs::PermissionsExt as _;
 
+    // Holds B-06.
     #[test]
     fn only_bounded_text_that_not_everybody_may_write_is_a_prompt() {
         let folder = tempfile::tempdir().unwrap();

@@ -126,6 +126,7 @@ mod tests {
         thread.join().unwrap()
     }
 
+    // Holds P2-06.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "whether it connects is the question")]
     fn tcp_without_the_network_and_abstract_sockets_are_refused_where_no_filter_is() {

@@ -218,6 +218,7 @@ mod tests {
         assert!(receive::<8>(b.as_fd()).unwrap().is_none());
     }
 
+    // Holds B-01.
     #[test]
     fn a_longer_message_is_refused_though_its_beginning_would_do_and_its_descriptors_are_closed() {
         let (a, b) = frame_pair().unwrap();

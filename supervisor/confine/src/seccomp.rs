@@ -118,6 +118,7 @@ mod tests {
     use super::*;
     use manifest::TABLE;
 
+    // Holds P2-11.
     #[test]
     fn what_the_build_has_made_is_what_is_made_of_the_table_for_every_row_and_any_pid() {
         assert_eq!(MADE.len(), TABLE.len());

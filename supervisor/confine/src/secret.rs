@@ -97,6 +97,7 @@ impl Drop for Mapped {
 mod tests {
     use super::*;
 
+    // Holds P4-24.
     #[test]
     fn what_one_life_wrote_the_next_reads_and_a_new_page_is_empty() {
         let kept = page().unwrap();

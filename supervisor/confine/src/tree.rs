@@ -312,6 +312,7 @@ mod tests {
         SeccompRule::new(vec![condition]).unwrap()
     }
 
+    // Holds P2-11.
     #[test]
     fn the_tree_answers_every_call_as_the_list_does() {
         let architecture = TargetArch::try_from(std::env::consts::ARCH).unwrap();
@@ -374,6 +375,7 @@ mod tests {
         }
     }
 
+    // Holds P2-11.
     #[test]
     fn alternatives_that_look_at_the_same_word_and_at_others_are_each_answered() {
         let architecture = TargetArch::try_from(std::env::consts::ARCH).unwrap();

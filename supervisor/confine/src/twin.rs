@@ -185,6 +185,7 @@ mod tests {
         }
     }
 
+    // Holds P2-30.
     #[test]
     fn an_answer_of_the_call_itself_is_no_refusal() {
         let answer = |errno: i32| refused::<()>(Err(super::errno(errno)), &[libc::ESRCH]).is_err();

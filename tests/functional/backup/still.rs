@@ -58,6 +58,7 @@ fn every_process_but_control_stands_still_until_it_is_told_to_go_on_and_that_is_
     assert_eq!(others(&host), all, "nobody was restarted for it");
 }
 
+// Holds B-29, P7-72.
 #[test]
 fn they_go_on_by_themselves_when_nobody_says_so() {
     let host = Host::start();

@@ -8,6 +8,7 @@ use tests::{Host, Setup};
 
 const MODEL: &str = "offline/reader";
 
+// Holds P3-17.
 #[test]
 fn what_no_vendor_takes_is_refused_by_its_field_in_each_api_and_nothing_is_asked() {
     let host = Host::start();
@@ -72,6 +73,7 @@ fn what_no_vendor_takes_is_refused_by_its_field_in_each_api_and_nothing_is_asked
     assert!(host.recorded("model_decided").is_empty());
 }
 
+// Holds P3-17.
 #[test]
 fn a_client_that_takes_one_call_at_most_is_given_one_and_any_other_all() {
     let host = Setup::default().start();
@@ -100,6 +102,7 @@ fn a_client_that_takes_one_call_at_most_is_given_one_and_any_other_all() {
     }
 }
 
+// Holds P3-18.
 #[test]
 fn tokens_are_counted_for_the_agents_of_a_key_and_for_no_other() {
     let (host, way) = on_tcp("[agent.other]\n", &[]);

@@ -83,6 +83,7 @@ fn is_answered(answer: &Answer, host: &Host) {
     assert!(answer.body.contains("a lighthouse"), "{}", answer.body);
 }
 
+// Holds P3-41.
 #[test]
 fn an_image_reaches_an_agent_s_model_byte_for_byte_in_each_api_and_later_turns_are_told_that_it_was_there() {
     let upstream = upstream();
@@ -126,6 +127,7 @@ fn an_image_reaches_an_agent_s_model_byte_for_byte_in_each_api_and_later_turns_a
     );
 }
 
+// Holds P3-42.
 #[test]
 fn an_image_for_an_agent_that_sees_none_is_refused_at_once_and_leaves_nothing() {
     let upstream = upstream();
@@ -155,6 +157,7 @@ fn an_image_for_an_agent_that_sees_none_is_refused_at_once_and_leaves_nothing() 
     );
 }
 
+// Holds P3-41.
 #[test]
 fn an_image_is_shown_again_by_the_attempt_that_goes_on_after_a_death() {
     // Between the record's word and the asking, and between the model's answer and its being kept.

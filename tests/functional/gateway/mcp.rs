@@ -23,6 +23,7 @@ fn call(way: &Way, path: &str, tool: &str, arguments: &Value) -> Value {
     post(way, path, "", tool, arguments).json()["result"]["structuredContent"].clone()
 }
 
+// Holds P3-23.
 #[test]
 fn a_key_reaches_the_memory_of_its_owner_and_one_of_some_agents_alone_does_not() {
     let (host, way) = on_tcp("[agent.helper]\n", &[]);
@@ -46,6 +47,7 @@ fn a_key_reaches_the_memory_of_its_owner_and_one_of_some_agents_alone_does_not()
     assert_eq!(folder["error"]["code"], "LOCKED_BY_ENV", "{folder}");
 }
 
+// Holds P3-23.
 #[test]
 fn the_door_is_that_of_every_other_route() {
     let (_host, way) = on_tcp("max_body = 65536\n", &[]);
@@ -63,6 +65,7 @@ fn the_door_is_that_of_every_other_route() {
     assert_eq!(post(&nobody, "/mcp", "", "mem-find", &asked).status, 401);
 }
 
+// Holds P3-24.
 #[test]
 fn what_is_no_message_of_the_protocol_is_answered_as_the_protocol_says() {
     let (_host, way) = on_tcp("", &[]);
@@ -102,6 +105,7 @@ fn what_is_no_message_of_the_protocol_is_answered_as_the_protocol_says() {
     assert_eq!(said(half), (200, None, json!(4)), "half a character is no reason for silence");
 }
 
+// Holds P5-46.
 #[test]
 fn what_a_client_reads_is_decided_and_on_the_record_without_a_word_of_it() {
     let (host, way) = on_tcp("", &[]);
@@ -146,6 +150,7 @@ fn unread(way: &Way, tool: &str, arguments: &Value) -> UnixStream {
     stream
 }
 
+// Holds B-158.
 #[test]
 fn who_does_not_take_large_answers_keeps_its_own_share_of_the_places_and_no_other_s() {
     let (host, other) = on_tcp("", &[]);

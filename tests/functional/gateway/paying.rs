@@ -14,6 +14,7 @@ fn config(upstream: &Upstream, budget: &str) -> String {
     )
 }
 
+// Holds P7-83.
 #[test]
 fn a_turn_that_failed_for_want_of_money_is_asked_for_again_by_the_same_key_once_there_is_some() {
     let (upstream, open) = Upstream::holding_its_first(answer("ready"));
@@ -54,6 +55,7 @@ fn a_turn_that_failed_for_want_of_money_is_asked_for_again_by_the_same_key_once_
     assert_eq!(host.recorded("message_requeued").len(), 1);
 }
 
+// Holds P7-84.
 #[test]
 fn a_client_is_told_by_the_head_of_its_answer_of_a_budget_that_is_used_up_and_only_warns() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));

@@ -5,6 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use tests::signal;
 
+// Holds P7-87.
 #[test]
 fn whether_it_is_ready_is_said_of_every_process_that_an_answer_needs() {
     let (host, way) = on_tcp("", &[]);
@@ -30,6 +31,7 @@ fn whether_it_is_ready_is_said_of_every_process_that_an_answer_needs() {
     host.wait_for("it is ready again", || ready().0 == 200);
 }
 
+// Holds P7-91.
 #[test]
 fn a_client_whose_agent_waits_for_the_record_is_told_so_and_its_turn_is_neither_lost_nor_doubled() {
     let (host, way) = on_tcp("", &[]);
@@ -54,6 +56,7 @@ fn a_client_whose_agent_waits_for_the_record_is_told_so_and_its_turn_is_neither_
     assert_eq!(host.json(&["message", "list"])["messages"].as_array().unwrap().len(), 2);
 }
 
+// Holds P7-91.
 #[test]
 fn a_client_is_told_nothing_of_what_is_away_that_its_slow_turn_does_not_wait_for() {
     let (host, way) = on_tcp("[agent.slow]\nmodel = \"scripted/slow\"\n", &[]);

@@ -42,6 +42,7 @@ fn ask(way: &Way, messages: &Value) -> super::client::Answer {
     way.post("/v1/chat/completions", &json!({ "model": "corp/small", "messages": messages }))
 }
 
+// Holds P8-09, P8-21.
 #[test]
 fn secrets_pass_neither_way_and_decision_and_end_are_on_the_record() {
     let (one, two) = TOKEN;
@@ -70,6 +71,7 @@ fn secrets_pass_neither_way_and_decision_and_end_are_on_the_record() {
     assert!(!host.recorded("secret_redacted").is_empty());
 }
 
+// Holds P6-20.
 #[test]
 fn a_secret_of_the_hosts_in_what_clients_send_is_one_alert_of_each_client_and_names_it() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
@@ -93,6 +95,7 @@ fn a_secret_of_the_hosts_in_what_clients_send_is_one_alert_of_each_client_and_na
     }
 }
 
+// Holds P8-18.
 #[test]
 fn a_certain_attack_is_refused_before_anything_leaves_and_that_is_on_the_record() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["never"]));
@@ -106,6 +109,7 @@ fn a_certain_attack_is_refused_before_anything_leaves_and_that_is_on_the_record(
     assert!(decided[0]["reason"].as_str().unwrap_or_default().ends_with(": blocked by the scanner"));
 }
 
+// Holds P8-20.
 #[test]
 fn what_was_decided_ahead_of_the_scanner_is_taken_back_or_said_anew_before_anything_leaves() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
@@ -153,6 +157,7 @@ fn what_was_decided_ahead_of_the_scanner_is_taken_back_or_said_anew_before_anyth
     assert_eq!(upstream.heard().len(), 4, "nor what a key asks that is none any more");
 }
 
+// Holds B-67.
 #[test]
 fn a_client_that_asks_too_often_is_told_when_to_come_again() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
@@ -165,6 +170,7 @@ fn a_client_that_asks_too_often_is_told_when_to_come_again() {
     assert_eq!(upstream.heard().len(), 2);
 }
 
+// Holds B-68.
 #[test]
 fn an_answer_ends_with_the_gateway_that_waited_for_it() {
     let host = Host::start();
@@ -186,6 +192,7 @@ fn an_answer_ends_with_the_gateway_that_waited_for_it() {
     host.wait_for("model has let it go", || host.process("model")["queue"] == 0);
 }
 
+// Holds P8-19.
 #[test]
 fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_free_again() {
     let reply = stream(&["ready"]);
@@ -207,6 +214,7 @@ fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_f
     host.wait_for("it answers again", || ask(&way, &messages).status == 200);
 }
 
+// Holds P3-19.
 #[test]
 fn an_image_for_a_model_that_takes_none_and_a_compressed_reply_are_called_what_they_are() {
     let packed =

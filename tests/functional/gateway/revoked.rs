@@ -25,6 +25,7 @@ fn begin(way: &Way, method: &str, path: &str, body: &str) -> Box<dyn Wire> {
     stream
 }
 
+// Holds P3-16.
 #[test]
 fn a_key_that_is_revoked_ends_what_was_begun_with_it() {
     let (host, way) = on_tcp("[agent.slow]\nmodel = \"scripted/slow\"\n", &[]);

@@ -73,6 +73,7 @@ fn answers(host: &Host, by: &str) -> Vec<(String, u64)> {
     usage.iter().map(|row| (text(row, "group"), row["answers"].as_u64().unwrap())).collect()
 }
 
+// Holds P5-23.
 #[test]
 fn an_order_is_paid_for_by_whoever_asked_for_it() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("{\"order\": [3, 1, 2]}"));
@@ -102,6 +103,7 @@ fn an_order_is_paid_for_by_whoever_asked_for_it() {
 
 const AGENT: &str = "[agent.asker]\nmodel = \"scripted/asks\"\n";
 
+// Holds P5-22.
 #[test]
 fn a_model_puts_the_first_of_what_was_found_into_order_where_it_is_told_to_and_only_then() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("{\"order\": [3, 1]}"));
@@ -126,6 +128,7 @@ fn a_model_puts_the_first_of_what_was_found_into_order_where_it_is_told_to_and_o
     assert!(decided.iter().any(|it| text(it, "reason").starts_with("curator for ")), "{decided:?}");
 }
 
+// Holds P5-22.
 #[test]
 fn an_answer_that_is_no_order_is_asked_for_once_more_and_then_the_order_stays_and_the_answer_says_so() {
     for (sound, second) in [(true, "```json\n{\"order\": [2]}\n```"), (false, "{\"order\": [1, 1]}")] {
@@ -148,6 +151,7 @@ fn an_answer_that_is_no_order_is_asked_for_once_more_and_then_the_order_stays_an
     }
 }
 
+// Holds P5-22.
 #[test]
 fn a_model_that_takes_too_long_or_is_not_there_costs_an_answer_its_order_alone() {
     let upstream = Upstream::answering("text/event-stream", |_| {
@@ -170,6 +174,7 @@ fn a_model_that_takes_too_long_or_is_not_there_costs_an_answer_its_order_alone()
     assert_eq!(plain["notes"], json!([]), "what others are measured against asks no model: {plain}");
 }
 
+// Holds P5-22.
 #[test]
 fn agents_and_clients_are_given_the_order_that_their_owner_configured() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("{\"order\": [3, 1, 2]}"));
@@ -200,6 +205,7 @@ fn embedder() -> Upstream {
     })
 }
 
+// Holds P5-21.
 #[test]
 fn a_question_of_an_agent_and_of_a_client_is_understood_by_the_embedder_that_is_configured() {
     let upstream = embedder();

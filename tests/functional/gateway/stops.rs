@@ -54,6 +54,7 @@ fn answered(way: &Way, ask: &Value) -> [(String, Value, Value); 2] {
     [(whole_text, why, at), (text, streamed_why, streamed_at)]
 }
 
+// Holds P7-79.
 #[test]
 fn a_client_is_told_at_which_of_its_texts_an_answer_ended_where_that_is_known() {
     let upstreams = KINDS.map(|kind| Upstream::answering("text/event-stream", move |_| reply(kind)));

@@ -4,6 +4,7 @@ use super::{By, all_needed, recorded, with_script};
 use std::fs;
 use tests::{Setup, is_root};
 
+// Holds P2-13.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_clock_that_takes_a_call_is_read_by_one() {

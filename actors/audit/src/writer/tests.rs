@@ -45,6 +45,7 @@ fn entries(folder: &Path) -> u64 {
     found.entries
 }
 
+// Holds P6-12.
 #[test]
 fn nobody_is_answered_before_the_flush_is_over_and_then_in_order_across_bundles() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,6 +65,7 @@ fn nobody_is_answered_before_the_flush_is_over_and_then_in_order_across_bundles(
     assert_eq!(entries(folder.path()), 700);
 }
 
+// Holds P6-13.
 #[test]
 fn a_flush_that_fails_fails_all_that_were_promised_and_nothing_that_was_durable_or_comes_after() {
     let folder = tempfile::tempdir().unwrap();
@@ -102,6 +104,7 @@ fn what_is_asked_twice_is_one_entry_wherever_the_first_is() {
     assert_eq!(entries(folder.path()), 7);
 }
 
+// Holds P6-12.
 #[test]
 fn what_was_promised_and_not_flushed_at_a_kill_is_whole_or_not_there_and_is_asked_again() {
     let folder = tempfile::tempdir().unwrap();

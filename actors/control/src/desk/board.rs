@@ -292,6 +292,7 @@ mod tests {
         assert!(!board.status(&placed("", ""), 0).reason.contains("vault"));
     }
 
+    // Holds P8-29.
     #[test]
     fn a_record_that_takes_nothing_is_a_reason() {
         let mut board = Board::default();

@@ -31,6 +31,7 @@ impl Refusals {
 mod tests {
     use super::*;
 
+    // Holds B-167.
     #[test]
     fn a_flood_of_refusals_is_recorded_to_a_bound_and_hides_nobody_elses() {
         let (mut refusals, now) = (Refusals::default(), Instant::now());

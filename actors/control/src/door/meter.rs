@@ -253,6 +253,7 @@ mod tests {
         u32::try_from(length).unwrap().to_le_bytes()
     }
 
+    // Holds B-165.
     #[test]
     fn a_large_frame_of_nobody_or_beyond_the_room_ends_the_connection_at_its_head() {
         for (room, known, length) in
@@ -282,6 +283,7 @@ mod tests {
         }
     }
 
+    // Holds B-166.
     #[test]
     fn a_frame_that_was_begun_and_does_not_go_on_ends_the_connection_and_silence_between_frames_does_not() {
         run(async {

@@ -179,6 +179,7 @@ fn request_of(server: &Server) -> String {
     }
 }
 
+// Holds P6-28.
 #[test]
 fn a_secret_goes_out_in_its_header_after_its_use_is_on_the_record() {
     run(async {
@@ -213,6 +214,7 @@ fn a_secret_goes_out_in_its_header_after_its_use_is_on_the_record() {
     });
 }
 
+// Holds P4-11.
 #[test]
 fn a_secret_asked_for_a_host_it_is_not_bound_to_is_refused_recorded_and_nothing_is_dialled() {
     run(async {
@@ -228,6 +230,7 @@ fn a_secret_asked_for_a_host_it_is_not_bound_to_is_refused_recorded_and_nothing_
     });
 }
 
+// Holds P6-28.
 #[test]
 fn what_cannot_be_recorded_does_not_happen() {
     run(async {
@@ -257,6 +260,7 @@ fn a_change_that_fails_after_its_record_is_recorded_as_failed() {
     });
 }
 
+// Holds P4-06.
 #[test]
 fn plain_http_goes_to_hosts_of_the_configuration_over_loopback_connections_only() {
     run(async {
@@ -324,6 +328,7 @@ fn over_tls_the_request_goes_to_a_server_that_proves_the_name_and_to_no_other() 
     });
 }
 
+// Holds P4-29.
 #[test]
 fn an_upstream_that_sends_the_secret_back_byte_by_byte_sends_a_mark_instead() {
     run(async {
@@ -415,6 +420,7 @@ fn a_redirect_is_given_back_and_not_followed_and_retry_after_is_read() {
     });
 }
 
+// Holds B-94.
 #[test]
 fn an_upstream_that_stalls_before_the_head_or_within_the_body_is_given_up() {
     run(async {
@@ -431,6 +437,7 @@ fn an_upstream_that_stalls_before_the_head_or_within_the_body_is_given_up() {
     });
 }
 
+// Holds B-94.
 #[test]
 fn a_reply_that_does_not_end_is_cut_at_the_bound() {
     run(async {
@@ -466,6 +473,7 @@ fn no_piece_is_larger_than_the_credit_and_an_upstream_waits_for_a_slow_reader() 
     });
 }
 
+// Holds B-93.
 #[test]
 fn a_reply_beyond_the_bound_is_refused_and_a_closed_one_makes_room() {
     run(async {
@@ -540,6 +548,7 @@ fn a_secret_that_is_removed_is_gone_and_its_use_refused() {
     });
 }
 
+// Holds P8-10.
 #[tokio::test]
 async fn fingerprints_follow_every_change_of_the_vault_and_give_no_value_away() {
     let mut lab = Lab::new("").await;
@@ -556,6 +565,7 @@ async fn fingerprints_follow_every_change_of_the_vault_and_give_no_value_away() 
     assert!(lab.fingerprints.borrow_and_update().prints.is_empty());
 }
 
+// Holds P4-29.
 #[test]
 fn a_secret_comes_back_in_no_header_that_is_given_out() {
     run(async {
@@ -575,6 +585,7 @@ fn a_secret_comes_back_in_no_header_that_is_given_out() {
     });
 }
 
+// Holds P4-29.
 #[test]
 fn a_secret_in_the_trailers_of_a_reply_reaches_nobody() {
     run(async {

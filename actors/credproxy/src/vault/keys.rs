@@ -140,6 +140,7 @@ mod tests {
         assert!(others.iter().all(|other| *other != one));
     }
 
+    // Holds B-96.
     #[test]
     fn a_new_passphrase_is_stretched_over_64_mib_three_times_with_a_salt_of_its_own() {
         let (one, other) = (Stretch::fresh().unwrap(), Stretch::fresh().unwrap());

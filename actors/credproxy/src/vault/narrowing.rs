@@ -75,6 +75,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P4-21.
         #[test]
         fn what_a_narrower_binding_allows_the_wider_one_allows(
             old in bindings(), new in bindings(), host in 0..4_usize, verb in 0..6_usize, path in 0..6_usize, place in 0..6_usize,

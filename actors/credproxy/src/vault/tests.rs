@@ -101,6 +101,7 @@ fn a_secret_goes_to_the_hosts_it_is_bound_to_and_no_other() {
     }
 }
 
+// Holds P4-11.
 #[test]
 fn a_value_sealed_for_one_name_or_host_is_not_stored_for_another() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,6 +208,7 @@ fn a_vault_with_any_byte_altered_is_told_so_and_left_as_it_is() {
     }
 }
 
+// Holds P4-25.
 #[test]
 fn an_alteration_with_a_checksum_that_holds_is_seen_by_the_seal() {
     let folder = a_vault_with_one_secret();
@@ -227,6 +229,7 @@ fn an_alteration_with_a_checksum_that_holds_is_seen_by_the_seal() {
     assert!(matches!(open(folder.path()).err().unwrap(), VaultFault::Sealed(_)));
 }
 
+// Holds P4-25.
 #[test]
 fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_left_as_they_are() {
     let (folder, other) = (a_vault_with_one_secret(), a_vault_with_one_secret());
@@ -258,6 +261,7 @@ fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_l
     assert!(holds_the_secret(folder.path()) && fs::read(folder.path().join(KEY_FILE)).unwrap() != key);
 }
 
+// Holds P4-25.
 #[test]
 fn a_file_that_says_whose_vault_it_is_and_names_no_host_is_refused_and_left_as_it_is() {
     let folder = a_vault_with_one_secret();
@@ -286,6 +290,7 @@ fn a_key_file_that_others_can_read_or_that_holds_no_key_is_refused() {
 }
 
 /// A crash while a new vault is written leaves any prefix of it beside the old one.
+// Holds P7-47.
 #[test]
 fn a_crash_at_any_byte_of_a_rewrite_leaves_the_old_vault_and_the_next_rewrite_works() {
     let folder = a_vault_with_one_secret();
@@ -324,6 +329,7 @@ fn a_change_that_cannot_be_written_changes_nothing() {
     assert!(vault.has("openai") && reveal(&mut vault, "openai", "api.example.com:443").is_ok());
 }
 
+// Holds P7-49.
 #[test]
 fn a_vault_of_the_first_version_is_opened_and_kept_as_one_of_this() {
     let folder = tempfile::tempdir().unwrap();

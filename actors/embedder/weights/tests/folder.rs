@@ -68,6 +68,7 @@ fn names_that_a_head_put_before_its_tensors_are_passed_over() {
     assert!(names.contains(&"embeddings.LayerNorm.bias".to_owned()));
 }
 
+// Holds B-112, P5-17.
 #[test]
 fn what_is_missing_cut_or_of_another_kind_is_refused_by_its_name() {
     type Harm = fn(&mut Vec<u8>);
@@ -120,6 +121,7 @@ fn words_of_which_none_stands_for_the_unknown_are_refused() {
     assert!(said.contains("the piece that stands for unknown words"), "{said}");
 }
 
+// Holds P5-17.
 #[test]
 fn a_header_that_asks_for_more_than_there_is_makes_no_room_for_it() {
     let folder = tiny();

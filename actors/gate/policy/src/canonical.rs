@@ -57,6 +57,7 @@ mod tests {
         value.as_object().cloned().unwrap_or_default()
     }
 
+    // Holds P5-60.
     #[test]
     fn one_action_has_one_spelling_and_every_part_of_it_is_in_the_hash() {
         let args = map(json!({"to": "a", "body": {"z": 1, "a": [2, {"y": 0, "b": 1}]}}));

@@ -388,6 +388,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P5-55.
         #[test]
         fn a_policy_or_an_attribute_that_is_left_out_would_have_changed_no_answer(
             flags in any::<u64>(),

@@ -112,12 +112,14 @@ mod tests {
     }
 
     proptest::proptest! {
+        // Holds P5-61.
         #[test]
         fn no_text_at_all_shows_what_hides(text: String) {
             assert!(!escaped(&text).chars().any(is_hidden));
         }
     }
 
+    // Holds B-48.
     #[test]
     fn a_preview_names_every_argument_and_says_what_it_leaves_out() {
         let catalogue = Catalogue::built_in().unwrap();

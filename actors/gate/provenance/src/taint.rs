@@ -50,6 +50,7 @@ mod tests {
         assert_eq!(taint.thousandths(), 500);
     }
 
+    // Holds P5-43.
     #[test]
     fn a_share_just_over_a_threshold_is_not_rounded_onto_it() {
         let mut taint = Taint::default();

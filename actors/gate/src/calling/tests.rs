@@ -74,6 +74,7 @@ fn the_mark_of_the_secret_stands_where_it_goes_and_only_the_host_puts_it_there()
     }
 }
 
+// Holds P4-15.
 #[test]
 fn what_the_service_is_not_for_is_refused_with_what_is_valid() {
     let service = service(Some(header()));

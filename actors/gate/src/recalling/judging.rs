@@ -201,6 +201,7 @@ mod tests {
         suspects.iter().map(|(row, text)| (*row, text.as_str())).collect()
     }
 
+    // Holds P5-31.
     #[test]
     fn whoever_something_was_found_in_is_looked_at_with_all_that_stands_of_it_and_else_everybody() {
         let block = told(&[(None, "a session "), (id(1), "one "), (id(2), "two "), (id(1), "whole one")]);

@@ -286,6 +286,7 @@ mod tests {
         Ok((texts, found.label("api")))
     }
 
+    // Holds P8-18.
     #[tokio::test]
     async fn a_secret_is_cut_out_of_whoever_s_text_and_the_rest_goes_on_as_sensitive() {
         for role in [Role::System, Role::User, Role::Assistant, Role::Tool] {
@@ -294,6 +295,7 @@ mod tests {
         }
     }
 
+    // Holds P5-02.
     #[tokio::test]
     async fn what_a_key_s_holder_says_is_the_user_s_and_what_a_tool_says_or_an_image_shows_is_nobody_s() {
         let trust = async |request| cleaned(request).await.unwrap().1.trust;
@@ -310,6 +312,7 @@ mod tests {
         assert_eq!(trust(request).await, Trust::Untrusted);
     }
 
+    // Holds P8-18.
     #[tokio::test]
     async fn an_attack_is_refused_in_a_user_s_words_marked_in_a_tool_s_and_left_to_whoever_instructs() {
         let refused = cleaned(asking(Role::User, "ATTACK")).await;
@@ -318,6 +321,7 @@ mod tests {
         assert_eq!(cleaned(asking(Role::Tool, "ATTACK")).await.unwrap().0, [format!("{SUSPECT}ATTACK")]);
     }
 
+    // Holds P8-18.
     #[tokio::test]
     async fn arguments_of_earlier_calls_are_cleaned_and_a_secret_among_the_tools_is_refused() {
         let mut request = asking(Role::Assistant, "");
@@ -341,6 +345,7 @@ mod tests {
         assert!(matches!(cleaned(request).await, Err(RelayError::Blocked(_))));
     }
 
+    // Holds P8-22.
     #[tokio::test]
     async fn a_block_of_reasoning_that_a_client_hands_back_goes_on_as_it_is_or_not_at_all() {
         let thought =
@@ -364,6 +369,7 @@ mod tests {
         assert_eq!(fake.judged_at_once.get(), 2);
     }
 
+    // Holds P8-18.
     #[tokio::test]
     async fn with_the_scanner_away_or_a_text_too_long_for_it_nothing_goes_on() {
         let long = "x".repeat(SCAN_BOUND + 1);
@@ -372,6 +378,7 @@ mod tests {
         assert!(matches!(request(&away, ask()).await, Err(RelayError::Down(_))));
     }
 
+    // Holds P8-18.
     #[tokio::test]
     async fn texts_to_embed_lose_their_secrets_and_are_not_taken_for_attacks() {
         let mut request = super::super::testing::embed();

@@ -239,6 +239,7 @@ mod tests {
         Found { hit: Hit { row, snippet: Text::default(), score: 0 }, why: Why::default() }
     }
 
+    // Holds P5-24.
     #[test]
     fn whatever_a_question_waits_for_is_over_before_those_who_asked_stop_waiting() {
         let memory = ipc_proto::memory::method::ask.deadline;
@@ -263,6 +264,7 @@ mod tests {
         assert_eq!(places, [Some(1), Some(2), None, None, None]);
     }
 
+    // Holds P5-22.
     #[tokio::test]
     async fn an_order_that_names_what_is_not_there_or_one_row_twice_is_none() {
         let payer = Payer::of(ipc_proto::ids::UserId::from_bytes([1; 16]));

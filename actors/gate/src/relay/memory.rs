@@ -280,6 +280,7 @@ mod tests {
         Ask::Restore { row, raw: Text::default(), over, mine: true, dry_run: false }
     }
 
+    // Holds P5-45.
     #[test]
     fn whatever_a_client_says_of_itself_its_rows_are_a_strangers() {
         let id = MemoryId::random();
@@ -295,6 +296,7 @@ mod tests {
         }
     }
 
+    // Holds P5-46.
     #[test]
     fn whatever_reads_is_decided_on_as_a_tool_and_the_record_says_how_much_was_read_of_what() {
         let row = |content: &str, trust| {
@@ -326,6 +328,7 @@ mod tests {
         );
     }
 
+    // Holds P5-14, P5-45.
     #[test]
     fn a_client_destroys_nothing_and_mutes_nothing() {
         let what = Box::new(Forget::Before(u64::MAX));

@@ -153,6 +153,7 @@ mod tests {
         Payer::of(UserId::from_bytes([2; 16]))
     }
 
+    // Holds P5-23.
     #[tokio::test]
     async fn an_order_goes_to_who_asked_for_it_and_to_nobody_else() {
         let orders = Arc::new(Orders::default());
@@ -177,6 +178,7 @@ mod tests {
         assert!(orders.table().asked.is_empty());
     }
 
+    // Holds B-122.
     #[tokio::test]
     async fn who_waits_too_long_does_without_and_leaves_nothing_to_be_done() {
         let orders = Orders::default();
@@ -185,6 +187,7 @@ mod tests {
         assert!(table.waiting.is_empty() && table.asked.is_empty());
     }
 
+    // Holds B-122, B-123.
     #[tokio::test]
     async fn lists_that_wait_and_orders_that_are_known_are_bounded() {
         let orders = Arc::new(Orders::default());

@@ -228,6 +228,7 @@ mod tests {
         Rates::new(RelayLimits { requests_per_minute, streams_per_key })
     }
 
+    // Holds B-67.
     #[test]
     fn a_client_has_its_requests_of_a_minute_at_once_and_gets_them_back_evenly() {
         let (rates, whose, now) = (rates(60, 1), Whose::Key(KeyId::random()), Instant::now());
@@ -242,6 +243,7 @@ mod tests {
         assert_eq!((0..100).filter(|_| rates.take(whose, later).is_ok()).count(), 60);
     }
 
+    // Holds B-68.
     #[test]
     fn answers_at_once_are_bounded_for_each_client_and_for_all_and_a_place_is_free_again_when_dropped() {
         let (rates, now) = (rates(1, 64), Instant::now());
@@ -260,6 +262,7 @@ mod tests {
         assert!(rates.seat(one, now).is_ok());
     }
 
+    // Holds B-69.
     #[test]
     fn bytes_are_bounded_over_all_clients_and_free_again_when_they_were_taken_or_dropped() {
         let rates = rates(1, 1);
@@ -278,6 +281,7 @@ mod tests {
         assert_eq!(rates.counts().held, 0);
     }
 
+    // Holds B-69.
     #[test]
     fn one_client_holds_no_more_than_half_of_the_bytes_of_all() {
         let (rates, now, most) = (rates(1, 1), Instant::now(), 8 << 20);

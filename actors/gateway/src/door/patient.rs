@@ -93,6 +93,7 @@ mod tests {
         fn wake(self: Arc<Self>) {}
     }
 
+    // Holds B-157.
     #[test]
     fn a_write_that_goes_on_is_waited_for_anew_and_one_that_does_not_has_an_end() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -198,6 +198,7 @@ mod tests {
         body::decode::<Ask>(body.to_string().as_bytes())?.texts().map(|texts| texts.len())
     }
 
+    // Holds B-163.
     #[test]
     fn texts_come_alone_or_in_a_list_and_tokens_are_refused() {
         assert_eq!(texts(json!("a")).unwrap(), 1);

@@ -61,6 +61,7 @@ async fn ask(desk: &Arc<Desk>, via: Via, method: &str, path: &str, headers: &[(&
     }
 }
 
+// Holds P3-15.
 #[test]
 fn without_a_key_every_route_is_refused_in_the_form_of_its_own_api() {
     let test = async {
@@ -85,6 +86,7 @@ fn without_a_key_every_route_is_refused_in_the_form_of_its_own_api() {
     bench::run(test).unwrap();
 }
 
+// Holds P3-15.
 #[test]
 fn a_request_that_names_another_host_is_misdirected_before_its_key_is_looked_at() {
     let test = async {
@@ -106,6 +108,7 @@ fn a_request_that_names_another_host_is_misdirected_before_its_key_is_looked_at(
     bench::run(test).unwrap();
 }
 
+// Holds P3-15.
 #[test]
 fn only_a_page_that_is_configured_is_told_that_it_may_ask() {
     let test = async {

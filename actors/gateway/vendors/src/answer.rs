@@ -309,6 +309,7 @@ mod tests {
         assert_eq!(whole(turn).unwrap().text, "all of it");
     }
 
+    // Holds B-155.
     #[test]
     fn an_answer_that_fails_or_never_ends_is_a_fault() {
         let fault = Fault::new(Kind::Late, "late");

@@ -187,6 +187,7 @@ mod tests {
         decode::<Ask>(body.as_bytes()).unwrap_err().json(Dialect::OpenAi, "")["error"].clone()
     }
 
+    // Holds P3-19.
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
         let missing = error(r#"{"content":"x"}"#);
@@ -248,6 +249,7 @@ mod tests {
         }
     }
 
+    // Holds B-151.
     #[test]
     fn a_body_of_too_many_values_is_refused_unread_and_the_commas_of_a_text_are_no_values() {
         let list = |count: usize| format!(r#"{{"model":"m","x":[{}0]}}"#, "0,".repeat(count));

@@ -400,6 +400,7 @@ mod tests {
         }
     }
 
+    // Holds P3-19.
     #[test]
     fn every_reason_of_a_peer_has_its_status() {
         let status = |fault: Fault| fault.status(Dialect::OpenAi).as_u16();
@@ -447,6 +448,7 @@ mod tests {
         );
     }
 
+    // Holds P7-85.
     #[test]
     fn a_client_repeats_what_is_free_again_in_seconds_and_not_what_waits_for_a_day_or_a_person() {
         let told = |error: ModelError| {

@@ -92,6 +92,7 @@ mod tests {
         param.as_str().map(str::to_owned)
     }
 
+    // Holds P3-17.
     #[test]
     fn a_result_without_a_call_and_a_call_without_a_result_are_named_by_their_place() {
         let mut matched = Matched::default();
@@ -109,6 +110,7 @@ mod tests {
         assert_eq!(place(&matched).as_deref(), Some("messages[4]"));
     }
 
+    // Holds P3-17.
     #[test]
     fn a_choice_is_among_the_tools_that_are_given() {
         let tools = [wish::tool("read", None, ("parameters", None), "x").unwrap()];

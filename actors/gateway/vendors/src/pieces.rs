@@ -125,6 +125,7 @@ mod tests {
         );
     }
 
+    // Holds P7-78.
     #[test]
     fn what_a_model_said_before_another_took_over_is_void_and_open_calls_are_forgotten() {
         let failover =
@@ -164,6 +165,7 @@ mod tests {
         assert!(told(vec![part(true, &long); 17]).iter().any(|said| matches!(said, Said::Failed(_))));
     }
 
+    // Holds B-156.
     #[test]
     fn arguments_over_their_bound_end_the_answer() {
         let part = "a".repeat(16384);

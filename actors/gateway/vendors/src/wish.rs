@@ -401,6 +401,7 @@ mod tests {
         assert_eq!((reply.calls[1].args.as_str(), answer.answers), ("{}", Some(reply.calls[1].id)));
     }
 
+    // Holds B-153, P3-44.
     #[test]
     fn an_image_is_taken_from_its_own_bytes_and_from_no_address() {
         let url = format!("data:image/png;base64,{}", STANDARD.encode([1, 2, 3]));
@@ -422,6 +423,7 @@ mod tests {
         assert!(draft.show(picture_at(&url, "x").unwrap(), "x").is_err());
     }
 
+    // Holds B-153.
     #[test]
     fn what_is_over_the_bounds_together_is_refused() {
         let mut draft = Draft::default();

@@ -238,6 +238,7 @@ mod tests {
         assert_eq!((version(&db), sum(&db)), (2, 4));
     }
 
+    // Holds P7-65.
     #[test]
     fn steps_that_are_cut_short_leave_what_was_there_before_the_first_and_the_copy_is_of_that() {
         let (folder, file, mut db) = database();
@@ -283,6 +284,7 @@ mod tests {
         assert_eq!(made_anew, 0);
     }
 
+    // Holds P7-64.
     #[test]
     fn a_log_has_its_length_from_the_start_and_what_was_written_to_it_is_found_after_a_kill() {
         let folder = tempfile::tempdir().unwrap();
@@ -303,6 +305,7 @@ mod tests {
         assert_eq!((version(&found), sum(&found)), (2, 99 * 50 + 1 + 3));
     }
 
+    // Holds P7-70.
     #[test]
     fn without_a_copy_no_step_is_taken() {
         let (folder, file, mut db) = database();
@@ -313,6 +316,7 @@ mod tests {
         assert_eq!((version(&db), sum(&db)), (1, 1));
     }
 
+    // Holds P7-70.
     #[test]
     fn a_database_of_a_newer_program_is_refused_untouched() {
         let (folder, file, mut db) = database();

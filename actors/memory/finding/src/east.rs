@@ -94,6 +94,7 @@ mod tests {
         }
     }
 
+    // Holds P3-30.
     #[test]
     fn a_text_holds_a_time_and_a_number_by_their_characters_and_no_other_script_does() {
         for (text, holds_them) in [

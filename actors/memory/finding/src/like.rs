@@ -206,6 +206,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P3-30.
         #[test]
         fn what_is_like_a_term_never_looks_otherwise(
             term in "[a-eıé]{1,9}|[a-c]{0,4}[0-9]{1,5}", before in "[a-eıé]{0,3}", behind in "[a-eıé]{0,3}",

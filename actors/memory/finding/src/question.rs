@@ -145,6 +145,7 @@ mod tests {
         assert!(question(" \0 \"'-- ").is_empty());
     }
 
+    // Holds B-133, B-134.
     #[test]
     fn a_term_is_looked_for_once_and_there_are_at_most_so_many() {
         assert_eq!(question("cat Cats CAT").terms, ["cat"]);
@@ -154,6 +155,7 @@ mod tests {
         assert_eq!(question(&years.join(" in ")).times.len(), MOST_TIMES);
     }
 
+    // Holds P5-32.
     #[test]
     fn a_text_fits_by_more_words_the_more_are_asked_for_and_a_question_that_says_little_fits_nothing() {
         let lexicon = Lexicon::new();
@@ -180,6 +182,7 @@ mod tests {
         }
     }
 
+    // Holds P3-30.
     #[test]
     fn small_words_are_those_of_the_language_that_is_asked_in() {
         for (text, terms) in [
@@ -196,6 +199,7 @@ mod tests {
         }
     }
 
+    // Holds P3-31.
     #[test]
     fn a_sentence_has_words_that_say_little_beside_others_and_looked_for_words_alone_are_none() {
         for (text, is_a_sentence) in [

@@ -148,6 +148,7 @@ fn a_place_is_given_again_after_its_row_has_left_and_many_that_left_are_let_go_o
     assert!(index.weight() < light + 2000 * 100, "{}", index.weight());
 }
 
+// Holds P5-26.
 #[test]
 fn the_best_by_meaning_are_the_same_with_a_first_pass_by_code_and_without() {
     let word = |number: usize| format!("w{}", number * 7919 % 1999);
@@ -178,6 +179,7 @@ fn the_best_by_meaning_are_the_same_with_a_first_pass_by_code_and_without() {
     }
 }
 
+// Holds P3-30.
 #[test]
 fn a_word_that_nobody_said_finds_what_is_written_nearly_so_and_a_code_what_it_is_made_of() {
     let say = |session, text: &str| Said { session, speaker: "Ida", text: text.to_owned() };
@@ -193,6 +195,7 @@ fn a_word_that_nobody_said_finds_what_is_written_nearly_so_and_a_code_what_it_is
     assert!(found(&rows, "7782").is_empty());
 }
 
+// Holds B-139.
 #[test]
 fn others_stand_in_for_four_terms_of_a_question_and_sixteen_for_each() {
     let say = |session, text: String| Said { session, speaker: "Ida", text };

@@ -287,6 +287,7 @@ mod tests {
         words(text).into_iter().map(|word| word.plain).collect()
     }
 
+    // Holds P3-30.
     #[test]
     fn what_was_said_and_what_is_asked_meet_in_one_term() {
         let lexicon = Lexicon::new();

@@ -99,6 +99,7 @@ mod tests {
     }
 
     proptest! {
+        // Holds P5-30.
         #[test]
         fn no_text_holds_what_ends_anything(text in any::<String>(), most in 0_usize..200) {
             let quoted = line(&text, most);

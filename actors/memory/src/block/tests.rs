@@ -127,6 +127,7 @@ fn in_order(inner: &str) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
+    // Holds B-128, P5-30.
     #[test]
     fn whatever_was_planted_a_block_holds_its_budget_and_its_quotation(
         rows in prop::collection::vec((planted(), planted(), 0_u8..6), 0..40),
@@ -190,6 +191,7 @@ fn what_reading_costs_more_than_finding_out_saves_nothing() {
     assert!(laid.text.contains("took ~3; saved ~0 (0 %)."), "{}", laid.text);
 }
 
+// Holds B-128.
 #[test]
 fn a_long_row_is_cut_where_the_room_ends_and_says_so() {
     let rows = [row("long", &"a sentence of some length, again and again. ".repeat(1000), 0, 1)];
@@ -239,6 +241,7 @@ fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_ma
     assert_eq!(order(None), [1, 2, 6, 4, 5, 3]);
 }
 
+// Holds P5-27.
 #[test]
 fn nothing_that_a_block_begins_with_looks_through_a_whole_scope_or_sorts_it() {
     let store = Store::fleeting().unwrap();

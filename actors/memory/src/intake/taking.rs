@@ -187,6 +187,7 @@ mod tests {
     use crate::tests::{entry, id};
     use ipc_proto::label::Class;
 
+    // Holds P5-14.
     #[test]
     fn what_is_taken_from_a_row_is_no_more_trusted_and_no_less_confidential_than_the_row() {
         let mut from = entry(1, "a page said so");
@@ -201,6 +202,7 @@ mod tests {
         assert_eq!(taken.detail.source.r#type, SourceType::AiInference);
     }
 
+    // Holds B-120.
     #[test]
     fn of_an_entity_only_what_is_new_is_added_and_only_so_much_is_kept() {
         assert_eq!(with_news("kit", "kit\nkit uses tokio").as_deref(), Some("kit\nkit uses tokio"));

@@ -228,6 +228,7 @@ mod tests {
         serde_json::from_value(line["row"].clone()).unwrap()
     }
 
+    // Holds P7-45.
     #[test]
     fn a_database_of_open_mem_gives_its_rows_with_their_history_and_its_sessions_as_a_stranger_s() {
         let (lines, sessions) = lines(
@@ -291,6 +292,7 @@ mod tests {
          CREATE TABLE user_prompts (id INTEGER, content_session_id TEXT, prompt_text TEXT, created_at_epoch INTEGER);
          INSERT INTO user_prompts VALUES (1, 'c1', 'when does the ferry leave?', 6000);";
 
+    // Holds P7-37.
     #[test]
     fn a_database_of_claude_mem_gives_its_observations_summaries_prompts_and_sessions() {
         let (lines, sessions) = lines(CLAUDE_MEM);
@@ -308,6 +310,7 @@ mod tests {
         assert_eq!(sessions[2]["client"], "claude-mem", "none is called as this host's own are");
     }
 
+    // Holds P7-40.
     #[test]
     fn an_older_database_of_claude_mem_gives_the_same() {
         let older = claude_mem::to_an_older_one(CLAUDE_MEM);

@@ -109,6 +109,7 @@ fn a_turn_that_says_nothing_is_passed_over_and_its_place_stays() {
     assert_eq!(out[0]["results"][0], json!("a"));
 }
 
+// Holds B-138, P3-29.
 #[test]
 fn what_is_too_long_or_holds_half_a_character_is_measured_by_what_is_left_of_it() {
     let long = format!("the quince {}", "x".repeat(200_000));
@@ -125,6 +126,7 @@ fn what_is_too_long_or_holds_half_a_character_is_measured_by_what_is_left_of_it(
     assert_eq!(out[2]["figures"]["mrr"], 1.0, "{out:?}");
 }
 
+// Holds B-137.
 #[test]
 fn a_malformed_line_ends_it_with_its_number_and_nothing_of_it() {
     for (bad, why) in [
@@ -188,12 +190,14 @@ fn of_few_people() -> String {
     told.into_iter().chain(asked).collect::<Vec<_>>().join("\n")
 }
 
+// Holds P3-30.
 #[test]
 fn tickets_other_languages_and_turns_of_any_length_are_found_as_well() {
     assert!(figure(OTHERS, Manner::Words, "recall@20") >= 0.94);
     assert!(figure(OTHERS, Manner::Words, "mrr") >= figure(OTHERS, Manner::Plain, "mrr") + 0.08);
 }
 
+// Holds P3-30.
 #[test]
 fn conversations_of_many_kinds_and_scripts_in_one_memory_are_told_apart() {
     assert!(figure(KINDS, Manner::Words, "recall@20") >= 0.87);

@@ -30,6 +30,7 @@ fn taken(held: &mut Held, scope: &Scope, capture: &Capture, now_ms: u64) -> Admi
     held.store.take_down(scope, capture, seen.as_ref(), now_ms).unwrap()
 }
 
+// Holds P7-18.
 #[test]
 fn a_call_that_is_told_twice_is_one_row_of_its_session() {
     let mut held = Held::new();
@@ -57,6 +58,7 @@ fn a_call_that_is_told_twice_is_one_row_of_its_session() {
     holds_together(&held.store);
 }
 
+// Holds P7-30.
 #[test]
 fn a_page_of_sessions_goes_on_behind_the_one_before_whatever_came_or_went_meanwhile() {
     let mut held = Held::quick();

@@ -49,6 +49,7 @@ fn a_database_at_its_limit_keeps_what_it_has_and_nothing_half_written() {
 
 /// Needs root: a disk of 2 MiB in a mount namespace of this thread alone, so that nothing is left mounted.
 /// As an ordinary user the test above holds the same law by SQLite's own limit.
+// Holds B-144.
 #[test]
 fn a_full_disk_keeps_what_it_has_and_nothing_half_written() {
     if !nix::unistd::geteuid().is_root() {

@@ -48,6 +48,7 @@ fn an_area_without_a_row_says_whose_vectors_are_kept() {
     assert_eq!((stats.embedder, stats.embedded), (Some(Name::clip(BY)), 0));
 }
 
+// Holds P5-28.
 #[test]
 fn a_row_waits_until_it_has_a_vector_of_the_embedder_and_again_when_that_is_another() {
     let mut held = keeping(BY);
@@ -68,6 +69,7 @@ fn a_row_waits_until_it_has_a_vector_of_the_embedder_and_again_when_that_is_anot
     assert_eq!(embedded(&held), (None, 0));
 }
 
+// Holds P5-20.
 #[test]
 fn a_vector_of_another_embedder_or_length_or_of_no_numbers_is_refused_in_rows_and_questions() {
     let mut held = keeping(BY);
@@ -91,6 +93,7 @@ fn a_vector_of_another_embedder_or_length_or_of_no_numbers_is_refused_in_rows_an
     assert_eq!(embedded(&held).1, 1);
 }
 
+// Holds P5-28.
 #[test]
 fn a_row_that_no_longer_holds_has_no_vector_and_gets_none() {
     let mut held = keeping(BY);
@@ -129,6 +132,7 @@ fn vectors_are_there_after_the_process_was_killed_and_an_index_built_anew_finds_
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
+    // Holds P5-26.
     #[test]
     fn the_best_by_meaning_are_the_same_with_the_index_and_without(
         subjects in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 64), 20),

@@ -27,6 +27,7 @@ fn a_purged_row_is_found_by_nothing_and_a_purge_twice_is_one() {
     holds_together(&held.store);
 }
 
+// Holds P7-16.
 #[test]
 fn a_write_that_is_asked_again_after_the_purge_brings_nothing_back() {
     let mut held = Held::new();
@@ -150,6 +151,7 @@ fn a_purge_takes_along_the_copy_of_an_earlier_form_and_a_tombstone_leaves_it() {
     assert!(!copy.exists());
 }
 
+// Holds B-143.
 #[test]
 fn so_many_deleted_ids_are_remembered_and_no_more() {
     let mut held = Held::quick();

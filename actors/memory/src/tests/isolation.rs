@@ -301,6 +301,7 @@ fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (S
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
+    // Holds P5-09.
     #[test]
     fn one_owner_is_answered_the_same_whether_or_not_there_is_another(
         operations in prop::collection::vec((1..=2_u8, 0..4_u8, operation()), 1..80),
@@ -335,6 +336,7 @@ proptest! {
         prop_assert!(held.found(&user(2), &content).is_empty());
     }
 
+    // Holds P5-11.
     #[test]
     fn an_id_is_free_for_an_owner_whatever_another_keeps_kept_or_deleted_under_it(
         content in "[a-z ]{1,20}z", other in "[a-z ]{1,20}z", gone in any::<bool>(),

@@ -24,6 +24,7 @@ fn contents(held: &Held) -> Vec<String> {
     held.listed(&user(1), 100, 0).into_iter().map(|row| row.entry.content.into_string()).collect()
 }
 
+// Holds B-116.
 #[test]
 fn what_expires_is_gone_from_that_moment_and_an_episodic_row_expires_by_itself() {
     let mut held = Held::new();
@@ -46,6 +47,7 @@ fn what_expires_is_gone_from_that_moment_and_an_episodic_row_expires_by_itself()
     holds_together(&held.store);
 }
 
+// Holds B-115.
 #[test]
 fn the_oldest_episodic_row_of_an_owner_goes_for_the_next_and_a_fact_too_many_is_refused() {
     let mut held = Held::quick();
@@ -69,6 +71,7 @@ fn the_oldest_episodic_row_of_an_owner_goes_for_the_next_and_a_fact_too_many_is_
     holds_together(&held.store);
 }
 
+// Holds B-116.
 #[test]
 fn observations_and_what_no_longer_holds_go_with_time_and_notes_stay() {
     let mut held = Held::quick();
@@ -87,6 +90,7 @@ fn observations_and_what_no_longer_holds_go_with_time_and_notes_stay() {
     holds_together(&held.store);
 }
 
+// Holds B-117.
 #[test]
 fn a_database_at_its_size_lets_old_observations_go_and_never_a_note() {
     let mut held = Held::quick();
@@ -166,6 +170,7 @@ fn stuck(held: &Held, is_stuck: bool) {
     held.store.db.pragma_update(None, "query_only", if is_stuck { "ON" } else { "OFF" }).unwrap();
 }
 
+// Holds P7-25.
 #[test]
 fn reads_go_on_where_nothing_can_be_taken_away_and_no_answer_holds_what_has_expired() {
     let mut held = Held::quick();
@@ -203,6 +208,7 @@ fn reads_go_on_where_nothing_can_be_taken_away_and_no_answer_holds_what_has_expi
     holds_together(&held.store);
 }
 
+// Holds P7-25.
 #[test]
 fn a_row_that_cannot_be_read_hides_no_other_and_goes_in_its_time_like_any() {
     let mut held = Held::quick();
@@ -222,6 +228,7 @@ fn a_row_that_cannot_be_read_hides_no_other_and_goes_in_its_time_like_any() {
     assert_eq!(held.found(&user(1), "tide"), ["the whole tide"]);
 }
 
+// Holds P7-28, P7-29.
 #[test]
 fn what_cannot_be_read_ends_no_list_and_is_counted_and_named_where_each_row_is_looked_at() {
     let mut held = Held::quick();
@@ -255,6 +262,7 @@ fn what_cannot_be_read_ends_no_list_and_is_counted_and_named_where_each_row_is_l
     assert!(held.found(&user(1), "spring").is_empty(), "the row that is no text, and nothing else");
 }
 
+// Holds P7-29.
 #[test]
 fn a_list_goes_on_behind_what_is_still_here_of_what_was_listed() {
     let mut held = Held::quick();
@@ -277,6 +285,7 @@ fn a_list_goes_on_behind_what_is_still_here_of_what_was_listed() {
     }
 }
 
+// Holds P7-28.
 #[test]
 fn a_row_that_cannot_be_read_fails_no_block_and_no_reading_of_others() {
     let mut held = Held::quick();
@@ -305,6 +314,7 @@ fn a_row_that_cannot_be_read_fails_no_block_and_no_reading_of_others() {
     assert!(held.store.read_all(&user(1), &[id(3)]).is_err(), "its own id says that it cannot be read");
 }
 
+// Holds B-118.
 #[test]
 fn one_owner_cannot_use_up_what_another_has_a_share_of() {
     let mut held = Held::quick();
@@ -328,6 +338,7 @@ fn one_owner_cannot_use_up_what_another_has_a_share_of() {
     holds_together(&held.store);
 }
 
+// Holds B-118.
 #[test]
 fn of_a_full_database_whoever_has_most_makes_room() {
     let mut held = Held::quick();

@@ -52,6 +52,7 @@ fn is_all_there(held: &mut Held) {
     holds_together(&held.store);
 }
 
+// Holds P7-69.
 #[test]
 fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_before() {
     assert_eq!(FIXTURES.len(), STEPS.len(), "a version without its fixture");
@@ -95,6 +96,7 @@ fn rows_that_are_counted_from_a_version_on_are_counted_when_they_were_there_befo
     assert_eq!(counted.unwrap(), (2, 1));
 }
 
+// Holds P7-69.
 #[test]
 fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_with() {
     for (at, fixture) in (1_usize..).zip(FIXTURES) {

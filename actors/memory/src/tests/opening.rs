@@ -36,6 +36,7 @@ fn the_log_needs_no_shared_memory_and_every_commit_is_durable() {
     assert_eq!(files, [FILE, "memory.db-wal"]);
 }
 
+// Holds P7-64.
 #[test]
 fn the_log_has_room_ahead_from_the_start_and_again_soon_after_a_purge_left_it_none() {
     let mut held = Held::new();
@@ -78,6 +79,7 @@ fn a_second_process_on_the_same_file_is_refused() {
     assert!(matches!(Store::open(held.folder.path(), FILE), Err(OpenError::InUse(_))));
 }
 
+// Holds P7-26.
 #[test]
 fn a_damaged_file_is_read_as_far_as_it_can_be_and_never_changed() {
     let mut held = Held::new();
@@ -149,6 +151,7 @@ fn still_read(store: &Store) -> (usize, usize) {
     (listed.len(), found.len())
 }
 
+// Holds P7-27.
 #[test]
 fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the_rest_is_counted() {
     let mut held = Held::quick();
@@ -193,6 +196,7 @@ fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the
     assert!(lost.contains(&0) && lost.iter().any(|rows| (1..=20).contains(rows)), "{lost:?}");
 }
 
+// Holds P7-27.
 #[test]
 fn where_it_cannot_be_read_what_is_muted_nothing_is_given_to_anybody() {
     let mut held = Held::quick();

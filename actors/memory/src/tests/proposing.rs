@@ -34,6 +34,7 @@ fn propose(held: &mut Held, entry: Entry) -> Admission {
     held.store.changed(|change, limits, _| proposed(change, limits, &user(1), &fact, 5)).unwrap()
 }
 
+// Holds P5-14.
 #[test]
 fn a_fact_that_others_wrote_holds_only_once_a_person_accepts_it_and_then_takes_the_place_of_the_old() {
     let mut held = Held::quick();
@@ -71,6 +72,7 @@ fn a_fact_that_others_wrote_holds_only_once_a_person_accepts_it_and_then_takes_t
     holds_together(&held.store);
 }
 
+// Holds B-119, P5-14.
 #[test]
 fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_many() {
     let mut held = Held::quick();
@@ -91,6 +93,7 @@ fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_
     holds_together(&held.store);
 }
 
+// Holds P5-14.
 #[test]
 fn what_nobody_wanted_pushes_out_nothing_that_a_person_deleted() {
     let mut held = Held::quick();
@@ -115,6 +118,7 @@ fn what_nobody_wanted_pushes_out_nothing_that_a_person_deleted() {
     assert_eq!(held.write(&user(1), entry(1, "deleted for good")), Admission::Purged);
 }
 
+// Holds P7-24.
 #[test]
 fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_its_place() {
     let mut held = Held::quick();
@@ -164,6 +168,7 @@ fn entities_are_found_where_they_are_asked_for_and_one_of_a_name_takes_the_place
     holds_together(&held.store);
 }
 
+// Holds P5-15.
 #[test]
 fn what_was_taken_from_a_row_goes_with_it_for_good_but_for_what_a_person_made_their_own() {
     let mut held = Held::quick();
@@ -206,6 +211,7 @@ fn nothing_but_a_fact_can_be_accepted() {
     holds_together(&held.store);
 }
 
+// Holds P7-22.
 #[test]
 fn what_was_taken_from_a_row_comes_with_it_or_not_at_all() {
     let mut held = Held::quick();
@@ -232,6 +238,7 @@ fn what_was_taken_from_a_row_comes_with_it_or_not_at_all() {
     holds_together(&held.store);
 }
 
+// Holds P7-24.
 #[test]
 fn what_is_restored_finds_the_room_that_a_write_of_its_kind_would() {
     let mut held = Held::quick();
@@ -256,6 +263,7 @@ fn what_is_restored_finds_the_room_that_a_write_of_its_kind_would() {
     holds_together(&held.store);
 }
 
+// Holds P5-14.
 #[test]
 fn what_a_person_did_not_want_is_not_proposed_again_however_long_ago_that_was() {
     let mut held = Held::quick();

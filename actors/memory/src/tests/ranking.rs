@@ -45,6 +45,7 @@ fn the_answer_is_found_beside_the_question_that_has_the_words() {
     assert!(!found.contains(&id(6)), "another session has nothing of it");
 }
 
+// Holds P3-31.
 #[test]
 fn a_sentence_is_answered_with_the_rest_of_the_sessions_found_behind_what_is_found_and_words_alone_are_not() {
     let mut held = Held::quick();
@@ -63,6 +64,7 @@ fn a_sentence_is_answered_with_the_rest_of_the_sessions_found_behind_what_is_fou
     );
 }
 
+// Holds P5-19.
 #[test]
 fn what_stands_around_a_row_counts_for_talk_alone_and_not_between_observations() {
     for (is_talk, expected) in [(true, vec![id(1), id(2)]), (false, vec![id(1)])] {
@@ -141,6 +143,7 @@ fn an_index_that_followed_every_change_answers_like_one_that_was_built_anew() {
     assert!(followed.iter().flatten().all(|hit| hit.row.entry.id != id(2)));
 }
 
+// Holds B-136.
 #[test]
 fn an_index_of_many_rows_is_built_over_several_questions_which_are_answered_meanwhile() {
     let mut held = Held::quick();
@@ -169,6 +172,7 @@ fn an_index_of_many_rows_is_built_over_several_questions_which_are_answered_mean
     assert_eq!(grown, answers(&held));
 }
 
+// Holds B-135.
 #[test]
 fn a_scope_too_large_for_memory_is_searched_by_the_full_text_index() {
     let held = talk();
@@ -177,6 +181,7 @@ fn a_scope_too_large_for_memory_is_searched_by_the_full_text_index() {
     assert_eq!(held.store.library.borrow().held(), 0);
 }
 
+// Holds B-135.
 #[test]
 fn indexes_asked_longest_ago_make_room_and_are_built_again_when_asked() {
     /// What an index of this one row weighs: the row, its five words, and a byte for the row by each.

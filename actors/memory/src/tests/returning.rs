@@ -28,6 +28,7 @@ fn tried(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, Sto
     held.store.restore(&user(1), (&scanned(row.entry.clone()), row), (over, true), NOW)
 }
 
+// Holds P7-34.
 #[test]
 fn what_is_taken_in_is_kept_its_whole_time_from_when_it_came_whatever_its_age() {
     let mut held = Held::quick();
@@ -49,6 +50,7 @@ fn what_is_taken_in_is_kept_its_whole_time_from_when_it_came_whatever_its_age() 
     holds_together(&held.store);
 }
 
+// Holds P7-34.
 #[test]
 fn what_went_by_its_time_may_come_back_and_what_a_person_deleted_for_good_may_not() {
     let mut held = Held::quick();
@@ -67,6 +69,7 @@ fn what_went_by_its_time_may_come_back_and_what_a_person_deleted_for_good_may_no
     }
 }
 
+// Holds P7-35.
 #[test]
 fn each_reason_to_keep_a_row_out_is_its_own_and_a_trial_says_the_same_and_leaves_nothing() {
     let mut held = Held::quick();
@@ -103,6 +106,7 @@ fn each_reason_to_keep_a_row_out_is_its_own_and_a_trial_says_the_same_and_leaves
     holds_together(&held.store);
 }
 
+// Holds P7-34.
 #[test]
 fn what_stood_in_an_older_form_is_kept_from_when_it_can_have_come() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,6 +121,7 @@ fn what_stood_in_an_older_form_is_kept_from_when_it_can_have_come() {
     assert_eq!(came, [1000, 2000, 2000, 4000, 5000, 6000]);
 }
 
+// Holds P7-37.
 #[test]
 fn a_session_comes_back_once_and_a_merge_has_it_be_over() {
     let mut held = Held::quick();
@@ -155,6 +160,7 @@ fn a_session_of_elsewhere_is_told_of_with_its_summary_alone() {
     assert_eq!(block.label.map(|label| label.trust), Some(Trust::Untrusted));
 }
 
+// Holds P7-37.
 #[test]
 fn what_is_not_said_to_be_theirs_changes_no_session_that_is_here_and_there_are_only_so_many() {
     let mut held = Held::quick();
@@ -188,6 +194,7 @@ fn what_is_not_said_to_be_theirs_changes_no_session_that_is_here_and_there_are_o
     );
 }
 
+// Holds B-114.
 #[test]
 fn what_comes_back_finds_the_room_of_its_kind_and_counts_once_among_all_rows() {
     let fact = |number: u8, key: &str| {

@@ -54,6 +54,7 @@ fn a_revision_takes_the_place_of_a_row_which_stays_in_its_history() {
     assert_eq!(history(&held.reopened(), 1).len(), 3);
 }
 
+// Holds P5-13.
 #[test]
 fn a_revision_never_carries_a_lighter_label_than_what_it_revises() {
     let mut held = Held::quick();
@@ -85,6 +86,7 @@ fn a_note_with_a_key_and_a_fact_take_the_place_of_the_one_before() {
     holds_together(&held.store);
 }
 
+// Holds P5-13.
 #[test]
 fn only_a_persons_own_word_makes_a_fact() {
     let mut held = Held::quick();
@@ -149,6 +151,7 @@ fn what_a_row_was_made_from_goes_along_with_its_revisions() {
     assert_eq!(held.store.raw(&user(1), id(1)).unwrap().text.as_str(), "");
 }
 
+// Holds B-127.
 #[test]
 fn a_history_that_runs_in_a_circle_ends() {
     let mut held = Held::quick();
@@ -179,6 +182,7 @@ fn a_timeline_is_what_was_around_a_row() {
     assert!(matches!(foreign, Err(StoreError::NotFound)));
 }
 
+// Holds P7-17.
 #[test]
 fn a_change_that_is_broken_off_at_any_step_leaves_no_trace() {
     type Step = fn(&mut Held) -> Result<(), StoreError>;

@@ -3,6 +3,7 @@
 use super::*;
 use ipc_proto::memory::{Importance, Source, SourceType, StateName};
 
+// Holds P5-12.
 #[test]
 fn a_row_comes_back_as_it_was_written_with_its_label() {
     let mut held = Held::new();
@@ -35,6 +36,7 @@ fn a_row_comes_back_as_it_was_written_with_its_label() {
     assert_eq!(held.hits(&scope, "mimi", &[], 10)[0].row, row);
 }
 
+// Holds P7-16.
 #[test]
 fn the_same_write_twice_is_one_row_and_another_under_its_id_is_refused() {
     let mut held = Held::new();
@@ -48,6 +50,7 @@ fn the_same_write_twice_is_one_row_and_another_under_its_id_is_refused() {
     holds_together(&held.store);
 }
 
+// Holds P5-12.
 #[test]
 fn a_repeat_under_a_heavier_label_does_not_pass_for_the_row_that_is_kept() {
     let mut held = Held::new();
@@ -61,6 +64,7 @@ fn a_repeat_under_a_heavier_label_does_not_pass_for_the_row_that_is_kept() {
     assert_eq!(held.store.read(&user(1), id(1)).unwrap().unwrap().entry.label, entry(1, "").label);
 }
 
+// Holds B-114.
 #[test]
 fn an_owner_has_at_most_so_many_rows_over_all_areas() {
     let mut held = Held::new();
@@ -182,6 +186,7 @@ fn what_others_wrote_takes_the_place_of_nothing_of_the_persons_own_by_its_key() 
     assert_eq!(standing.iter().map(|row| row.entry.id).collect::<Vec<_>>(), [id(4)]);
 }
 
+// Holds P3-32.
 #[test]
 fn what_no_longer_holds_is_found_in_either_case_of_any_letter() {
     let mut held = Held::quick();

@@ -15,6 +15,7 @@ fn near(one: f32, other: f32) -> bool {
     (one - other).abs() < 0.0005
 }
 
+// Holds P5-25.
 #[test]
 fn each_signal_is_what_its_formula_says() {
     let month = standing(Trust::User, 720);
@@ -54,6 +55,7 @@ fn newer_more_read_and_more_important_is_never_worth_less() {
     }
 }
 
+// Holds P5-25.
 #[test]
 fn what_comes_from_outside_counts_no_more_than_a_persons_row_that_nobody_read_or_marked() {
     for hours in [0, 1, 719, 720, 9000, u16::MAX] {
@@ -97,6 +99,7 @@ fn order(held: &Held, manner: Manner, weigh: &[Signal]) -> Vec<MemoryId> {
 
 const MANNERS: [Manner; 5] = [Manner::Usual, Manner::Meaning, Manner::Fused, Manner::Weighted, Manner::Plain];
 
+// Holds P5-25.
 #[test]
 fn the_order_is_by_the_signals_that_are_named_and_by_none_without_a_name() {
     let held = three();
@@ -114,6 +117,7 @@ fn the_order_is_by_the_signals_that_are_named_and_by_none_without_a_name() {
     }
 }
 
+// Holds P5-25.
 #[test]
 fn it_is_said_of_each_row_what_each_signal_came_to_and_each_counts_once() {
     let held = three();
@@ -139,6 +143,7 @@ fn times(held: &Held) -> Vec<(i64, i64)> {
     rows.collect::<Result<_, _>>().unwrap()
 }
 
+// Holds B-124.
 #[test]
 fn what_is_read_is_counted_with_the_next_change_and_once_in_an_hour() {
     let mut held = three();

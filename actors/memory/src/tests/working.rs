@@ -32,6 +32,7 @@ fn state(held: &Held, number: u8) -> State {
     held.store.read(&user(1), id(number)).unwrap().unwrap().state
 }
 
+// Holds P7-19.
 #[test]
 fn what_is_taken_is_held_back_until_its_lease_is_over_and_given_again_then() {
     let mut held = Held::new();
@@ -103,6 +104,7 @@ fn only_what_is_like_another_row_of_its_project_and_type_is_compared() {
     holds_together(&held.store);
 }
 
+// Holds P5-13.
 #[test]
 fn what_is_trusted_less_takes_the_place_of_nothing() {
     let mut held = Held::quick();
@@ -117,6 +119,7 @@ fn what_is_trusted_less_takes_the_place_of_nothing() {
     assert_eq!(state(&held, 1), State::Current);
 }
 
+// Holds P7-20.
 #[test]
 fn much_work_of_one_kind_keeps_no_other_back() {
     let mut held = Held::quick();
@@ -131,6 +134,7 @@ fn much_work_of_one_kind_keeps_no_other_back() {
     assert_eq!(rest.len(), 16, "what one kind leaves is another's");
 }
 
+// Holds P7-21.
 #[test]
 fn a_row_that_cannot_be_read_is_set_aside_and_keeps_no_other_work_back() {
     let mut held = Held::quick();

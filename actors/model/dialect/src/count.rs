@@ -138,6 +138,7 @@ mod tests {
         }
     }
 
+    // Holds B-59.
     #[test]
     fn an_image_may_be_as_large_as_the_rule_of_its_model_s_vendor_makes_it_and_no_estimate_is_larger_by_it() {
         for (model, most) in [

@@ -178,6 +178,7 @@ mod tests {
         assert_eq!(Sse::default().end(), Ok(None));
     }
 
+    // Holds B-92.
     #[test]
     fn a_line_or_an_event_over_the_bound_ends_it() {
         let mut sse = Sse::default();

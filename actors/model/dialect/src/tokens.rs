@@ -42,6 +42,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    // Holds B-58.
     #[test]
     fn a_count_is_read_however_it_is_written_and_what_is_none_is_none() {
         for (json, expected) in [

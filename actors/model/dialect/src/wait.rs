@@ -150,6 +150,7 @@ mod tests {
         assert_eq!(asked(None, &[("ratelimit-reset", "4")]), Some(4));
     }
 
+    // Holds B-88.
     #[test]
     fn retry_after_is_read_as_a_part_of_a_second_and_as_a_date_that_is_to_come() {
         for (text, seconds) in [
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(asked(None, &[("retry-after", "never"), both[1]]), Some(4));
     }
 
+    // Holds B-88.
     #[test]
     fn what_says_nothing_or_nonsense_is_no_wait_and_none_is_endless() {
         assert_eq!(asked(None, &[]), None);

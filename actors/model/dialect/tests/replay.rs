@@ -76,6 +76,7 @@ fn whole(kind: ProviderKind) -> Answer {
     answer
 }
 
+// Holds P9-01.
 #[test]
 fn the_same_answer_comes_wherever_a_providers_stream_is_cut() {
     for (kind, stream) in STREAMS {
@@ -97,6 +98,7 @@ fn the_line_ends_of_a_stream_may_be_any() {
     }
 }
 
+// Holds P9-01.
 #[test]
 fn a_stream_that_breaks_off_anywhere_is_never_half_an_answer() {
     for (kind, stream) in STREAMS {

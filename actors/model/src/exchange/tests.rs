@@ -166,6 +166,7 @@ fn the_same_answer_comes_wherever_the_body_is_cut() {
     }
 }
 
+// Holds B-86.
 #[test]
 fn a_reply_that_ends_after_its_answer_keeps_its_connection_and_one_that_does_not_is_let_go() {
     let sends = |rest: &[Does]| {
@@ -242,6 +243,7 @@ fn a_refusal_is_what_its_status_its_headers_and_its_body_say() {
     assert_eq!(provider.closed.get(), 0);
 }
 
+// Holds B-87.
 #[test]
 fn a_refusal_whose_body_stalls_or_never_ends_is_told_by_its_status() {
     let stalls = Provider::new(500, [Does::Waits(3600)]);
@@ -267,6 +269,7 @@ fn a_reply_that_credproxy_lost_is_told_from_one_that_the_provider_broke_off() {
     );
 }
 
+// Holds B-91.
 #[test]
 fn slow_pieces_are_waited_for_and_silence_is_not() {
     let parts = STREAM.as_bytes().chunks(40).flat_map(|part| [Does::Waits(20), Does::Sends(part.to_vec())]);
@@ -291,6 +294,7 @@ fn what_broke_off_is_told_with_the_tokens_that_it_took() {
     assert_eq!(run(&Provider::new(200, line)), [Piece::Failed(ModelError::InvalidJson)]);
 }
 
+// Holds B-90.
 #[test]
 fn a_provider_is_pulled_no_faster_than_its_answer_is_read() {
     let provider = Provider::new(200, (0..1000).map(|_| Does::Sends(WORD.into())));
@@ -316,6 +320,7 @@ fn embedding() -> EmbedAsk {
     EmbedAsk::Upstream(Box::new(embedding::ask(&configured(), "m", known(true), &request).unwrap()))
 }
 
+// Holds B-85.
 #[test]
 fn vectors_come_however_the_body_is_cut_and_errors_as_of_any_request() {
     let json = r#"{"data":[{"index":0,"embedding":[1,2]}],"usage":{"prompt_tokens":5}}"#;

@@ -80,6 +80,7 @@ fn money_is_set_aside_before_and_what_was_used_counts_after() {
     });
 }
 
+// Holds B-57.
 #[test]
 fn a_budget_raced_by_fifty_is_never_exceeded_by_more_than_one_reservation() {
     with(day(1000), async |ledger| {
@@ -123,6 +124,7 @@ fn a_budget_raced_by_fifty_is_never_exceeded_by_more_than_one_reservation() {
     });
 }
 
+// Holds B-57.
 #[test]
 fn what_happens_at_a_bound_is_as_configured_and_a_key_always_blocks() {
     let spend = async |budget: Budget, second: Bill| {
@@ -151,6 +153,7 @@ fn what_happens_at_a_bound_is_as_configured_and_a_key_always_blocks() {
     });
 }
 
+// Holds B-57.
 #[test]
 fn a_session_and_an_agent_have_sums_of_their_own() {
     let budget =
@@ -173,6 +176,7 @@ fn a_session_and_an_agent_have_sums_of_their_own() {
     });
 }
 
+// Holds B-60.
 #[test]
 fn an_unknown_price_is_refused_under_a_budget_and_counts_as_nothing_without_one() {
     let unpriced = Bill { tariff: None, ..bill(1, 9) };
@@ -191,6 +195,7 @@ fn an_unknown_price_is_refused_under_a_budget_and_counts_as_nothing_without_one(
     }
 }
 
+// Holds P7-77.
 #[test]
 fn what_a_killed_model_had_set_aside_counts_whole_at_the_next_start_and_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -265,6 +270,7 @@ fn a_new_day_begins_with_nothing_spent_and_an_answer_counts_to_the_day_it_was_as
     assert_eq!(again, Some(Refused::Blocked(error)));
 }
 
+// Holds P7-85.
 #[test]
 fn a_budget_that_is_only_set_aside_is_free_again_in_seconds_and_one_that_is_spent_beside_it_is_what_is_told()
 {
@@ -288,6 +294,7 @@ fn a_budget_that_is_only_set_aside_is_free_again_in_seconds_and_one_that_is_spen
     assert_eq!(refused(&mut books), (Per::Session, 0), "and not that the day's is set aside for a moment");
 }
 
+// Holds P8-34.
 #[test]
 fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works() {
     let folder = tempfile::tempdir().unwrap();
@@ -311,6 +318,7 @@ fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works
     assert!(matches!(queue.try_recv(), Ok(Order::Release(_))));
 }
 
+// Holds P7-77.
 #[test]
 fn every_version_of_the_database_is_opened_with_what_is_in_it() {
     let fixtures =
@@ -333,6 +341,7 @@ fn every_version_of_the_database_is_opened_with_what_is_in_it() {
     }
 }
 
+// Holds B-66.
 #[test]
 fn what_is_older_than_four_hundred_days_is_forgotten_at_a_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -368,6 +377,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
+    // Holds P7-77.
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn what_was_settled_is_what_was_used_and_what_every_budget_has_spent(acts in acts()) {

@@ -53,6 +53,7 @@ mod tests {
         Usage { input, output, ..Usage::default() }
     }
 
+    // Holds B-59.
     #[test]
     fn a_count_that_can_be_is_believed_to_the_token_and_another_counts_as_the_nearest_that_can() {
         // 40 tokens by the estimate: 10 at least.

@@ -156,6 +156,7 @@ mod tests {
         }
     }
 
+    // Holds B-61.
     #[test]
     fn waits_double_to_half_a_minute_and_the_providers_word_counts_instead() {
         let of = |attempts, luck| wait(&ModelError::Timeout, attempts, luck).as_millis();

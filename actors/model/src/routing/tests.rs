@@ -222,6 +222,7 @@ fn well(text: &'static str) -> Play {
     vec![Says(text), Ends]
 }
 
+// Holds B-61, P8-35.
 #[test]
 fn a_named_model_is_asked_again_after_growing_waits_and_never_replaced() {
     run(async {
@@ -239,6 +240,7 @@ fn a_named_model_is_asked_again_after_growing_waits_and_never_replaced() {
     });
 }
 
+// Holds B-161.
 #[test]
 fn a_short_answer_is_one_pull() {
     run(async {
@@ -249,6 +251,7 @@ fn a_short_answer_is_one_pull() {
     });
 }
 
+// Holds P8-35.
 #[test]
 fn a_task_asks_the_next_model_at_once_tells_so_and_passes_over_the_one_that_failed() {
     run(async {
@@ -264,6 +267,7 @@ fn a_task_asks_the_next_model_at_once_tells_so_and_passes_over_the_one_that_fail
     });
 }
 
+// Holds B-61.
 #[test]
 fn each_failure_does_what_its_class_says() {
     let table: [(ModelError, &[&str], &[&str]); 6] = [
@@ -289,6 +293,7 @@ fn each_failure_does_what_its_class_says() {
     }
 }
 
+// Holds P8-35.
 #[test]
 fn what_was_said_before_a_failure_is_void_and_that_is_told() {
     run(async {
@@ -302,6 +307,7 @@ fn what_was_said_before_a_failure_is_void_and_that_is_told() {
     });
 }
 
+// Holds B-61.
 #[test]
 fn the_providers_word_is_waited_for_by_whom_it_was_said_to_and_nobody_else() {
     run(async {
@@ -321,6 +327,7 @@ fn the_providers_word_is_waited_for_by_whom_it_was_said_to_and_nobody_else() {
     });
 }
 
+// Holds B-62.
 #[test]
 fn silence_is_waited_for_so_long_and_no_longer() {
     run(async {
@@ -337,6 +344,7 @@ fn silence_is_waited_for_so_long_and_no_longer() {
     });
 }
 
+// Holds B-63.
 #[test]
 fn five_failures_in_a_row_keep_everybody_away_for_half_a_minute() {
     run(async {
@@ -353,6 +361,7 @@ fn five_failures_in_a_row_keep_everybody_away_for_half_a_minute() {
     });
 }
 
+// Holds P8-35.
 #[test]
 fn the_offline_model_is_the_last_resort_of_a_task_where_that_is_asked_for() {
     run(async {
@@ -367,6 +376,7 @@ fn the_offline_model_is_the_last_resort_of_a_task_where_that_is_asked_for() {
     });
 }
 
+// Holds P8-36.
 #[test]
 fn a_cancelled_answer_lets_go_at_every_stage_at_once_and_leaves_nothing_set_aside() {
     let stages: [(&[Play], u64); 4] = [
@@ -429,6 +439,7 @@ fn texts(model: &str) -> Embedding {
     Embedding { model: ModelName::clip(model), texts: List::default(), dimensions: None, payer }
 }
 
+// Holds P7-77.
 #[test]
 fn an_embedding_that_broke_off_or_was_given_up_may_have_been_read_and_one_that_was_refused_was_not() {
     run(async {
@@ -467,6 +478,7 @@ fn an_embedding_is_asked_again_and_never_of_another_model() {
     });
 }
 
+// Holds P5-20.
 #[test]
 fn whoever_waits_for_less_time_than_an_embedding_is_tried_for_is_told_why_it_failed() {
     run(async {
@@ -490,6 +502,7 @@ fn whoever_waits_for_less_time_than_an_embedding_is_tried_for_is_told_why_it_fai
     });
 }
 
+// Holds P5-20.
 #[test]
 fn what_an_embedder_said_is_told_also_where_the_time_for_it_ends_during_a_further_attempt() {
     run(async {
@@ -517,6 +530,7 @@ fn a_task_without_models_is_unknown_and_a_count_knows_its_names() {
     });
 }
 
+// Holds B-64.
 #[test]
 fn a_request_that_does_not_fit_beside_those_that_are_kept_is_made_once() {
     run(async {

@@ -52,6 +52,7 @@ fn found_as_any_other(world: &mut World, ann: UserId, all: &[MessageId]) {
     assert_eq!(world.act(|desk| desk.message(Some(guy), all[0])).unwrap_err(), RouterError::NoMessage);
 }
 
+// Holds P7-63.
 #[test]
 fn what_was_accepted_and_not_looked_at_is_found_listed_and_counted_as_any_other_and_so_it_is_after_a_kill() {
     let (mut world, ann, all) = unseen();
@@ -62,6 +63,7 @@ fn what_was_accepted_and_not_looked_at_is_found_listed_and_counted_as_any_other_
     laws_hold(&folder.path().join("queue.db"));
 }
 
+// Holds P7-63.
 #[test]
 fn a_key_is_one_message_before_its_first_step_after_it_and_after_its_end() {
     let (mut world, ann, all) = unseen();
@@ -81,6 +83,7 @@ fn a_key_is_one_message_before_its_first_step_after_it_and_after_its_end() {
     assert_eq!(listed(&mut world, ann).0.len(), 3);
 }
 
+// Holds P7-63.
 #[test]
 fn with_its_first_step_it_is_where_all_others_are_and_nothing_is_counted_twice() {
     let (mut world, ann, all) = unseen();

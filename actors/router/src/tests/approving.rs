@@ -37,6 +37,7 @@ fn named(world: &mut World) -> Vec<(EventName, Option<String>)> {
     events.map(|event| (event.name, event.detail.map(|it| it.to_string()))).collect()
 }
 
+// Holds P5-63.
 #[test]
 fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     let (mut world, turn, question) = asked();
@@ -64,6 +65,7 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     assert_eq!(on_record.reason.as_deref(), Some("once, by mia"));
 }
 
+// Holds P5-62.
 #[test]
 fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
     let (mut world, turn, question) = asked();
@@ -85,6 +87,7 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
     assert_eq!(run(&mut world, turn, 1, 1), Err(RouterError::NotApproved));
 }
 
+// Holds P7-67.
 #[test]
 fn an_answer_that_was_taken_and_is_given_again_is_taken_and_any_other_is_not() {
     for (first, other) in [
@@ -114,6 +117,7 @@ fn an_answer_that_was_taken_and_is_given_again_is_taken_and_any_other_is_not() {
     }
 }
 
+// Holds P5-60.
 #[test]
 fn an_answer_to_another_action_than_the_one_that_is_kept_changes_nothing() {
     let (mut world, turn, question) = asked();
@@ -126,6 +130,7 @@ fn an_answer_to_another_action_than_the_one_that_is_kept_changes_nothing() {
     assert_eq!(world.act(|desk| desk.ask(turn, &forged)), Err(RouterError::WrongHash));
 }
 
+// Holds P5-65.
 #[test]
 fn a_question_is_seen_and_answered_by_its_user_and_the_owner_and_by_no_one_else() {
     let mut world = World::new();
@@ -149,6 +154,7 @@ fn a_question_is_seen_and_answered_by_its_user_and_the_owner_and_by_no_one_else(
     assert!(world.answer(None, &question, Reply::Once).is_ok());
 }
 
+// Holds P5-65.
 #[test]
 fn only_the_owner_answers_what_only_the_owner_may() {
     let mut world = World::new();
@@ -161,6 +167,7 @@ fn only_the_owner_answers_what_only_the_owner_may() {
     assert_eq!(world.answer(None, &question, Reply::Deny).unwrap().state, State::Denied);
 }
 
+// Holds B-45, P5-64.
 #[test]
 fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
     for (restart, audit) in [(false, true), (true, true), (false, false), (true, false)] {
@@ -190,6 +197,7 @@ fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
     }
 }
 
+// Holds B-46.
 #[test]
 fn a_yes_of_the_last_second_can_still_be_used_for_a_while_and_then_no_more() {
     for (wait, expected) in [(USE_MS - 1000, Ok(())), (USE_MS + 1000, Err(RouterError::NotApproved))] {
@@ -201,6 +209,7 @@ fn a_yes_of_the_last_second_can_still_be_used_for_a_while_and_then_no_more() {
     }
 }
 
+// Holds P5-64.
 #[test]
 fn questions_and_answers_outlive_the_router_and_the_runner() {
     let (mut world, turn, question) = asked();
@@ -223,6 +232,7 @@ fn questions_and_answers_outlive_the_router_and_the_runner() {
     assert!(matches!(&steps[..], [Step::Reply { .. }, Step::Decided { verdict: CallVerdict::Run, .. }]));
 }
 
+// Holds P5-62, P6-28.
 #[test]
 fn an_answer_that_cannot_be_recorded_has_no_effect_and_can_be_given_again() {
     let (mut world, turn, question) = asked();
@@ -234,6 +244,7 @@ fn an_answer_that_cannot_be_recorded_has_no_effect_and_can_be_given_again() {
     assert!(world.answer(None, &question, Reply::Once).is_ok());
 }
 
+// Holds P5-63.
 #[test]
 fn what_is_approved_runs_in_its_own_turn_and_for_its_own_call_alone() {
     let mut world = World::new();
@@ -274,6 +285,7 @@ fn a_call_that_the_gate_refuses_in_the_end_takes_its_question_with_it() {
     assert_eq!((call.verdict, call.record), (refused, 101));
 }
 
+// Holds P5-66.
 #[test]
 fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
     let ends: [fn(&mut World, TurnId); 3] = [
@@ -294,6 +306,7 @@ fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
     }
 }
 
+// Holds B-44.
 #[test]
 fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
     let config = ipc_proto::config::Router { turns_at_once: 64, queue_total: 64, ..super::config() };
@@ -321,6 +334,7 @@ fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
     assert_eq!(fill(&mut world, 98, 1), Ok(()), "what has run out takes no place");
 }
 
+// Holds P5-66.
 #[test]
 fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
     let (mut world, turn, question) = asked();
@@ -340,6 +354,7 @@ fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
     assert_eq!(world.state(message.id), MessageState::Failed, "and then the clock runs out");
 }
 
+// Holds P5-42.
 #[test]
 fn a_plan_is_locked_once_and_given_back_with_the_turn() {
     let mut world = World::new();
@@ -355,6 +370,7 @@ fn a_plan_is_locked_once_and_given_back_with_the_turn() {
     assert_eq!(shown.len(), 2, "nobody was told of the plan");
 }
 
+// Holds P5-34.
 #[test]
 fn what_memory_gave_is_kept_once_raises_the_session_and_is_no_part_of_what_was_said() {
     let mut world = World::new();

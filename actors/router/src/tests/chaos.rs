@@ -216,6 +216,7 @@ fn told_ends(world: &mut World, turn: TurnId) -> usize {
 }
 
 proptest! {
+    // Holds P7-10.
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn whatever_dies_whenever_each_accepted_message_comes_to_one_end_and_no_promise_is_broken(

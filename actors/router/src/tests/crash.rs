@@ -172,6 +172,7 @@ fn copy_queue(from: &Path, to: &Path) -> PathBuf {
     to.join("queue.db")
 }
 
+// Holds P7-09.
 #[test]
 fn a_crash_between_any_two_statements_loses_nothing_that_was_promised_and_leaves_nothing_in_half() {
     let mut world = World::new();
@@ -216,6 +217,7 @@ fn a_crash_between_any_two_statements_loses_nothing_that_was_promised_and_leaves
     }
 }
 
+// Holds P7-09.
 #[test]
 fn a_crash_after_any_errand_of_a_turn_leads_to_one_answer_and_no_second_runner_beside_the_first() {
     let mut places = 0;

@@ -41,6 +41,7 @@ fn kept(world: &mut World, turn: TurnId, engine: &str) -> Option<Kept> {
     world.act(|desk| desk.engine_state(turn, &Name::clip(engine))).unwrap()
 }
 
+// Holds P1-29.
 #[test]
 fn an_engine_s_turn_runs_apart_and_its_session_is_untrusted_before_it_says_a_word() {
     let mut world = world();
@@ -53,6 +54,7 @@ fn an_engine_s_turn_runs_apart_and_its_session_is_untrusted_before_it_says_a_wor
     assert!(turn.session_label.sources.iter().any(|source| source.as_str() == "engine:codex"));
 }
 
+// Holds P1-30.
 #[test]
 fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_of_it_outlives_that() {
     let mut world = world();
@@ -81,6 +83,7 @@ fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_o
     assert_eq!(rows, 0);
 }
 
+// Holds B-82.
 #[test]
 fn an_engine_of_which_nothing_can_be_kept_any_more_is_not_given_what_an_earlier_turn_left() {
     let mut world = world();
@@ -120,6 +123,7 @@ fn an_engine_that_takes_lines_in_can_be_told_more_and_any_other_says_that_it_can
     assert_eq!(world.act(|desk| desk.words(first.turn)).unwrap().len(), 1);
 }
 
+// Holds B-75.
 #[test]
 fn engines_and_programs_of_one_user_share_one_bound_and_a_session_s_messages_count_once() {
     let mut world = world();

@@ -186,6 +186,7 @@ fn a_follower_that_is_behind_holds_the_gate_up_and_nothing_is_dropped_on_it() {
     assert_eq!(seen, from + 8);
 }
 
+// Holds B-21.
 #[test]
 fn a_follower_that_went_away_holds_nobody_up_for_long() {
     let mut world = World::new();

@@ -28,6 +28,7 @@ fn revoke(world: &mut World, id: ApprovalId) -> Result<(), RouterError> {
 
 /// `sh -c 'true'` approved for the session covers its own tool and arguments; `sh -c 'touch canary'` has another
 /// scope, and what the gate is given of grants does not name it.
+// Holds P5-67.
 #[test]
 fn inc_07_a_grant_covers_what_was_approved_and_not_the_next_command_of_the_same_shell() {
     let mut world = World::new();
@@ -39,6 +40,7 @@ fn inc_07_a_grant_covers_what_was_approved_and_not_the_next_command_of_the_same_
     assert_eq!(scopes(&mut world, turn), [question(1, 0).scope], "it outlives the router as it was");
 }
 
+// Holds P5-67.
 #[test]
 fn a_grant_holds_in_its_own_session_until_that_ends_or_it_is_taken_back() {
     let mut world = World::new();
@@ -76,6 +78,7 @@ fn a_grant_is_seen_and_taken_back_by_its_user_and_the_owner_alone() {
     assert_eq!(world.act(|desk| desk.grants(ann)).unwrap().len(), 1);
 }
 
+// Holds P5-68.
 #[test]
 fn no_grant_is_given_where_the_policy_forbids_it_and_the_question_still_waits() {
     let mut world = World::new();
@@ -88,6 +91,7 @@ fn no_grant_is_given_where_the_policy_forbids_it_and_the_question_still_waits() 
     assert!(world.record.iter().all(|it| it.action != Action::GrantChanged));
 }
 
+// Holds B-47.
 #[test]
 fn a_session_has_only_so_many_grants_and_the_same_scope_counts_once() {
     let mut world = World::new();

@@ -18,6 +18,7 @@ fn showing(world: &mut World, key: &str, bytes: usize) -> Submission {
     said
 }
 
+// Holds P3-42.
 #[test]
 fn images_for_an_agent_that_sees_none_are_refused_at_once_and_nothing_is_kept() {
     let mut config = config();
@@ -32,6 +33,7 @@ fn images_for_an_agent_that_sees_none_are_refused_at_once_and_nothing_is_kept() 
     assert!(world.submit(&same_session).is_ok(), "it is the session's agent that counts");
 }
 
+// Holds P3-42.
 #[test]
 fn an_image_that_waits_when_its_agent_ceases_to_see_fails_its_turn_and_is_not_left_out() {
     let mut world = World::new();
@@ -47,6 +49,7 @@ fn an_image_that_waits_when_its_agent_ceases_to_see_fails_its_turn_and_is_not_le
     assert_eq!(note.as_str(), ModelError::NoVision.to_string());
 }
 
+// Holds B-154.
 #[test]
 fn images_over_their_bound_together_are_refused() {
     let mut world = World::new();
@@ -59,6 +62,7 @@ fn images_over_their_bound_together_are_refused() {
     assert_eq!(world.submit(&most), Err(RouterError::BadMessage));
 }
 
+// Holds P5-03.
 #[test]
 fn a_session_is_untrusted_before_an_image_is_shown_in_it_and_the_words_beside_it_stay_the_person_s() {
     let mut world = World::new();
@@ -73,6 +77,7 @@ fn a_session_is_untrusted_before_an_image_is_shown_in_it_and_the_words_beside_it
     assert_eq!(turn.content, message.content, "the very bytes");
 }
 
+// Holds P3-41.
 #[test]
 fn a_later_turn_is_told_that_there_was_an_image_and_is_not_shown_it_again() {
     let mut world = World::new();

@@ -10,6 +10,7 @@ use ipc_proto::router::{MessageState, RouterError, Submission, Task};
 use ipc_proto::scanner::{Conversation, Crossing, Judgement, Profile};
 use proptest::prelude::*;
 
+// Holds P8-07.
 #[test]
 fn a_message_is_judged_as_channel_input_by_the_profile_of_its_agent() {
     for (name, profile) in [
@@ -27,6 +28,7 @@ fn a_message_is_judged_as_channel_input_by_the_profile_of_its_agent() {
     }
 }
 
+// Holds P8-07.
 #[test]
 fn what_a_conversation_has_tried_is_remembered_over_messages_blocks_and_restarts() {
     let mut world = World::new();
@@ -92,6 +94,7 @@ fn attach(world: &mut World, session: &str, declared: Option<(Trust, Class)>) ->
     Ok(label)
 }
 
+// Holds P5-08.
 #[test]
 fn a_directory_begins_at_what_its_owner_declares_and_without_a_word_at_untrusted() {
     for (declared, trust, class) in [
@@ -108,6 +111,7 @@ fn a_directory_begins_at_what_its_owner_declares_and_without_a_word_at_untrusted
 }
 
 proptest! {
+    // Holds P5-08.
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
     #[test]
     fn nothing_lowers_the_label_of_a_workspace(

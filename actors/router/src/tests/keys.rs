@@ -68,6 +68,7 @@ fn refusals(world: &World) -> usize {
     world.record.iter().filter(|event| event.action == Action::ApiRefused).count()
 }
 
+// Holds P7-82.
 #[test]
 fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_other() {
     let mut world = World::new();
@@ -95,6 +96,7 @@ fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_othe
     }
 }
 
+// Holds P3-09.
 #[test]
 fn a_key_is_its_users_from_its_creation_on_over_restarts_until_it_is_revoked() {
     let mut world = World::new();
@@ -119,6 +121,7 @@ fn a_key_is_its_users_from_its_creation_on_over_restarts_until_it_is_revoked() {
     assert_eq!(revoke(&mut world, None, "none"), Err(RouterError::NoKey));
 }
 
+// Holds P3-09.
 #[test]
 fn a_key_that_has_ended_and_one_whose_user_is_gone_open_nothing() {
     let mut world = World::new();
@@ -135,6 +138,7 @@ fn a_key_that_has_ended_and_one_whose_user_is_gone_open_nothing() {
     assert_eq!(holder(&mut world, client(3)), Err(RouterError::NoKey));
 }
 
+// Holds P3-11.
 #[test]
 fn the_same_key_twice_is_one_and_no_other_has_its_name_or_its_value() {
     let mut world = World::new();
@@ -161,6 +165,7 @@ fn the_same_key_twice_is_one_and_no_other_has_its_name_or_its_value() {
     );
 }
 
+// Holds P3-11.
 #[test]
 fn a_user_sees_and_revokes_their_own_keys_alone() {
     let mut world = World::new();
@@ -177,6 +182,7 @@ fn a_user_sees_and_revokes_their_own_keys_alone() {
     assert!(holder(&mut world, client(2)).is_ok());
 }
 
+// Holds B-25.
 #[test]
 fn there_are_so_many_keys_and_of_those_that_were_revoked_the_oldest_gives_way() {
     let mut world = World::new();
@@ -226,6 +232,7 @@ fn the_last_use_is_kept_to_the_minute_and_written_once_a_minute() {
     assert_eq!(used(&mut world), minute + 60_000);
 }
 
+// Holds P3-09.
 #[test]
 fn a_uid_is_whom_the_kernel_names_and_a_guest_reaches_no_model() {
     let mut world = World::new();
@@ -239,6 +246,7 @@ fn a_uid_is_whom_the_kernel_names_and_a_guest_reaches_no_model() {
     assert!(holder(&mut world, Caller::Peer(1001)).unwrap().may_use("offline/reader"));
 }
 
+// Holds B-26.
 #[test]
 fn a_flood_of_wrong_keys_is_recorded_to_a_bound_and_hides_no_other_refusal() {
     let mut world = World::new();
@@ -256,6 +264,7 @@ fn a_flood_of_wrong_keys_is_recorded_to_a_bound_and_hides_no_other_refusal() {
     assert_eq!(refusals(&world), flood + 2, "no process has this uid: gateway asks so whether router serves");
 }
 
+// Holds P3-10.
 #[test]
 fn a_message_of_a_client_is_its_users_in_a_session_of_its_own_whatever_gateway_says() {
     let mut world = World::new();
@@ -277,6 +286,7 @@ fn a_message_of_a_client_is_its_users_in_a_session_of_its_own_whatever_gateway_s
     assert!(stolen.session != accepted.session, "it is one of its own of that name");
 }
 
+// Holds B-57.
 #[test]
 fn what_a_client_s_turn_spends_is_its_key_s_over_restarts_and_after_the_key_was_revoked() {
     let mut world = World::new();
@@ -294,6 +304,7 @@ fn what_a_client_s_turn_spends_is_its_key_s_over_restarts_and_after_the_key_was_
     assert_eq!(paying(&mut world, turn), expected);
 }
 
+// Holds P3-10.
 #[test]
 fn a_client_speaks_to_the_agents_of_its_key_and_asks_for_nothing_but_an_answer() {
     let mut world = World::new();
@@ -321,6 +332,7 @@ fn a_client_speaks_to_the_agents_of_its_key_and_asks_for_nothing_but_an_answer()
     assert_eq!(submit(&mut world, client(9), words("s", "k")), Err(RouterError::NoKey));
 }
 
+// Holds P3-10.
 #[test]
 fn a_client_follows_the_turns_of_its_own_sessions_alone() {
     let mut world = World::new();
@@ -336,6 +348,7 @@ fn a_client_follows_the_turns_of_its_own_sessions_alone() {
     assert!(!follows(&mut world, client(1), turn), "a revoked key sees nothing any more");
 }
 
+// Holds P3-10.
 #[test]
 fn a_client_sees_events_of_its_own_sessions_and_the_owner_by_uid_those_of_the_host() {
     let mut world = World::new();

@@ -19,6 +19,7 @@ fn silent() -> World {
     world
 }
 
+// Holds B-28, P7-61.
 #[test]
 fn a_turn_of_which_nothing_is_heard_loses_its_runner_and_is_taken_up_again() {
     let mut world = silent();

@@ -28,6 +28,7 @@ fn dead_letters_are_listed_and_counted_apart_from_everything_else() {
     assert!(world.act(|desk| desk.messages(Some(guy), 100, true)).unwrap().is_empty());
 }
 
+// Holds P7-60.
 #[test]
 fn a_dead_letter_is_shown_whole_with_calls_whose_outcome_nobody_knows() {
     let mut world = World::new();
@@ -57,6 +58,7 @@ fn a_dead_letter_is_shown_whole_with_calls_whose_outcome_nobody_knows() {
     assert_eq!(world.act(|desk| desk.message(Some(guy), accepted.message)), Err(RouterError::NoMessage));
 }
 
+// Holds P7-59.
 #[test]
 fn a_dead_letter_is_put_into_the_queue_again_as_one_message_however_often_it_is_asked_for() {
     let mut world = World::new();
@@ -106,6 +108,7 @@ fn other_words_replace_the_text_and_leave_media_and_task_as_they_were() {
     assert!(view.text.contains("bad words"), "the dead letter stays as it was");
 }
 
+// Holds P7-59.
 #[test]
 fn what_cannot_be_put_into_the_queue_again_stays_a_dead_letter() {
     let mut world = World::new();
@@ -126,6 +129,7 @@ fn what_cannot_be_put_into_the_queue_again_stays_a_dead_letter() {
     assert_eq!(dead(&mut world), [Quarantined]);
 }
 
+// Holds P7-59.
 #[test]
 fn a_death_after_the_record_and_before_the_queue_leads_to_the_same_successor() {
     let mut world = World::new();

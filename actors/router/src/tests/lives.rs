@@ -38,6 +38,7 @@ fn a_message_is_accepted_queued_run_and_answered_and_each_is_on_the_record() {
     assert!(world.record.iter().all(|event| event.turn == Some(accepted.turn)));
 }
 
+// Holds P7-11.
 #[test]
 fn the_same_key_twice_is_one_message_and_another_users_key_is_another() {
     let mut world = World::new();
@@ -50,6 +51,7 @@ fn the_same_key_twice_is_one_message_and_another_users_key_is_another() {
     assert_eq!(world.act(|desk| desk.messages(None, 100, false)).unwrap().len(), 2);
 }
 
+// Holds B-12.
 #[test]
 fn one_turn_at_a_time_in_a_session_in_the_order_of_acceptance() {
     let mut world = World::new();
@@ -62,6 +64,7 @@ fn one_turn_at_a_time_in_a_session_in_the_order_of_acceptance() {
     }
 }
 
+// Holds B-12.
 #[test]
 fn no_more_turns_run_at_once_than_are_allowed() {
     let mut world = World::new();
@@ -71,6 +74,7 @@ fn no_more_turns_run_at_once_than_are_allowed() {
     assert_eq!(world.launched.len(), 3);
 }
 
+// Holds P8-07.
 #[test]
 fn a_blocked_message_is_on_the_record_never_launched_and_its_sender_is_told() {
     let mut world = World::new();
@@ -108,6 +112,7 @@ fn a_command_that_a_person_types_is_not_blocked_and_shown_to_no_model() {
     assert!(!world.act(|desk| desk.session(None, "s")).unwrap().transcript.is_empty(), "a person sees it");
 }
 
+// Holds P8-03.
 #[test]
 fn with_the_scanner_away_a_message_stays_accepted_and_goes_on_when_it_is_back() {
     let mut world = World::new();
@@ -124,6 +129,7 @@ fn with_the_scanner_away_a_message_stays_accepted_and_goes_on_when_it_is_back() 
     assert_eq!(trace[2].note.as_str(), "a runner is launched for it");
 }
 
+// Holds P8-04.
 #[test]
 fn with_audit_away_nothing_is_launched_or_answered_while_listings_go_on_and_it_heals_by_itself() {
     let mut world = World::new();
@@ -142,6 +148,7 @@ fn with_audit_away_nothing_is_launched_or_answered_while_listings_go_on_and_it_h
     assert_eq!(world.finish(running.turn, answer("done")), Some(Ok(())), "the gate may say it again");
 }
 
+// Holds P5-04.
 #[test]
 fn a_message_carries_the_label_of_who_sent_it_and_its_session_takes_it_on() {
     let mut world = World::new();
@@ -155,6 +162,7 @@ fn a_message_carries_the_label_of_who_sent_it_and_its_session_takes_it_on() {
     }
 }
 
+// Holds P5-07.
 #[test]
 fn a_rise_of_a_sessions_label_is_on_the_record_before_the_step_is_kept_and_no_label_falls() {
     let mut world = World::new();
@@ -188,6 +196,7 @@ fn a_step_is_kept_once_under_its_number_in_order_and_never_changed() {
     assert_eq!(keep(&mut world, turn, 2, reply(3), bottom()), Some(Err(RouterError::NoTurn)));
 }
 
+// Holds B-72.
 #[test]
 fn however_long_a_session_is_there_is_room_behind_what_went_before_for_what_is_said_now() {
     let mut world = World::new();

@@ -42,6 +42,7 @@ fn found(fixture: &str) -> World {
     World::over(folder, config())
 }
 
+// Holds P7-70.
 #[test]
 fn what_every_released_version_kept_goes_on_from_where_it_was() {
     assert_eq!(FIXTURES.len(), usize::try_from(KNOWN).unwrap(), "a version without its fixture");
@@ -87,6 +88,7 @@ fn is_answered_and_used(fixture: &str) {
     assert_eq!(world.act(|desk| desk.grants(None)).unwrap().len(), 1);
 }
 
+// Holds P7-70.
 #[test]
 fn beside_a_database_of_an_earlier_version_stands_a_copy_of_it_as_it_was() {
     for (version, fixture) in (1..KNOWN).zip(FIXTURES) {

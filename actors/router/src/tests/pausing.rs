@@ -13,6 +13,7 @@ fn queue_words(world: &mut World) -> (bool, Vec<String>, u32, u32) {
     (queue.paused, names, queue.waiting, queue.running)
 }
 
+// Holds P7-56.
 #[test]
 fn in_a_paused_session_messages_are_taken_and_none_is_begun_until_it_is_resumed() {
     let mut world = World::new();

@@ -14,6 +14,7 @@ fn counted(world: &mut World) -> (usize, usize) {
     (messages, world.act(|desk| desk.sessions(None)).unwrap().len())
 }
 
+// Holds B-10.
 #[test]
 fn a_message_that_is_not_one_is_refused_with_the_reason_and_leaves_nothing() {
     let mut world = World::new();
@@ -53,6 +54,7 @@ fn a_message_that_is_not_one_is_refused_with_the_reason_and_leaves_nothing() {
     assert!(world.submit(&largest).is_ok());
 }
 
+// Holds B-11.
 #[test]
 fn a_full_lane_and_a_full_queue_say_busy_and_nothing_that_waits_is_lost() {
     let mut world = World::new();
@@ -134,6 +136,7 @@ fn an_agent_that_is_configured_no_longer_fails_what_waits_for_it_and_takes_no_mo
     assert_eq!(world.submit(&said(ann, "s", "2", "x")), Err(RouterError::NoAgent(Text::clip("default"))));
 }
 
+// Holds P9-05.
 #[test]
 fn on_a_disk_that_is_low_nothing_is_accepted_or_begun_and_what_was_accepted_goes_on_once_there_is_room() {
     let mut world = World::new();
@@ -153,6 +156,7 @@ fn on_a_disk_that_is_low_nothing_is_accepted_or_begun_and_what_was_accepted_goes
     assert!(world.submit(&said(ann, "s", "k", "hello")).is_ok());
 }
 
+// Holds P8-06.
 #[test]
 fn a_full_disk_refuses_the_message_before_it_is_acknowledged_and_heals() {
     let mut world = World::new();

@@ -28,6 +28,7 @@ fn finished(world: &mut World, turn: TurnId) -> Finished {
     }
 }
 
+// Holds B-19.
 #[test]
 fn a_runner_that_dies_is_replaced_twice_and_then_its_message_is_quarantined_with_a_clear_word() {
     let mut world = World::new();
@@ -68,6 +69,7 @@ fn what_will_not_mend_is_not_tried_again() {
     }
 }
 
+// Holds P1-16.
 #[test]
 fn what_a_person_typed_is_not_run_again_once_it_may_have_begun() {
     let mut world = World::new();
@@ -103,6 +105,7 @@ fn a_retried_turn_holds_its_lane_and_keeps_its_steps() {
     assert_eq!(world.act(|desk| desk.take(second.turn, 0)), Err(RouterError::NoTurn));
 }
 
+// Holds P6-28.
 #[test]
 fn a_retry_is_on_the_record_before_it_happens() {
     let mut world = World::new();
@@ -157,6 +160,7 @@ fn a_runner_that_outlived_the_router_goes_on_and_one_that_did_not_is_replaced_at
     assert_eq!(world.finish(stays.turn, answer("hi")), Some(Ok(())));
 }
 
+// Holds B-19.
 #[test]
 fn losing_runners_to_restarts_does_not_use_up_retries_but_is_not_endless() {
     let mut world = World::new();

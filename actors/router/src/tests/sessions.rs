@@ -89,6 +89,7 @@ fn ending_a_session_cancels_what_runs_and_waits_and_takes_no_more() {
     assert_eq!(ended.detail.as_deref(), Some("user_ended"));
 }
 
+// Holds P6-28.
 #[test]
 fn a_session_that_could_not_be_recorded_as_ended_has_not_ended() {
     let mut world = World::new();
@@ -194,6 +195,7 @@ fn agents_and_users_are_listed_as_configured() {
     assert_eq!(names, [("ann", true), ("guy", true), ("owner", true)]);
 }
 
+// Holds P1-07.
 #[test]
 fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_after_a_start() {
     let mut world = World::new();
@@ -209,6 +211,7 @@ fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_aft
     assert_eq!(world.removed, [id, id], "who died after it was forgotten may not have said so");
 }
 
+// Holds P1-07.
 #[test]
 fn agentd_is_told_of_every_removed_workspace_again_a_few_at_a_time_for_as_long_as_router_runs() {
     let mut world = World::new();

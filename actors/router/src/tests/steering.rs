@@ -21,6 +21,7 @@ fn texts(words: &[Word]) -> Vec<&str> {
     words.iter().map(|word| word.text.as_str()).collect()
 }
 
+// Holds P7-57.
 #[test]
 fn words_are_taken_in_once_whoever_dies_and_their_message_ends_there() {
     let mut world = World::new();
@@ -117,6 +118,7 @@ fn a_turn_that_is_taken_up_again_finds_the_words_it_took_in_and_those_that_wait(
     assert_eq!(texts(&words(&mut world, first.turn)), ["two", "three"]);
 }
 
+// Holds P7-58.
 #[test]
 fn words_that_are_taken_back_blocked_or_of_another_s_session_are_taken_in_by_nobody() {
     let mut world = World::new();
@@ -138,6 +140,7 @@ fn words_that_are_taken_back_blocked_or_of_another_s_session_are_taken_in_by_nob
     assert_eq!(world.take_in(first.turn, 0, &word), Err(RouterError::NoMessage));
 }
 
+// Holds P7-57.
 #[test]
 fn words_asked_back_while_their_taking_in_is_recorded_are_taken_in_or_given_back_and_never_both() {
     for recorded in [true, false] {
@@ -165,6 +168,7 @@ fn words_asked_back_while_their_taking_in_is_recorded_are_taken_in_or_given_back
     }
 }
 
+// Holds P7-57.
 #[test]
 fn what_is_not_on_the_record_is_not_taken_in() {
     let mut world = World::new();
@@ -181,6 +185,7 @@ fn what_is_not_on_the_record_is_not_taken_in() {
     assert_eq!(event.reason.as_deref(), Some(first.turn.to_string().as_str()));
 }
 
+// Holds B-76.
 #[test]
 fn words_for_nothing_under_way_are_refused_and_so_are_none_and_too_many() {
     let mut world = World::new();

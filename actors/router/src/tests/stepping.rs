@@ -9,6 +9,7 @@ use ipc_proto::router::{CallVerdict, RouterError};
 
 const HOUR: i64 = 3_600_000;
 
+// Holds P7-62.
 #[test]
 fn a_question_that_the_clock_has_ended_stays_ended_whatever_the_clock_says_and_whatever_dies_then() {
     for (audit, restart) in [(true, false), (true, true), (false, false), (false, true)] {
@@ -42,6 +43,7 @@ fn a_question_that_the_clock_has_ended_stays_ended_whatever_the_clock_says_and_w
     }
 }
 
+// Holds P7-62.
 #[test]
 fn a_yes_that_the_clock_has_ended_is_used_no_more_though_the_clock_goes_back() {
     let mut world = World::new();
@@ -55,6 +57,7 @@ fn a_yes_that_the_clock_has_ended_is_used_no_more_though_the_clock_goes_back() {
     assert_eq!(world.told(turn, question.id), Some(Ok(State::Expired)));
 }
 
+// Holds P7-62.
 #[test]
 fn no_step_costs_a_turn_its_lease_or_its_time_or_starts_it_again() {
     let mut world = World::new();

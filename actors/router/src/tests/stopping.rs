@@ -9,6 +9,7 @@ use ipc_proto::router::MessageState::{Accepted, Answered, Cancelled, Queued, Rec
 use ipc_proto::router::{End, RouterError, Stopped, TurnEvent};
 use ipc_proto::scanner::Judgement;
 
+// Holds P7-54.
 #[test]
 fn a_message_that_has_not_begun_is_taken_back_with_its_words_once_or_twice() {
     let mut world = World::new();
@@ -63,6 +64,7 @@ fn what_has_begun_is_over_or_is_somebody_elses_cannot_be_taken_back() {
     assert_eq!(world.state(waiting.message), Queued);
 }
 
+// Holds P7-55.
 #[test]
 fn a_stop_ends_what_runs_and_what_waits_in_a_session_at_once_and_nothing_elsewhere() {
     let mut world = World::new();
@@ -81,6 +83,7 @@ fn a_stop_ends_what_runs_and_what_waits_in_a_session_at_once_and_nothing_elsewhe
     assert_eq!(world.state(after.message), Running, "a session that was stopped goes on with what is new");
 }
 
+// Holds P7-66.
 #[test]
 fn a_stop_that_is_asked_again_because_the_router_died_says_what_was_stopped_and_a_new_one_does_not() {
     // The router dies before the record is asked, or after it is made and before it hears so.
@@ -120,6 +123,7 @@ fn a_stop_reaches_as_far_as_whoever_gives_it_may() {
     assert!(rest.iter().all(|it| world.state(it.message) == Cancelled));
 }
 
+// Holds P7-55.
 #[test]
 fn a_stop_ends_runners_with_audit_away_and_is_said_when_it_is_durable() {
     let mut world = World::new();
@@ -137,6 +141,7 @@ fn a_stop_ends_runners_with_audit_away_and_is_said_when_it_is_durable() {
 /// A way to end a message that waits behind a running one, and a death in the middle of it.
 type Way = (&'static str, fn(&mut World, MessageId), Action);
 
+// Holds P7-54.
 #[test]
 fn what_was_decided_comes_to_be_whatever_dies_in_between_and_nothing_else_does() {
     let ways: [Way; 4] = [

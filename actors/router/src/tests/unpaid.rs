@@ -29,6 +29,7 @@ fn waits(world: &mut World, turn: TurnId) -> Vec<String> {
     waits.iter().map(ToString::to_string).collect()
 }
 
+// Holds P7-83.
 #[test]
 fn a_message_whose_turn_failed_for_want_of_money_is_a_new_one_when_it_comes_again_and_no_other_failure_is() {
     let mut world = World::new();
@@ -57,6 +58,7 @@ fn a_message_whose_turn_failed_for_want_of_money_is_a_new_one_when_it_comes_agai
     assert_eq!(submit(&mut world, "t", "l").unwrap().turn, answered.turn);
 }
 
+// Holds P7-83.
 #[test]
 fn a_message_that_its_person_put_into_the_queue_again_is_answered_by_what_stands_in_its_place() {
     let mut world = World::new();
@@ -80,6 +82,7 @@ fn a_message_that_its_person_put_into_the_queue_again_is_answered_by_what_stands
     assert_eq!(submit(&mut world, "s", "k").unwrap().turn, third.turn, "answered once");
 }
 
+// Holds P7-83.
 #[test]
 fn without_the_record_a_message_that_was_not_paid_stays_as_it_is() {
     let mut world = World::new();
@@ -92,6 +95,7 @@ fn without_the_record_a_message_that_was_not_paid_stays_as_it_is() {
     assert_ne!(submit(&mut world, "s", "k").unwrap().turn, first.turn);
 }
 
+// Holds P7-91.
 #[test]
 fn a_turn_waits_for_what_its_next_step_needs_or_the_gate_names_and_for_what_the_first_of_its_lane_does() {
     let mut world = World::new();

@@ -62,6 +62,7 @@ fn other_text_comes_as_it_is_and_bytes_by_name_and_length() {
     assert_eq!((of("/else").status, of("/else").text.as_str()), (404, "nothing here"));
 }
 
+// Holds P4-09.
 #[test]
 fn redirects_are_followed_each_over_a_connection_of_its_own() {
     let (lab, server) = lab(|path| match path {
@@ -77,6 +78,7 @@ fn redirects_are_followed_each_over_a_connection_of_its_own() {
     assert_eq!(server.asked().len(), 4);
 }
 
+// Holds B-100.
 #[test]
 fn five_redirects_are_followed_and_six_are_not() {
     let (lab, server) = lab(|path| match path.trim_start_matches('/').parse::<u32>() {
@@ -88,6 +90,7 @@ fn five_redirects_are_followed_and_six_are_not() {
     assert_eq!(server.asked().len(), 6 + 6);
 }
 
+// Holds P4-09.
 #[test]
 fn a_redirect_to_a_refused_place_is_refused_before_anything_is_dialled() {
     let refused = [
@@ -133,6 +136,7 @@ fn a_redirect_off_the_allow_list_is_refused_like_a_first_address() {
 
 /// Dialer resolves a name once for each connection, so an answer that changes between two is judged anew: the second
 /// connection to the same name is refused where the name has turned inwards meanwhile.
+// Holds P4-09.
 #[test]
 fn a_name_that_turns_inwards_between_two_steps_is_not_connected_to() {
     let (lab, server) = lab(|_| redirect(302, "http://b.example.org/secret"));
@@ -141,6 +145,7 @@ fn a_name_that_turns_inwards_between_two_steps_is_not_connected_to() {
     assert_eq!(server.asked(), ["GET / HTTP/1.1"]);
 }
 
+// Holds P4-10.
 #[test]
 fn headers_and_body_of_the_caller_do_not_cross_to_another_origin() {
     let (lab, server) = lab(|path| match path {
@@ -177,6 +182,7 @@ fn a_head_has_no_body_whatever_length_it_announces() {
     assert_eq!((page.text.as_str(), page.cut), ("", false));
 }
 
+// Holds P4-08.
 #[test]
 fn a_private_host_is_reached_by_the_own_configuration_and_never_by_the_callers_word() {
     let (lab, server) = lab(|_| html("inside"));
@@ -187,6 +193,7 @@ fn a_private_host_is_reached_by_the_own_configuration_and_never_by_the_callers_w
     assert_eq!(server.asked().len(), 1);
 }
 
+// Holds B-99.
 #[test]
 fn a_body_without_an_end_is_cut_at_the_bound() {
     let endless = || Answer::Endless("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", vec![b'x'; 4096]);
@@ -220,6 +227,7 @@ fn a_compressed_page_is_refused_and_called_so() {
     assert_eq!(fetch(&lab, "http://a.example.org/"), Err(WebError::Compressed));
 }
 
+// Holds B-101.
 #[test]
 fn a_flood_of_headers_is_refused() {
     let (long, many) = (format!("x: {}\r\n", "y".repeat(8000)).into_bytes(), b"x: y\r\n".to_vec());
@@ -233,6 +241,7 @@ fn a_flood_of_headers_is_refused() {
     assert!(matches!(fault, WebError::TimedOut | WebError::Upstream), "{fault}");
 }
 
+// Holds B-99.
 #[test]
 fn the_time_is_for_all_of_it_however_slowly_it_comes() {
     let drip = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nand so it goes on and on and on and on and on and on";
@@ -243,6 +252,7 @@ fn the_time_is_for_all_of_it_however_slowly_it_comes() {
     }
 }
 
+// Holds B-98.
 #[test]
 fn fields_out_of_their_bounds_are_named() {
     let (lab, server) = lab(|_| html("x"));
@@ -261,6 +271,7 @@ fn fields_out_of_their_bounds_are_named() {
     assert!(server.asked().is_empty());
 }
 
+// Holds B-102.
 #[test]
 fn fetches_beyond_the_slots_are_refused_and_a_slot_comes_back() {
     let (lab, _server) = lab(|path| if path == "/hold" { Answer::Nothing } else { html("x") });
@@ -278,6 +289,7 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
 }
 
+// Holds P4-07.
 #[test]
 fn over_tls_the_name_that_was_judged_is_the_name_that_is_proved() {
     let issued = rcgen::generate_simple_self_signed(vec!["a.example.org".to_owned()]).unwrap();

@@ -17,6 +17,7 @@ fn search(lab: &Lab, query: &str, max: u8) -> Result<usize, WebError> {
     run(lab.web.search(query, max)).map(|found| found.len())
 }
 
+// Holds P4-28.
 #[test]
 fn a_keyed_provider_is_asked_through_credproxy_with_the_secret_named_and_never_seen() {
     let answer = r#"{"results":[{"title":"T","url":"https://a.example.org/","content":"c"}],
@@ -78,6 +79,7 @@ fn an_instance_of_ones_own_is_fetched_from_its_host_and_from_no_other() {
     assert!(lab.fake.requests.borrow().is_empty());
 }
 
+// Holds B-98.
 #[test]
 fn a_query_has_1_to_500_characters_and_a_search_1_to_20_hits() {
     let lab = keyed(SearchProvider::Tavily);

@@ -80,6 +80,7 @@ fn a_runner_that_is_as_its_row_says_shows_no_difference_whether_it_waits_or_has_
     assert!(different(&bound).is_empty(), "{:?}", different(&bound));
 }
 
+// Holds P2-33.
 #[test]
 fn each_fact_of_a_runner_that_is_weaker_is_a_difference_and_the_only_one() {
     let own = [
@@ -106,6 +107,7 @@ fn each_fact_of_a_runner_that_is_weaker_is_a_difference_and_the_only_one() {
     }
 }
 
+// Holds P2-33.
 #[test]
 fn a_runner_without_a_user_namespace_of_its_own_is_found_with_or_without_the_link_to_it() {
     let mut mapped = waiting();
@@ -214,6 +216,7 @@ fn a_jail_held_by_a_cgroup_is_in_the_group_of_a_slot_beside_agentds() {
     }
 }
 
+// Holds P2-33.
 #[test]
 fn a_real_process_that_is_in_no_jail_differs_in_every_layer() {
     let pid = std::process::id();

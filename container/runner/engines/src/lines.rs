@@ -68,6 +68,7 @@ mod tests {
         }
     }
 
+    // Holds B-80.
     #[test]
     fn a_line_that_is_too_long_is_left_out_and_the_next_one_is_not() {
         let mut lines = Lines::default();

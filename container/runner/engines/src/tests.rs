@@ -129,6 +129,7 @@ fn an_error_that_a_program_gets_over_is_not_its_end_and_one_that_nothing_follows
     assert!(why.contains("overloaded") && !for_good, "{why}");
 }
 
+// Holds P1-35.
 #[test]
 fn what_a_program_has_taken_in_of_what_was_typed_is_counted_and_is_no_event() {
     let again = |text: &str| {
@@ -221,6 +222,7 @@ fn a_tool_goes_on_under_the_number_that_it_began_with() {
     assert!(heard(Format::Codex, &[stranger], 4096).0.is_empty());
 }
 
+// Holds B-80.
 #[test]
 fn tools_that_never_end_are_bounded_and_an_end_without_a_beginning_is_nothing() {
     let begun =
@@ -246,6 +248,7 @@ fn a_state_comes_back_as_it_was_and_nothing_but_files_beneath_the_home() {
     assert!(!next.path().join(".codex/sessions/link").exists());
 }
 
+// Holds B-82.
 #[test]
 fn a_state_that_is_too_large_is_not_kept_and_one_that_says_more_than_it_may_is_not_laid_out() {
     let home = tempfile::tempdir().unwrap();
@@ -271,6 +274,7 @@ fn a_state_that_is_too_large_is_not_kept_and_one_that_says_more_than_it_may_is_n
     assert!(fs::metadata(next.path().join("bomb")).unwrap().len() < 36 << 20);
 }
 
+// Holds P1-37.
 #[test]
 fn a_state_of_another_s_making_writes_nothing_outside_of_the_home() {
     for (path, kind) in [
@@ -299,6 +303,7 @@ fn a_state_of_another_s_making_writes_nothing_outside_of_the_home() {
 }
 
 proptest! {
+    // Holds P1-37.
     #[test]
     fn whatever_a_program_says_is_heard_within_bounds(
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),

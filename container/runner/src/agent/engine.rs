@@ -387,6 +387,7 @@ mod tests {
         tokio::task::LocalSet::new().run_until(typing).await;
     }
 
+    // Holds B-79.
     #[test]
     fn pauses_double_up_to_the_longest_with_a_tenth_by_chance() {
         for (errors, seconds) in [(1, 1), (2, 2), (3, 4), (6, 30), (40, 30)] {

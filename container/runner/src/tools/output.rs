@@ -115,6 +115,7 @@ mod tests {
             prop_assert_eq!(whole.lost(), bytes.len().saturating_sub(64) as u64);
         }
 
+        // Holds B-40.
         #[test]
         fn fitted_text_is_within_its_bound_and_marked(text in "\\PC{0,400}", bound in 0usize..300) {
             let fitted = fit(text.clone(), bound);

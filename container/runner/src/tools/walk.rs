@@ -216,6 +216,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
+    // Holds B-43.
     #[test]
     fn a_walk_ends_at_its_bound_and_says_so() {
         let dir = tempfile::TempDir::new().unwrap();

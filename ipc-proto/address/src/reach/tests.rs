@@ -41,6 +41,7 @@ fn each_mode_means_its_lists_as_it_says() {
     }
 }
 
+// Holds P4-08.
 #[test]
 fn no_list_lets_a_fetch_go_inside() {
     let everything = rule(Mode::Allowlist, &["*"], &[]);
@@ -95,6 +96,7 @@ fn no_list_lets_a_fetch_go_inside() {
     assert_eq!(go("http://notlocalhost.example.com/", &everything), Ok(()));
 }
 
+// Holds P4-08.
 #[test]
 fn a_private_host_of_the_owners_is_reached_at_its_port_alone_and_the_lists_hold_for_it() {
     let mut rule = rule(Mode::Blocklist, &[], &[]);
@@ -117,6 +119,7 @@ fn a_private_host_of_the_owners_is_reached_at_its_port_alone_and_the_lists_hold_
     assert_eq!(go("https://10.0.0.9/", &rule), Err(Unfit::NotListed));
 }
 
+// Holds P4-06.
 #[test]
 fn one_address_that_is_not_public_spoils_a_name() {
     let answer = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();

@@ -167,6 +167,7 @@ fn wrong_changes() -> Vec<Wrong> {
     ]
 }
 
+// Holds P3-22.
 #[test]
 fn a_wrong_field_is_refused_by_its_name_with_what_is_valid_and_memory_is_not_asked() {
     for (tool, given, field) in wrong_questions().into_iter().chain(wrong_changes()) {
@@ -188,6 +189,7 @@ fn a_client_without_a_project_is_told_that_it_has_none() {
     assert_eq!(question.filter.project, None);
 }
 
+// Holds P3-22.
 #[test]
 fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_question_alone() {
     let store = Told::of([found(5), found(5), found(0)]);
@@ -222,6 +224,7 @@ fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_quest
     assert_eq!(store.call("mem-find", &fewer)["error"], Value::Null, "how many are wanted may change");
 }
 
+// Holds P3-26.
 #[test]
 fn a_query_of_any_length_is_asked_by_its_beginning_and_the_answer_says_so() {
     let store = Told::of([found(1), found(1)]);
@@ -236,6 +239,7 @@ fn a_query_of_any_length_is_asked_by_its_beginning_and_the_answer_says_so() {
 }
 
 /// A client may check arguments by the schema that it was given: what passes there is not too long for the tool.
+// Holds P3-25.
 #[test]
 fn no_schema_lets_through_what_is_refused_as_too_long_by_another_measure() {
     for tool in &crate::catalogue::TOOLS {
@@ -251,6 +255,7 @@ fn no_schema_lets_through_what_is_refused_as_too_long_by_another_measure() {
     }
 }
 
+// Holds B-130.
 #[test]
 fn a_search_ends_at_a_hundred_results() {
     let store = Told::of([found(51), found(100)]);
@@ -331,6 +336,7 @@ fn rows_are_read_with_their_history_and_those_that_are_not_here_are_named() {
     assert_eq!(fewer["meta"]["omitted"], json!([other.to_string()]));
 }
 
+// Holds P7-30.
 #[test]
 fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories() {
     let summary = Row {
@@ -375,6 +381,7 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
     assert_eq!(refused(&gone.call("mem-history", &next)), "cursor");
 }
 
+// Holds P3-37.
 #[test]
 fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_among_all_sessions() {
     let gone = || Err(Trouble::Memory(MemoryError::NotFound));
@@ -419,6 +426,7 @@ fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_a
     assert_eq!(refused(&store.call("mem-history", &both)), "anchor");
 }
 
+// Holds P3-40.
 #[test]
 fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from() {
     let row = Row { revises: Some(MemoryId::random()), ..row("a") };
@@ -451,6 +459,7 @@ fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from()
     }
 }
 
+// Holds P7-28.
 #[test]
 fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_it_was_made_from() {
     let none = || Ok(Said::Rows(List::default()));
@@ -486,6 +495,7 @@ fn behind(store: &Told) -> Vec<MemoryId> {
     starts.unwrap()
 }
 
+// Holds P7-29.
 #[test]
 fn a_list_goes_on_behind_the_rows_that_were_given_and_not_by_their_number() {
     let none = || Ok(Said::Rows(List::default()));
@@ -575,6 +585,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    // Holds P3-22.
     #[test]
     fn any_arguments_at_all_are_answered_in_the_envelope(
         tool in prop::sample::select(crate::catalogue::TOOLS.map(|tool| tool.name).to_vec()),

@@ -40,6 +40,7 @@ fn an_engine_of_the_owner_s_own_is_as_it_is_written_and_stands_over_a_known_one(
     assert_eq!(own.input, Input::StreamJson);
 }
 
+// Holds P1-39.
 #[test]
 fn an_engine_that_there_is_not_is_told_with_those_that_there_are() {
     for (text, told) in [

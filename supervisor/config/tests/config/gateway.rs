@@ -6,6 +6,7 @@ use ipc_proto::config;
 use manifest::Process;
 use manifest::settings::{Loopback, decode};
 
+// Holds P3-12.
 #[test]
 fn gateway_listens_on_this_machine_alone_and_is_told_the_names_of_it() {
     for (at, v6) in [("127.0.0.1:8080", false), ("[::1]:8080", true)] {

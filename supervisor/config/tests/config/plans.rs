@@ -17,6 +17,7 @@ pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) ->
     serde_json::from_slice(decode(document).unwrap().1.get(process).unwrap()).unwrap()
 }
 
+// Holds B-22, B-45.
 #[test]
 fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let document = check("").unwrap().document().unwrap();
@@ -218,6 +219,7 @@ fn a_provider_set_to_none_removes_its_row() {
     }
 }
 
+// Holds P5-18.
 #[test]
 fn a_model_of_this_machine_has_a_process_of_its_own_and_a_name_that_its_files_decide() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -280,6 +282,7 @@ fn defaults_give_way_to_what_is_written() {
     }
 }
 
+// Holds B-45.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a line for each key")]
 fn every_key_of_the_table_is_read_and_changes_something() {

@@ -5,6 +5,7 @@ use crate::plans::section;
 use ipc_proto::config::{self, Section};
 use manifest::Process;
 
+// Holds B-65.
 #[test]
 fn routes_and_budgets_reach_model_exactly_and_a_task_stands_where_a_model_does() {
     let text = "
@@ -99,6 +100,7 @@ fn the_web_is_told_to_each_process_as_far_as_it_concerns_it() {
     assert_eq!(gate.own.tools, [("mail.send".to_owned(), mail)].into());
 }
 
+// Holds P3-42.
 #[test]
 fn an_agent_sees_what_its_model_does_and_one_of_a_task_what_any_of_its_models_does_and_an_engine_nothing() {
     let text = "

@@ -61,6 +61,7 @@ fn a_name_of_the_table_of_keys_that_is_no_key_is_unknown() {
     assert!(check("[agent.NAME]").unwrap().router.agents.contains_key("NAME"));
 }
 
+// Holds P3-12.
 #[test]
 fn an_address_that_other_machines_reach_is_refused_with_what_to_do_instead() {
     let valid = "valid: `127.0.0.1:PORT` or `[::1]:PORT`, and for other machines a reverse proxy with TLS before gateway.sock";
@@ -87,6 +88,7 @@ fn an_address_that_other_machines_reach_is_refused_with_what_to_do_instead() {
     ]);
 }
 
+// Holds B-89.
 #[test]
 fn more_tables_than_there_may_be_are_refused() {
     let agents: String = (0..33).map(|n| format!("[agent.a{n}]\n")).collect();
@@ -462,6 +464,7 @@ fn broken_toml_is_reported_in_every_place_and_the_rest_is_checked_as_well() {
     assert_eq!(told, "f:3: syntax: this is not UTF-8 text\n");
 }
 
+// Holds P2-19.
 #[test]
 fn a_host_of_nobody_is_refused_since_nothing_would_answer_its_person() {
     let mut machine = machine();
@@ -565,6 +568,7 @@ fn everything_that_is_wrong_is_told_at_once() {
     assert_eq!(lines, expected);
 }
 
+// Holds P6-22.
 #[test]
 fn a_record_that_would_keep_graver_entries_for_less_long_or_never_alert_is_refused() {
     all(&[

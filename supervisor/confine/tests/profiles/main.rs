@@ -47,6 +47,7 @@ fn tried(row: &'static Row) -> (usize, usize) {
     counts
 }
 
+// Holds P2-10.
 #[test]
 fn every_rule_of_every_row_allows_what_it_says_and_stops_what_differs_in_one_argument() {
     for row in TABLE {
@@ -55,6 +56,7 @@ fn every_rule_of_every_row_allows_what_it_says_and_stops_what_differs_in_one_arg
     }
 }
 
+// Holds P2-10.
 #[test]
 fn every_rule_of_the_table_is_among_the_cases_with_each_of_its_conditions() {
     for row in TABLE {
@@ -80,6 +82,7 @@ fn every_rule_of_the_table_is_among_the_cases_with_each_of_its_conditions() {
     }
 }
 
+// Holds P2-10.
 #[test]
 fn calls_that_end_or_stop_their_process_are_allowed_and_stopped_alike() {
     let ends = [
@@ -99,6 +102,7 @@ fn calls_that_end_or_stop_their_process_are_allowed_and_stopped_alike() {
     }
 }
 
+// Holds P2-10.
 #[test]
 fn a_process_that_nobody_watches_is_ended_or_answered_by_the_kernel_alike() {
     let runner = manifest::row(Process::Runner).unwrap();
@@ -128,6 +132,7 @@ fn a_process_that_nobody_watches_is_ended_or_answered_by_the_kernel_alike() {
     }
 }
 
+// Holds P2-10.
 #[test]
 fn what_hands_the_listener_over_is_taken_away_by_the_last_filter() {
     for row in TABLE {

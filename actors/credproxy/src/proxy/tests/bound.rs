@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Holds P4-28.
 #[test]
 fn every_caller_has_its_own_secrets_put_in_and_no_others() {
     run(async {
@@ -61,6 +62,7 @@ fn bound_everywhere(host: &str) -> Binding {
     Binding { at: List::new(at).unwrap(), ..hosts(&[host]) }
 }
 
+// Holds P4-22.
 #[test]
 fn a_set_that_whoever_carried_it_sends_again_changes_nothing() {
     run(async {
@@ -80,6 +82,7 @@ fn a_set_that_whoever_carried_it_sends_again_changes_nothing() {
     });
 }
 
+// Holds P4-12.
 #[test]
 fn a_secret_goes_to_every_place_it_is_bound_to_and_to_the_host_it_is_bound_to_alone() {
     run(async {
@@ -99,6 +102,7 @@ fn a_secret_goes_to_every_place_it_is_bound_to_and_to_the_host_it_is_bound_to_al
     });
 }
 
+// Holds P4-12.
 #[test]
 fn a_secret_goes_by_no_verb_path_or_place_that_it_is_not_bound_to() {
     run(async {
@@ -133,6 +137,7 @@ fn disguises() -> Vec<String> {
     [mark.to_owned(), percent, escaped, base64].into_iter().chain(halves).collect()
 }
 
+// Holds P4-13.
 #[test]
 fn the_mark_of_a_secret_in_any_disguise_brings_it_to_no_other_host() {
     run(async {

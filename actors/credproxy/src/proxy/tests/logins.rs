@@ -77,6 +77,7 @@ async fn lab(world: &World, value: &str) -> Lab {
     lab
 }
 
+// Holds P4-16.
 #[test]
 fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
     run(async {
@@ -102,6 +103,7 @@ fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
     });
 }
 
+// Holds P4-16, P4-18.
 #[test]
 fn tokens_are_renewed_before_they_end_and_kept_renewed() {
     run(async {
@@ -129,6 +131,7 @@ fn tokens_are_renewed_before_they_end_and_kept_renewed() {
     });
 }
 
+// Holds P4-16.
 #[test]
 fn a_token_that_is_refused_is_renewed_once_and_no_more() {
     run(async {
@@ -145,6 +148,7 @@ fn a_token_that_is_refused_is_renewed_once_and_no_more() {
     });
 }
 
+// Holds P4-23.
 #[test]
 fn a_use_whose_token_is_renewed_counts_once() {
     run(async {
@@ -167,6 +171,7 @@ fn a_use_whose_token_is_renewed_counts_once() {
     });
 }
 
+// Holds P4-17.
 #[test]
 fn while_the_token_server_is_away_a_token_serves_until_it_ends_and_nobody_is_told_to_log_in_again() {
     run(async {

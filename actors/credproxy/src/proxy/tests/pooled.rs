@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Holds P4-14.
 #[test]
 fn a_connection_serves_the_next_request_of_its_secret_and_no_other() {
     run(async {
@@ -31,6 +32,7 @@ fn a_connection_serves_the_next_request_of_its_secret_and_no_other() {
     });
 }
 
+// Holds P4-14.
 #[test]
 fn a_connection_whose_reply_was_not_read_to_its_end_is_not_used_again() {
     run(async {
@@ -60,6 +62,7 @@ fn a_connection_that_its_server_closed_is_not_used_and_the_request_goes_over_ano
     });
 }
 
+// Holds P4-14.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_nobody_takes_is_closed() {
     let pool = Pool::default();

@@ -11,6 +11,7 @@ fn at(vault: &mut Vault, now_ms: u64) -> Result<Vec<u8>, CredError> {
     vault.reveal("k", &wanted("a.test:443"), now_ms).map(|secret| secret.reveal().to_vec())
 }
 
+// Holds P4-23.
 #[test]
 fn a_secret_is_used_until_its_time_is_over_and_is_then_still_searched_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -23,6 +24,7 @@ fn a_secret_is_used_until_its_time_is_over_and_is_then_still_searched_for() {
     assert!(at(&mut vault, 50).is_ok(), "set again it has another lease");
 }
 
+// Holds P4-23.
 #[test]
 fn uses_that_are_counted_are_counted_durably_before_the_value_is_given() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,6 +52,7 @@ fn a_use_elsewhere_is_refused_as_such_whatever_else_is_wrong_and_costs_no_use() 
     assert!(at(&mut vault, 1).is_ok());
 }
 
+// Holds P4-23.
 #[test]
 fn a_revoked_secret_is_used_no_more_also_after_a_restart_and_is_still_searched_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,6 +67,7 @@ fn a_revoked_secret_is_used_no_more_also_after_a_restart_and_is_still_searched_f
     assert!(at(&mut vault, 1).is_ok(), "set again it is another");
 }
 
+// Holds P4-21.
 #[test]
 fn a_binding_is_narrowed_and_never_widened_and_the_value_stays() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,6 +135,7 @@ fn a_renewed_value_is_for_what_the_one_before_was_for() {
     assert!(vault.renew("x", &value, &value).is_err());
 }
 
+// Holds P4-21.
 #[test]
 fn an_entry_that_was_put_in_the_place_of_another_does_not_open() {
     let folder = tempfile::tempdir().unwrap();
@@ -154,6 +159,7 @@ fn an_entry_that_was_put_in_the_place_of_another_does_not_open() {
     }
 }
 
+// Holds B-95.
 #[test]
 fn the_vault_holds_256_secrets_and_says_when_it_is_full() {
     let folder = tempfile::tempdir().unwrap();

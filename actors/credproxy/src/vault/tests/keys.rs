@@ -40,6 +40,7 @@ fn file(folder: &Path, name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).unwrap()
 }
 
+// Holds P4-24.
 #[test]
 fn a_passphrase_makes_the_first_vault_and_opens_it_after_a_restart_without_any_key_on_disk() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,6 +53,7 @@ fn a_passphrase_makes_the_first_vault_and_opens_it_after_a_restart_without_any_k
     assert!(is_whole(&mut vault) && vault.head().opener.source() == KeySource::Passphrase);
 }
 
+// Holds P4-25.
 #[test]
 fn a_wrong_passphrase_a_cut_an_altered_and_another_host_s_vault_are_told_apart_and_left_as_they_are() {
     let (folder, other) = (a_vault_under_a_passphrase(), a_vault_under_a_passphrase());
@@ -79,6 +81,7 @@ fn a_wrong_passphrase_a_cut_an_altered_and_another_host_s_vault_are_told_apart_a
     check(&file(other.path(), VAULT_FILE), |fault| matches!(fault, VaultFault::OtherHost));
 }
 
+// Holds P4-24.
 #[test]
 fn a_life_that_finds_the_key_in_the_page_needs_no_passphrase_and_one_that_finds_another_is_locked() {
     let (folder, other) = (a_vault_under_a_passphrase(), a_vault_under_a_passphrase());
@@ -163,6 +166,7 @@ fn a_rotation_seals_every_value_under_a_new_key_and_the_vault_under_a_new_file()
 }
 
 /// The states that a death at each step of a rotation leaves, made of the files before it and after it.
+// Holds P7-48.
 #[test]
 fn a_rotation_that_was_cut_off_at_any_step_leaves_a_vault_that_opens_and_rotates_again() {
     let folder = a_vault_with_one_secret();
@@ -200,6 +204,7 @@ fn a_rotation_that_was_cut_off_at_any_step_leaves_a_vault_that_opens_and_rotates
     }
 }
 
+// Holds P7-48.
 #[test]
 fn a_change_of_passphrase_whose_end_was_cut_off_is_found_by_the_next_life() {
     let folder = a_vault_under_a_passphrase();
@@ -235,6 +240,7 @@ fn a_rotation_that_cannot_be_written_leaves_the_vault_as_it_was_and_open() {
     assert!(holds_the_secret(folder.path()));
 }
 
+// Holds P4-26.
 #[test]
 fn everything_is_given_out_sealed_to_who_shows_the_key_and_nothing_to_anybody_else() {
     let folder = a_vault_with_one_secret();

@@ -106,6 +106,7 @@ mod tests {
         Reading { context: Some(names), ..Reading::NOTHING }
     }
 
+    // Holds P5-55.
     #[test]
     fn what_a_policy_can_see_is_found_in_any_spelling() {
         let whole = Reading { context: None, ..Reading::NOTHING };
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(Reading::of(&Value::Null), Reading::EVERYTHING);
     }
 
+    // Holds P5-55.
     #[test]
     fn a_scope_that_asks_for_more_than_a_kind_reads_whom_it_asks_for() {
         let cases = [

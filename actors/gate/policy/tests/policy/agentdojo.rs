@@ -2,6 +2,7 @@
 
 use super::replay;
 
+// Holds P5-56.
 #[test]
 fn no_injection_of_agentdojo_runs_unasked_and_most_tasks_need_no_question() {
     let engine = policy::Engine::built_in().unwrap();

@@ -30,6 +30,7 @@ fn goes(network: Network, url: &str) -> Decision {
     decide(fetching(network), json!({"url": url}))
 }
 
+// Holds P5-51.
 #[test]
 fn a_tool_that_declares_nothing_is_refused_and_says_so() {
     let verdict = World::new(Profile::PowerUser).verdict("unheard_of", json!({}));
@@ -284,6 +285,7 @@ fn execution_bounds_and_audit_settings_travel_with_the_verdict() {
     assert!(handling.alerts("blocked") && handling.alerts("asked") && !handling.alerts("error"));
 }
 
+// Holds P5-05.
 #[test]
 fn labels_of_output() {
     let labels =
@@ -302,6 +304,7 @@ fn labels_accepts_untrusted() {
     assert_eq!(policies(&world.untrusted().verdict("tool", json!({}))), ["refuses-untrusted"]);
 }
 
+// Holds P5-39.
 #[test]
 fn labels_owner_records_vouch_for_record_args_alone() {
     let records =
@@ -338,6 +341,7 @@ fn irreversible_is_what_the_effect_says_unless_declared() {
     assert_eq!(decide(of(Effect::Delete, Some(false))), Allow);
 }
 
+// Holds B-52.
 #[test]
 fn a_capability_that_makes_no_sense_is_refused_with_its_field() {
     let bad = [

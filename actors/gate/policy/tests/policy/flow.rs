@@ -12,6 +12,7 @@ fn content() -> serde_json::Value {
     json!({"content": "the gate code is 1234"})
 }
 
+// Holds P5-47.
 #[test]
 fn rule_1_memory_write_untrusted_content_is_remembered_only_if_a_person_says_so() {
     for profile in Profile::ALL {
@@ -24,6 +25,7 @@ fn rule_1_memory_write_untrusted_content_is_remembered_only_if_a_person_says_so(
     assert_eq!(own.untrusted().decide("memory_write", content()), Allow, "the user's very words");
 }
 
+// Holds P5-47.
 #[test]
 fn rule_1_memory_write_nothing_beside_the_users_words_is_remembered_with_them_and_a_revision_is_a_write() {
     let own = || {
@@ -43,6 +45,7 @@ fn rule_1_memory_write_nothing_beside_the_users_words_is_remembered_with_them_an
     assert!(policies(&verdict).contains(&"flow-1-untrusted"), "{:?}", policies(&verdict));
 }
 
+// Holds P5-47.
 #[test]
 fn rule_1_memory_write_what_somebody_else_said_asks() {
     for profile in Profile::ALL {
@@ -53,6 +56,7 @@ fn rule_1_memory_write_what_somebody_else_said_asks() {
     }
 }
 
+// Holds P5-47.
 #[test]
 fn rule_1_memory_write_a_secret_is_refused_whoever_asks() {
     for profile in Profile::ALL {
@@ -62,6 +66,7 @@ fn rule_1_memory_write_a_secret_is_refused_whoever_asks() {
     }
 }
 
+// Holds P5-48.
 #[test]
 fn rule_2_egress_by_class_and_by_whether_the_host_is_known() {
     let fetch = |world: World| world.verdict("web_fetch", json!({"url": "https://example.com/page"}));
@@ -83,6 +88,7 @@ fn rule_2_egress_by_class_and_by_whether_the_host_is_known() {
     }
 }
 
+// Holds P5-48.
 #[test]
 fn rule_2_egress_a_send_is_egress_whatever_network_its_tool_declares() {
     let world = World::new(Profile::PowerUser).tool(does(Effect::Send)).read(Trust::User, Class::Sensitive);
@@ -90,6 +96,7 @@ fn rule_2_egress_a_send_is_egress_whatever_network_its_tool_declares() {
     assert_eq!(world.said("Tell Alice").decide("tool", json!({"to": "Alice"})), Ask);
 }
 
+// Holds P5-48.
 #[test]
 fn rule_2_prompt_a_secret_goes_to_no_model_and_personal_data_goes_to_the_configured_one() {
     let world = World::new(Profile::Paranoid);
@@ -103,6 +110,7 @@ fn rule_2_prompt_a_secret_goes_to_no_model_and_personal_data_goes_to_the_configu
     }
 }
 
+// Holds P5-48.
 #[test]
 fn rule_2_log_a_secret_is_written_to_no_log() {
     let world = World::new(Profile::PowerUser);
@@ -116,6 +124,7 @@ fn rule_2_log_a_secret_is_written_to_no_log() {
     }
 }
 
+// Holds P5-49.
 #[test]
 fn rule_3_chain_after_untrusted_content_what_can_leak_asks() {
     let leaky = Capability { data: Data { can_leak_data: true, ..Data::default() }, ..does(Effect::Read) };
@@ -129,6 +138,7 @@ fn rule_3_chain_after_untrusted_content_what_can_leak_asks() {
     }
 }
 
+// Holds P5-49.
 #[test]
 fn rule_3_chain_a_secret_goes_to_no_tool_that_is_not_cleaned_or_may_not_have_it() {
     let may = Data { can_read_secrets: true, ..Data::default() };
@@ -144,6 +154,7 @@ fn rule_3_chain_a_secret_goes_to_no_tool_that_is_not_cleaned_or_may_not_have_it(
     assert_eq!(decide(Data::default()), (Deny, Some("flow-3-secret-not-accepted".to_owned())));
 }
 
+// Holds P5-05.
 #[test]
 fn rule_3_output_what_a_tool_gives_back_is_labelled_before_anything_follows_from_it() {
     let world = World::new(Profile::Standard);

@@ -9,6 +9,7 @@ use serde_json::json;
 
 const PERMIT_ALL: &str = "permit (principal, action, resource);";
 
+// Holds P5-50.
 #[test]
 fn no_permit_of_the_owners_overrides_an_invariant() {
     let world = || World::new(Profile::Paranoid).policy(PERMIT_ALL);
@@ -68,6 +69,7 @@ fn a_permit_of_the_owners_lifts_what_a_profile_asks() {
     assert_eq!(policies(&verdict), ["own.write-freely"], "the owner's ids cannot pass for built-in ones");
 }
 
+// Holds P5-50.
 #[test]
 fn a_forbid_of_the_owners_holds_in_every_profile_and_one_that_looks_at_approval_asks() {
     let bound = r#"@id("no-large-sums") @reason("more than 50 in one go")
@@ -86,6 +88,7 @@ fn a_forbid_of_the_owners_holds_in_every_profile_and_one_that_looks_at_approval_
     assert_eq!(World::new(Profile::PowerUser).policy(never).decide("bash", json!({"command": "ls"})), Deny);
 }
 
+// Holds P5-51.
 #[test]
 fn a_policy_that_errs_denies_and_is_not_skipped() {
     // Overflow cannot be ruled out by validation, and Cedar would skip this forbid.
@@ -97,6 +100,7 @@ fn a_policy_that_errs_denies_and_is_not_skipped() {
     assert!(policies(&verdict).contains(&"evaluation-failed"));
 }
 
+// Holds P5-52.
 #[test]
 fn a_file_that_does_not_validate_is_refused_with_line_and_cedars_words() {
     let bad = [
@@ -122,6 +126,7 @@ fn a_file_that_does_not_validate_is_refused_with_line_and_cedars_words() {
     assert!(Engine::with(&[("standard", PERMIT_ALL)]).is_err(), "a built-in name is taken");
 }
 
+// Holds P5-53.
 #[test]
 fn the_version_names_exactly_the_files_that_hold() {
     let version = |files: &[(&str, &str)]| Engine::with(files).unwrap().version().to_owned();
@@ -132,6 +137,7 @@ fn the_version_names_exactly_the_files_that_hold() {
     assert_ne!(own, version(&[("own", "permit (principal, action, resource) ;")]));
 }
 
+// Holds P5-50.
 #[test]
 fn every_built_in_policy_has_an_id_and_a_reason_and_no_invariant_looks_at_approval() {
     let engine = Engine::built_in().unwrap();

@@ -19,6 +19,7 @@ fn run(lines: &[&str]) -> (Vec<Value>, bool) {
     (answers, sound)
 }
 
+// Holds P5-55.
 #[test]
 fn each_call_gives_one_verdict_in_the_documented_form() {
     let (lines, sound) = run(&[
@@ -41,6 +42,7 @@ fn each_call_gives_one_verdict_in_the_documented_form() {
     assert_eq!((&deny["id"], &deny["verdict"]), (&json!(7), &json!("deny")));
 }
 
+// Holds P5-55.
 #[test]
 fn a_line_that_makes_no_sense_is_answered_and_the_rest_goes_on() {
     let call = r#"{"event":"call","session":"a","id":"c","tool":"read","args":{"path":"a"}}"#;

@@ -21,6 +21,7 @@ fn world(profile: Profile, untrusted: bool, planned: bool, vouched: bool, effect
     if untrusted { world.untrusted() } else { world }
 }
 
+// Holds P5-44.
 #[test]
 fn each_profile_decides_on_each_effect_by_label_plan_and_vouching() {
     // (profile, untrusted, planned, vouched) -> read, write, send, pay, delete
@@ -53,6 +54,7 @@ fn each_profile_decides_on_each_effect_by_label_plan_and_vouching() {
     }
 }
 
+// Holds P5-41.
 #[test]
 fn no_plan_is_the_empty_plan() {
     let world = World::new(Profile::Standard).tool(does(Effect::Read)).said("for Bob").untrusted();
@@ -62,6 +64,7 @@ fn no_plan_is_the_empty_plan() {
     assert_eq!(world.planned(&[]).verdict("tool", json!({"to": "Bob"})).why.planned, Some(false));
 }
 
+// Holds P5-43.
 #[test]
 fn the_taint_ratio_changes_a_verdict_where_labels_alone_would_not() {
     // A send whose target nobody could name: label, plan and arguments are the same, only the share differs.
@@ -104,6 +107,7 @@ fn the_seeds_sensitive_actions_ask_strictly_above_the_profiles_threshold() {
     }
 }
 
+// Holds P5-44.
 #[test]
 fn autonomy_tightens_every_profile() {
     use Autonomy::{Full, Readonly, Supervised};
@@ -125,6 +129,7 @@ fn autonomy_tightens_every_profile() {
     }
 }
 
+// Holds P5-44.
 #[test]
 fn profiles_differ_in_accounts_skills_and_acting_by_themselves() {
     let table = [

@@ -11,6 +11,7 @@ fn grantable(effect: Effect) -> Capability {
     Capability { approval, ..does(effect) }
 }
 
+// Holds P5-67.
 #[test]
 fn a_grant_covers_the_same_tool_and_relevant_arguments_and_nothing_else() {
     let mut world = World::new(Profile::Standard).tool(grantable(Effect::Write)).untrusted();
@@ -21,6 +22,7 @@ fn a_grant_covers_the_same_tool_and_relevant_arguments_and_nothing_else() {
     assert_eq!(world.decide("tool", json!({"to": "y", "body": "one"})), Ask);
 }
 
+// Holds P5-68.
 #[test]
 fn money_and_destruction_are_never_granted_and_a_policy_can_forbid_grants() {
     for effect in [Effect::Pay, Effect::Delete] {
@@ -35,6 +37,7 @@ fn money_and_destruction_are_never_granted_and_a_policy_can_forbid_grants() {
     assert!(!world.verdict("tool", json!({"to": "x"})).grantable);
 }
 
+// Holds P5-54.
 #[test]
 fn a_reason_names_what_the_user_did_not_name_and_no_content() {
     let world = World::new(Profile::Standard).tool(does(Effect::Send)).planned(&["tool"]).untrusted();
@@ -49,6 +52,7 @@ fn a_reason_names_what_the_user_did_not_name_and_no_content() {
     assert!(!verdict.reason.contains("Mallory") && !verdict.reason.contains("evil"), "{}", verdict.reason);
 }
 
+// Holds P5-40.
 #[test]
 fn a_link_in_outgoing_text_asks_and_the_same_text_without_it_does_not() {
     let world = World::new(Profile::Standard)
@@ -82,6 +86,7 @@ fn what_a_fetch_may_reach_follows_profile_and_owner() {
     }
 }
 
+// Holds P4-07.
 #[test]
 fn the_address_that_was_judged_is_the_one_that_is_given_on() {
     let world = World::new(Profile::PowerUser);
@@ -89,6 +94,7 @@ fn the_address_that_was_judged_is_the_one_that_is_given_on() {
     assert_eq!(verdict.target.as_deref(), Some("https://example.com/b"));
 }
 
+// Holds P5-55.
 #[test]
 fn verdicts_of_one_call_are_equal_whatever_was_decided_before() {
     let world = World::new(Profile::Standard).tool(does(Effect::Pay)).untrusted();

@@ -143,6 +143,7 @@ fn what_is_not_understood_is_not_allowed() {
     }
 }
 
+// Holds B-51.
 #[test]
 fn commands_inside_commands_are_followed_to_a_bound() {
     let mut command = "true".to_owned();

@@ -39,6 +39,7 @@ fn each_relevant_argument_that_is_present_is_one_fact() {
     }
 }
 
+// Holds P5-40.
 #[test]
 fn each_other_argument_with_links_is_one_fact() {
     let words = "Post www.shop.example/a to the channel";

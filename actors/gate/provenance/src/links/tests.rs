@@ -86,6 +86,7 @@ fn prose_is_no_link() {
     }
 }
 
+// Holds B-50.
 #[test]
 fn more_links_than_are_told_are_told_as_one_that_nothing_vouches_for() {
     let text: String = (0..LINKS + 5).map(|n| format!("www.a{n}.example ")).collect();
@@ -95,6 +96,7 @@ fn more_links_than_are_told_are_told_as_one_that_nothing_vouches_for() {
 }
 
 proptest! {
+    // Holds P5-40.
     #[test]
     fn a_link_embedded_in_any_text_is_found(before in "[a-z .,!(\\[<\"'\n]{0,20}", host in "[a-z]{3,8}\\.(com|example|io|zzz/x)", after in "[ \n>\"][a-z ]{0,10}") {
         let link = format!("https://{host}");

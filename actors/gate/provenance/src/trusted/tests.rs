@@ -10,6 +10,7 @@ fn vouches(words: &str, value: &Value) -> bool {
     trusted.vouches(value)
 }
 
+// Holds P5-38.
 #[test]
 fn a_value_that_the_text_holds_is_vouched_for() {
     for (words, value) in [
@@ -49,6 +50,7 @@ fn a_value_that_the_text_holds_is_vouched_for() {
     }
 }
 
+// Holds P5-38.
 #[test]
 fn a_value_that_only_looks_held_is_not_vouched_for() {
     for (words, value) in [
@@ -112,6 +114,7 @@ fn records_vouch_apart_from_words() {
     assert!(!trusted.records_vouch(&json!("Landlady")));
 }
 
+// Holds B-49.
 #[test]
 fn over_the_bounds_the_oldest_text_vouches_no_more() {
     let mut trusted = Trusted::new();
@@ -135,6 +138,7 @@ fn a_debug_print_shows_no_text() {
 }
 
 proptest! {
+    // Holds P5-38.
     #[test]
     fn what_is_not_in_the_text_is_never_vouched_for(words in "[ -~]{0,60}", value in "[a-z]{3,8}[0-9]{4}[a-z]{3,8}") {
         prop_assume!(!words.to_lowercase().contains(&value));

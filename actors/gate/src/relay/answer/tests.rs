@@ -65,6 +65,7 @@ fn said(pieces: &[Piece]) -> String {
     texts.collect()
 }
 
+// Holds P7-83.
 #[tokio::test]
 async fn a_program_waits_for_money_that_is_set_aside_and_is_one_decision_all_the_same() {
     for (patience, begins) in [(Patience::OF_A_PROGRAM, true), (Patience::NONE, false)] {
@@ -77,6 +78,7 @@ async fn a_program_waits_for_money_that_is_set_aside_and_is_one_decision_all_the
     }
 }
 
+// Holds B-161.
 #[tokio::test]
 async fn what_is_heard_before_anybody_pulls_is_given_to_whoever_does_and_so_is_what_went_wrong() {
     let giving = || Fake::giving([Pulled::Pieces(vec![text("hi"), done()])]);
@@ -91,6 +93,7 @@ async fn what_is_heard_before_anybody_pulls_is_given_to_whoever_does_and_so_is_w
     assert_eq!(answer.pull(&host, 64).await, Err(RelayError::Down(Name::clip("scanner"))));
 }
 
+// Holds P8-21.
 #[tokio::test]
 async fn text_goes_on_as_it_comes_and_a_secret_does_not_wherever_it_is_cut() {
     let whole = "so SECRET it is";
@@ -112,6 +115,7 @@ async fn text_goes_on_as_it_comes_and_a_secret_does_not_wherever_it_is_cut() {
     }
 }
 
+// Holds P8-23.
 #[tokio::test]
 async fn calls_are_given_out_whole_at_the_end_and_after_the_text() {
     let usage = Piece::Usage(Usage { input: 3, output: 4, ..Usage::default() });
@@ -128,6 +132,7 @@ async fn calls_are_given_out_whole_at_the_end_and_after_the_text() {
     assert_eq!(heard(pieces).await, expected);
 }
 
+// Holds P8-23.
 #[tokio::test]
 async fn a_call_that_is_not_whole_or_no_object_is_never_given_out() {
     let invalid = [Piece::Failed(ModelError::InvalidJson)];
@@ -138,6 +143,7 @@ async fn a_call_that_is_not_whole_or_no_object_is_never_given_out() {
     assert_eq!(heard(open).await, [Piece::Failed(ModelError::Truncated)]);
 }
 
+// Holds P8-21.
 #[tokio::test]
 async fn a_secret_in_arguments_is_cut_out_of_them() {
     let mut expected = call(0, &[r#"{"key":"[cut]"}"#]);
@@ -145,6 +151,7 @@ async fn a_secret_in_arguments_is_cut_out_of_them() {
     assert_eq!(heard(call(0, &[r#"{"key":"SEC"#, r#"RET"}"#]).into_iter().chain([done()])).await, expected);
 }
 
+// Holds P8-21.
 #[tokio::test]
 async fn reasoning_goes_before_the_text_and_is_dropped_after_it() {
     let think = |words: &str| Piece::Reasoning(Text::clip(words));
@@ -152,6 +159,7 @@ async fn reasoning_goes_before_the_text_and_is_dropped_after_it() {
     assert_eq!(pieces, [think("a [cut]"), text("answer"), done()]);
 }
 
+// Holds P7-80.
 #[tokio::test]
 async fn an_answer_that_nobody_heard_begins_again_and_one_that_was_heard_ends() {
     let rest = || Pulled::Pieces(vec![text("whole"), done()]);
@@ -171,6 +179,7 @@ async fn an_answer_that_nobody_heard_begins_again_and_one_that_was_heard_ends() 
     );
 }
 
+// Holds P7-80.
 #[tokio::test]
 async fn another_model_s_answer_begins_anew_and_the_client_is_told() {
     let over = Piece::Failover {
@@ -184,6 +193,7 @@ async fn another_model_s_answer_begins_anew_and_the_client_is_told() {
     assert_eq!(answer.model(), "corp/two");
 }
 
+// Holds P7-78.
 #[tokio::test]
 async fn after_another_model_took_over_and_the_answer_began_again_the_one_that_answers_is_named() {
     let over = || Piece::Failover {
@@ -210,6 +220,7 @@ async fn after_another_model_took_over_and_the_answer_began_again_the_one_that_a
     assert_eq!(all(&host, &mut begin(&host).await).await, [text("good"), done()]);
 }
 
+// Holds P7-80.
 #[tokio::test]
 async fn a_pull_that_was_given_up_in_the_middle_ends_the_answer_rather_than_leave_a_gap() {
     let host = Fake::giving([Pulled::Pieces(vec![text("lost "), text("found ")])]);
@@ -219,6 +230,7 @@ async fn a_pull_that_was_given_up_in_the_middle_ends_the_answer_rather_than_leav
     assert_eq!(*host.cancelled.borrow(), [StreamId(1)]);
 }
 
+// Holds P8-19.
 #[tokio::test]
 async fn an_answer_whose_decision_is_not_on_the_record_is_let_go_before_anybody_is_asked() {
     let host = Fake { unrecorded: true, ..Fake::giving([Pulled::Pieces(vec![text("words "), done()])]) };
@@ -227,6 +239,7 @@ async fn an_answer_whose_decision_is_not_on_the_record_is_let_go_before_anybody_
     assert_eq!((host.cancelled.borrow().len(), host.pulls.borrow().len()), (1, 1));
 }
 
+// Holds P8-21.
 #[tokio::test]
 async fn with_the_scanner_away_nothing_is_given_out() {
     let host = Fake { away: true, ..Fake::giving([Pulled::Pieces(vec![text("words "), done()])]) };
@@ -240,6 +253,7 @@ async fn with_the_scanner_away_nothing_is_given_out() {
     assert_eq!(host.events.borrow().len(), 2, "it ends once");
 }
 
+// Holds B-84.
 #[tokio::test]
 async fn what_is_given_out_at_once_is_bounded_by_credit_and_by_the_interface() {
     let long = "x ".repeat(8 * 1024);
@@ -255,6 +269,7 @@ async fn what_is_given_out_at_once_is_bounded_by_credit_and_by_the_interface() {
     assert_eq!(3 + most.len() + rest.len() - 1, 64);
 }
 
+// Holds B-69.
 #[tokio::test]
 async fn an_answer_that_there_is_no_room_for_ends_as_busy_and_one_that_is_taken_makes_room() {
     let long = "x ".repeat(8 * 1024);
@@ -285,6 +300,7 @@ fn block(said: &str, seal: &str, spoken: bool, calls: u16) -> Vec<Piece> {
     vec![part(false, said), part(true, seal), end]
 }
 
+// Holds P8-22.
 #[tokio::test]
 async fn a_block_of_reasoning_is_given_out_unchanged_in_its_place_or_not_at_all() {
     let (first, later) = (block("hm", "s1", false, 0), block("so", "s2", true, 1));

@@ -64,6 +64,7 @@ fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
     assert_eq!(wish.conversation.as_deref(), Some("u-1"));
 }
 
+// Holds P8-22.
 #[test]
 fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_place() {
     let content = json!([
@@ -208,6 +209,7 @@ fn what_is_wrong_with_a_tool_is_named_as_the_vendor_names_it() {
     }
 }
 
+// Holds P3-17.
 #[test]
 fn the_form_that_is_wanted_is_asked_for_in_words_by_either_name() {
     let form = json!({"type": "json_schema", "schema": {"type": "integer"}});
@@ -251,6 +253,7 @@ fn a_whole_message_has_the_vendor_s_shape() {
     assert_eq!(silent["content"], json!([{"type": "text", "text": ""}]));
 }
 
+// Holds P3-19.
 #[test]
 fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
     let events = stream(&mut writer(), &["he", "llo"], &[call()], Finish::ToolUse);
@@ -279,6 +282,7 @@ fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
     assert!(silent.iter().any(|(name, _)| name.as_deref() == Some("content_block_start")));
 }
 
+// Holds P7-79.
 #[test]
 fn an_answer_that_ended_at_one_of_the_client_s_texts_says_at_which() {
     for (finish, reason, stop) in [
@@ -311,6 +315,7 @@ fn a_fault_in_a_stream_is_an_event_of_its_own() {
 }
 
 proptest::proptest! {
+    // Holds P3-20.
     #[test]
     fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         let block = json!([{"role": "user", "content": [{"type": text, "text": text}]}]);

@@ -126,6 +126,7 @@ fn words_thoughts_calls_and_tokens_are_told() {
     assert_eq!(decode(&data).unwrap(), expected);
 }
 
+// Holds P8-22.
 #[test]
 fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unchanged() {
     let data = [
@@ -187,6 +188,7 @@ fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unch
     );
 }
 
+// Holds B-73.
 #[test]
 fn blocks_of_reasoning_over_their_bounds_are_not_told_and_the_answer_goes_on() {
     let stream = |seal: &str, blocks: u64| {
@@ -222,6 +224,7 @@ fn how_much_a_model_is_to_think_is_said_in_the_provider_s_words() {
     }
 }
 
+// Holds B-58.
 #[test]
 fn what_the_provider_does_not_count_is_estimated_and_said_to_be() {
     let said = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"12345678"}}"#;
@@ -270,6 +273,7 @@ fn each_reason_has_its_meaning() {
     assert_eq!(decode(&[BEGIN]), Err(ModelError::Truncated));
 }
 
+// Holds P7-79.
 #[test]
 fn at_which_of_the_texts_an_answer_ended_is_told_in_a_stream_and_whole() {
     let request = Request { stop: List::clip([Text::clip("END"), Text::clip("</a>")]), ..talk() };

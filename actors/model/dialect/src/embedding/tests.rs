@@ -55,6 +55,7 @@ fn the_vectors_of_an_answer_come_in_the_order_of_their_texts() {
     assert_eq!((uncounted.usage.input, uncounted.usage.estimated), (2, true));
 }
 
+// Holds B-85.
 #[test]
 fn an_answer_that_is_not_one_vector_for_each_text_is_an_error() {
     let ask = asked(ProviderKind::Openai, &["a", "b"]);

@@ -101,6 +101,7 @@ fn words_reasoning_tokens_and_the_end_are_told() {
     assert_eq!(decode(&data).unwrap(), expected);
 }
 
+// Holds P7-79.
 #[test]
 fn where_an_answer_stopped_is_told_where_a_server_says_so_and_the_vendor_says_none() {
     let (ask, _) = asked(OPENAI, known(), &talk());
@@ -134,6 +135,7 @@ fn tokens_are_estimated_where_the_provider_does_not_count() {
     })));
 }
 
+// Holds B-58.
 #[test]
 fn a_count_that_cannot_be_read_loses_no_answer_and_is_estimated() {
     for (count, output, estimated) in [
@@ -156,6 +158,7 @@ fn a_count_that_cannot_be_read_loses_no_answer_and_is_estimated() {
     }
 }
 
+// Holds P9-01.
 #[test]
 fn half_of_a_character_is_a_mark_and_loses_no_answer() {
     let data = [
@@ -238,6 +241,7 @@ fn calls_are_told_apart_as_each_provider_numbers_them() {
     assert_eq!(pieces(&[none]), second);
 }
 
+// Holds P9-01.
 #[test]
 fn a_call_on_part_of_its_arguments_never_ends() {
     let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"a"}}]}}]}"#;
@@ -275,6 +279,7 @@ fn what_is_not_the_protocol_is_an_error() {
     }
 }
 
+// Holds B-92.
 #[test]
 fn every_bound_holds() {
     let half = format!(r#"{{"choices":[{{"delta":{{"content":"{}"}}}}]}}"#, "x".repeat(OUTPUT_BOUND / 2));
@@ -297,6 +302,7 @@ fn every_bound_holds() {
     assert_eq!(decode(&[&call(0, "x", &"y".repeat(ARGS_BOUND + 1))]), Err(ModelError::InvalidJson));
 }
 
+// Holds B-17.
 #[test]
 fn arguments_are_bounded_in_each_call_and_in_all_of_an_answer() {
     let call = |index: usize, bytes: usize| {
@@ -327,6 +333,7 @@ fn an_error_inside_a_stream_is_the_providers() {
     assert_eq!(decode(&[inside]), Err(ModelError::Server { status: 503 }));
 }
 
+// Holds P9-01.
 #[test]
 fn an_answer_of_which_the_server_says_that_it_broke_off_is_never_taken_for_whole() {
     let ended = |reason: &str| {

@@ -115,6 +115,7 @@ fn what_fragments_leave_out_is_taken_from_the_item_when_it_is_done() {
     assert_eq!(untold(decode(&data)), expected);
 }
 
+// Holds P9-01.
 #[test]
 fn an_answer_that_only_the_last_event_says_is_read_and_one_that_was_said_is_not_repeated() {
     let last = r#"{"type":"response.completed","response":{"status":"completed","output":[

@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Holds B-57.
 #[test]
 fn a_budget_that_is_used_up_blocks_before_anybody_is_asked_or_turns_to_the_cheaper_model() {
     run(async {
@@ -21,6 +22,7 @@ fn a_budget_that_is_used_up_blocks_before_anybody_is_asked_or_turns_to_the_cheap
     });
 }
 
+// Holds P7-83.
 #[test]
 fn where_nobody_else_answers_money_that_is_only_set_aside_is_told_and_no_last_resort_is_turned_to() {
     run(async {
@@ -51,6 +53,7 @@ fn where_nobody_else_answers_money_that_is_only_set_aside_is_told_and_no_last_re
     });
 }
 
+// Holds P7-84.
 #[test]
 fn a_budget_that_is_used_up_and_only_warns_is_told_once_with_each_answer() {
     run(async {

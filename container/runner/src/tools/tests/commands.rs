@@ -89,6 +89,7 @@ fn a_command_leads_a_process_group_of_its_own() {
     assert_eq!(ids[0], ids[1]);
 }
 
+// Holds B-41.
 #[test]
 fn a_time_out_ends_the_whole_group_with_exit_code_124() {
     let bench = Bench::new();
@@ -126,6 +127,7 @@ fn a_command_may_clean_up_when_its_time_is_over() {
     assert_eq!((outcome.ok, &outcome.metadata["exitCode"]), (false, &json!(124)));
 }
 
+// Holds B-31.
 #[test]
 fn no_command_outlasts_the_turn() {
     let bench = Bench::with_deadline(Duration::from_secs(1));
@@ -168,6 +170,7 @@ fn a_survivor_that_holds_the_output_open_does_not_hold_the_call() {
     assert!(outcome.ok && outcome.output == "hi\n" && outcome.duration_ms < 2000, "{}", outcome.duration_ms);
 }
 
+// Holds B-40.
 #[test]
 fn of_a_flood_the_beginning_and_the_end_are_kept_and_the_gap_is_marked() {
     let bench = Bench::new();

@@ -23,6 +23,7 @@ fn every_tool(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
+// Holds P1-14.
 #[test]
 fn no_path_leads_out_of_the_workspace() {
     let bench = Bench::new();
@@ -102,6 +103,7 @@ fn a_readable_root_is_not_written() {
 }
 
 /// While a folder and a link to the outside keep changing places, no call may reach the outside.
+// Holds P1-14.
 #[test]
 fn a_link_swapped_in_during_a_call_leads_nowhere() {
     let bench = Bench::new();

@@ -79,6 +79,7 @@ fn links_are_listed_and_not_followed() {
     assert!(bench.ok("grep", json!({"pattern": "secret"})).starts_with("no line fits"));
 }
 
+// Holds B-43.
 #[test]
 fn at_most_a_thousand_paths_are_answered_and_the_cut_is_marked() {
     let bench = Bench::new();
@@ -127,6 +128,7 @@ fn lines_around_a_hit_are_shown_once_and_groups_are_parted() {
     assert_eq!(shown.lines().count(), 10);
 }
 
+// Holds B-43.
 #[test]
 fn hits_stop_at_the_bound_with_a_mark() {
     let bench = Bench::new();

@@ -126,6 +126,7 @@ fn a_whole_completion_has_the_vendor_s_shape() {
     assert_eq!(message["tool_calls"], expected);
 }
 
+// Holds P3-19.
 #[test]
 fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_done() {
     let events = stream(&mut Chat::new("a/b", true, false), &["he", "llo"], &[call()], Finish::ToolUse);
@@ -151,6 +152,7 @@ fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_do
 }
 
 proptest::proptest! {
+    // Holds P3-20.
     #[test]
     fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         for body in [bytes, text.clone().into_bytes(), json!({"model": text, "messages": [{"role": text}]}).to_string().into()] {

@@ -143,6 +143,7 @@ fn a_client_with_tools_of_the_vendor_s_own_goes_on_without_them() {
     assert_eq!(wish(&sent).unwrap().request.choice, ipc_proto::model::Choice::Auto);
 }
 
+// Holds P3-19.
 #[test]
 fn a_stream_is_the_vendor_s_sequence_of_typed_events() {
     let events = stream(&mut writer(), &["he", "llo"], &[call()], Finish::ToolUse);
@@ -190,6 +191,7 @@ fn a_stream_that_says_nothing_fails_or_is_cut_still_has_its_end() {
 }
 
 proptest::proptest! {
+    // Holds P3-20.
     #[test]
     fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         for body in [bytes, json!({"model": "m", "input": [{"type": text, "content": text}]}).to_string().into()] {
