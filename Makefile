@@ -8,7 +8,8 @@ CORPORA ?= ../shared/corpora/dev
 # Faults and runs of `make chaos`; a CHAOS_SEED of an earlier run has the same faults fall again.
 CHAOS_FAULTS ?= 2000
 CHAOS_RUNS ?= 1
-PROGRAMS := agentd agentd-config twin audit dialer credproxy scanner memory web model router gate embedder curator gateway control runner
+# Every actor has a folder of its name; kit is their library.
+PROGRAMS := agentd agentd-config twin runner $(filter-out kit,$(notdir $(wildcard actors/*)))
 # Folder of built programs, and what `make install` puts where beneath PREFIX.
 BUILT := target/release
 UNITS := $(PREFIX)/lib/systemd/system

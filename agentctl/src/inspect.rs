@@ -83,8 +83,8 @@ fn peers(row: &Row, calls: bool) -> impl Iterator<Item = Process> {
 fn edges(row: &Row, calls: bool) -> Vec<Value> {
     let me = row.process;
     let methods = |caller: Process, callee: Process| -> Vec<&str> {
-        let serves = manifest::row(callee).map_or(&[][..], |row| row.serves);
-        serves.iter().filter(|allow| allow.callers.contains(&caller)).map(|allow| allow.method).collect()
+        let methods = manifest::row(callee).into_iter().flat_map(manifest::Row::methods);
+        methods.filter(|(_, callers)| callers.contains(&caller)).map(|(method, _)| method).collect()
     };
     peers(row, calls)
         .map(|peer| {

@@ -59,9 +59,12 @@ pub(crate) fn row(row: &Row) -> Value {
             "quiet_ms": row.restart.quiet_ms,
         },
         "config": row.config,
-        "serves": row.serves.iter().map(|allow| json!({
-            "method": allow.method,
-            "callers": allow.callers.iter().map(|caller| caller.name()).collect::<Vec<_>>(),
+        "commands": row.commands.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>(),
+        "inherits": row.inherits.iter().map(|inherited| inherited.name()).collect::<Vec<_>>(),
+        "optional": row.optional,
+        "serves": row.methods().map(|(method, callers)| json!({
+            "method": method,
+            "callers": callers.iter().map(|caller| caller.name()).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     })
 }
@@ -89,9 +92,12 @@ pub(crate) fn facts(row: &Row) -> Vec<(&'static str, String)> {
     facts.push(("limits", limits(row)));
     facts.push(("restart", restart(row)));
     facts.push(("config", none_or(row.config.iter().map(|name| format!("[{name}]")))));
-    facts.extend(row.serves.iter().map(|allow| {
-        let callers: Vec<_> = allow.callers.iter().map(|caller| caller.name()).collect();
-        ("serves", format!("{} to {}", allow.method, callers.join(", ")))
+    facts.push(("optional", if row.optional { "yes" } else { "no" }.to_owned()));
+    facts.push(("commands", none_or(row.commands.iter().map(|kind| format!("{kind:?}")))));
+    facts.push(("inherits", none_or(row.inherits.iter().map(|inherited| inherited.name().to_owned()))));
+    facts.extend(row.serves.iter().map(|audience| {
+        let callers: Vec<_> = audience.callers.iter().map(|caller| caller.name()).collect();
+        ("serves", format!("{} to {}; {}", audience.methods.join(", "), callers.join(", "), audience.why))
     }));
     facts
 }

@@ -35,6 +35,21 @@ pub use bounded::{Blob, List, Name, Text};
 pub use fault::Fault;
 pub use service::Method;
 
+use manifest::Process;
+
+macro_rules! interfaces {
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident),*];)+) => {
+        /// The methods of each interface that a process serves.
+        #[must_use]
+        pub const fn interfaces(process: Process) -> &'static [&'static [Method]] {
+            match process {
+                $(Process::$process => &[$($interface::METHODS),*],)+
+            }
+        }
+    };
+}
+manifest::processes!(interfaces);
+
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
 pub const PROTOCOL_VERSION: u32 = 10;

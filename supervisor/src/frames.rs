@@ -1,5 +1,5 @@
-//! What processes say over their control descriptors. Who says it is known from the descriptor; what only some
-//! may say is refused to the others.
+//! The commands that processes send over their control descriptors. The descriptor tells the sender; a command that the
+//! sender's row does not permit ends the sender.
 
 use crate::host::Host;
 use crate::restart::History;
@@ -34,27 +34,44 @@ pub(crate) fn take(host: &mut Host, name: Name) {
 }
 
 fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
-    match (frame.kind, from) {
-        (Kind::Ready, _) => ready(host, from),
-        (Kind::Beat, _) => beat(host, from, frame),
-        (Kind::Failing, _) => failing(host, from, frame),
-        (Kind::Listening, _) => violations::listen(host, from, descriptors),
-        (Kind::Locked, Name::Credproxy) => vault::say(host, frame),
-        (Kind::Record, Name::Audit) => record(host, frame),
-        (Kind::Recorded, Name::Control) => host.violations.recorded(frame.words[0]),
-        (Kind::Launch, Name::Router) => proof::launch(host, frame),
-        (Kind::Kill, Name::Router | Name::Gate) => kill(host, frame.id(0)),
-        (Kind::Remove, Name::Router) => removed::remove(host, frame.id(0)),
-        (Kind::Wall, Name::Router) => host.runners.give(frame.id(0), frame.words[2]),
-        (Kind::Attach, Name::Control) => attach(host, frame, descriptors),
-        (Kind::Restart, Name::Control) => answer(host, frame, restart),
-        (Kind::Hold, Name::Control) => answer(host, frame, hold),
-        (Kind::Release, Name::Control) => answer(host, frame, release),
-        (Kind::Shutdown, Name::Control) => host.stop_asked = true,
-        (Kind::Freeze, Name::Control) => still(host, frame),
-        (Kind::Thaw, Name::Control) => go_on(host),
-        (Kind::Probe, Name::Control) => twins::asked(host, frame),
-        _ => stop::kill(host, from, "it said what is not its to say"),
+    if !manifest::row(from).is_some_and(|row| row.may_send(frame.kind)) {
+        return stop::kill(host, from, stop::FORBIDDEN);
+    }
+    match frame.kind {
+        Kind::Ready => ready(host, from),
+        Kind::Beat => beat(host, from, frame),
+        Kind::Failing => failing(host, from, frame),
+        Kind::Listening => violations::listen(host, from, descriptors),
+        Kind::Locked => vault::say(host, frame),
+        Kind::Record => record(host, frame),
+        Kind::Recorded => host.violations.recorded(frame.words[0]),
+        Kind::Launch => proof::launch(host, frame),
+        Kind::Kill => kill(host, frame.id(0)),
+        Kind::Remove => removed::remove(host, frame.id(0)),
+        Kind::Wall => host.runners.give(frame.id(0), frame.words[2]),
+        Kind::Attach => attach(host, frame, descriptors),
+        Kind::Restart => answer(host, frame, restart),
+        Kind::Hold => answer(host, frame, hold),
+        Kind::Release => answer(host, frame, release),
+        Kind::Shutdown => host.stop_asked = true,
+        Kind::Freeze => still(host, frame),
+        Kind::Thaw => go_on(host),
+        Kind::Probe => twins::asked(host, frame),
+        // agentd's own commands, which no row permits.
+        Kind::Start
+        | Kind::Edge
+        | Kind::Listener
+        | Kind::Plumbed
+        | Kind::Drain
+        | Kind::RunnerEnded
+        | Kind::ProcessState
+        | Kind::HostState
+        | Kind::Done
+        | Kind::RunnerAlive
+        | Kind::Probed
+        | Kind::Violation
+        | Kind::Disk
+        | Kind::Clock => stop::kill(host, from, stop::FORBIDDEN),
     }
 }
 

@@ -4,9 +4,9 @@
 use crate::exit::Fault;
 use crate::places::at;
 use crate::process::Process;
-use manifest::Process as Name;
-use manifest::command::{Door, Frame, Kind};
+use manifest::command::{Frame, Kind, ListenerKind};
 use manifest::settings::{Loopback, Settings};
+use manifest::{Inherited, Process as Name};
 use nix::sys::socket::{Backlog, listen};
 use std::fs::{self, Permissions};
 use std::io;
@@ -20,7 +20,7 @@ use std::path::Path;
 #[derive(Debug)]
 struct Listener {
     of: Name,
-    door: Door,
+    kind: ListenerKind,
     end: OwnedFd,
 }
 
@@ -39,7 +39,7 @@ impl Listeners {
             remove(&path)?;
         }
         if let Some(loopback) = settings.listen {
-            all.push(Listener { of: Name::Gateway, door: Door::Tcp, end: tcp(loopback)? });
+            all.push(Listener { of: Name::Gateway, kind: ListenerKind::Tcp, end: tcp(loopback)? });
         }
         Ok(Self(all))
     }
@@ -47,8 +47,10 @@ impl Listeners {
     /// Hands `process` its own.
     pub(crate) fn hand_over(&self, process: &Process) {
         let name = process.row.process;
-        for listener in self.0.iter().filter(|listener| listener.of == name) {
-            let frame = Frame::new(Kind::Listener, name).with(&[listener.door as u64]);
+        let inherits =
+            |listener: &Listener| process.row.inherits.contains(&Inherited::Listener(listener.kind));
+        for listener in self.0.iter().filter(|listener| listener.of == name && inherits(listener)) {
+            let frame = Frame::new(Kind::Listener, name).with(&[listener.kind as u64]);
             process.tell(frame, &[listener.end.as_fd()]);
         }
     }
@@ -60,7 +62,7 @@ fn unix(of: Name, path: &Path, everybody: bool) -> Result<Listener, Fault> {
     let mode = if everybody { 0o666 } else { 0o600 };
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", path))?;
     listener.set_nonblocking(true).map_err(at("cannot listen on", path))?;
-    Ok(Listener { of, door: Door::Unix, end: listener.into() })
+    Ok(Listener { of, kind: ListenerKind::Unix, end: listener.into() })
 }
 
 /// What a host that was killed left is nobody's.

@@ -19,7 +19,7 @@ pub(crate) fn start(host: &mut Host, name: Name) -> Result<(), Fault> {
     let (life, section) = launch(host, name).map_err(|cause| failed(cause.clone()))?;
     let armed = host.options.fault.filter(|(process, _)| *process == name).map_or(0, |(_, point)| point);
     let (mode, off, recording) = (host.mode as u64, clock::word(host.clock_ms), u64::from(host.records()));
-    let (flags, handed) = if name == Name::Credproxy { host.vault.handed() } else { (0, Vec::new()) };
+    let (flags, handed) = host.vault.handed(host.process(name).map_or(&[], |process| process.row.inherits));
     let [a, b, c, d] = if name == Name::Audit { host.known.words() } else { [0; 4] };
     let Some(process) = host.process_mut(name) else { return Ok(()) };
     process.generation += 1;

@@ -9,6 +9,9 @@ use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
+/// Why a process ends that sent a command of another's, or a command that it may send once a second time.
+pub(crate) const FORBIDDEN: &str = "it sent a command that its row does not permit";
+
 /// How long a process may take to finish what is in flight when the host stops.
 const DRAIN: Duration = Duration::from_millis(2_000);
 /// A process that has not been heard of for this long has stopped working, and is ended.

@@ -6,6 +6,7 @@ use crate::exit;
 use crate::host::Host;
 use crate::tell;
 use confine::secret;
+use manifest::Inherited;
 use manifest::command::{Frame, START_CREDENTIAL, START_PAGE};
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -34,10 +35,13 @@ impl Vault {
         Self { page: page.ok(), locked: false }
     }
 
-    /// What credproxy is handed besides its section, and the word that says which of it there is.
-    pub(crate) fn handed(&self) -> (u64, Vec<OwnedFd>) {
-        let page = self.page.as_ref().and_then(|page| page.try_clone().ok()).map(|page| (START_PAGE, page));
-        let credential = credential().map(|file| (START_CREDENTIAL, OwnedFd::from(file)));
+    /// The descriptors of these that follow a process's section, and the word that names them.
+    pub(crate) fn handed(&self, inherits: &[Inherited]) -> (u64, Vec<OwnedFd>) {
+        let has = |inherited| inherits.contains(&inherited);
+        let page = self.page.as_ref().filter(|_| has(Inherited::KeyPage));
+        let page = page.and_then(|page| page.try_clone().ok()).map(|page| (START_PAGE, page));
+        let credential = if has(Inherited::Credential) { credential() } else { None };
+        let credential = credential.map(|file| (START_CREDENTIAL, OwnedFd::from(file)));
         let (flags, handed): (Vec<u64>, Vec<OwnedFd>) = page.into_iter().chain(credential).unzip();
         (flags.iter().sum(), handed)
     }

@@ -233,7 +233,7 @@ pub(crate) fn tell(host: &mut Host) {
 pub(crate) fn listen(host: &mut Host, name: Name, descriptors: Vec<OwnedFd>) {
     let life = host.process_mut(name).and_then(|process| process.life.as_mut());
     if !life.is_some_and(|life| life.ear.listen(descriptors)) {
-        stop::kill(host, name, "it said what is not its to say");
+        stop::kill(host, name, stop::FORBIDDEN);
     }
 }
 

@@ -2,10 +2,7 @@
 //! through, what it does not say is refused, and where it has no edge no descriptor came.
 
 use crate::probed::{Probed, actors, launch};
-use ipc_proto::{
-    Method, audit, credproxy, curator, dialer, embedder, gate, memory, model, router, runner_gate, scanner,
-    web,
-};
+use ipc_proto::{Method, runner_gate};
 use manifest::Process;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,20 +10,7 @@ use tests::Host;
 
 /// What `callee` serves to actors.
 fn methods(callee: Process) -> &'static [Method] {
-    match callee {
-        Process::Audit => audit::METHODS,
-        Process::Dialer => dialer::METHODS,
-        Process::Credproxy => credproxy::METHODS,
-        Process::Scanner => scanner::METHODS,
-        Process::Memory => memory::METHODS,
-        Process::Web => web::METHODS,
-        Process::Model => model::METHODS,
-        Process::Router => router::METHODS,
-        Process::Gate => gate::METHODS,
-        Process::Embedder => embedder::METHODS,
-        Process::Curator => curator::METHODS,
-        _ => &[],
-    }
+    ipc_proto::interfaces(callee).first().copied().unwrap_or_default()
 }
 
 /// One caller's rows and columns of the matrix.

@@ -1,5 +1,4 @@
-//! What a process may say to agentd: each kind of frame is only some processes' to say, and to say another's is the
-//! speaker's end and nothing more.
+//! Commands to agentd: a process that sends a command which its row does not permit is ended, and nothing else comes of it.
 
 use crate::probed::{actors, launch, processes};
 use manifest::Process;
@@ -10,25 +9,9 @@ const AT_ONCE: usize = 6;
 /// A number that stands for no kind.
 const NO_KIND: u16 = 99;
 
-/// Who may say what to agentd.
-const fn may(process: Process, kind: Kind) -> bool {
-    match kind {
-        Kind::Ready | Kind::Beat | Kind::Failing => true,
-        Kind::Launch | Kind::Wall | Kind::Remove => matches!(process, Process::Router),
-        Kind::Locked => matches!(process, Process::Credproxy),
-        Kind::Record => matches!(process, Process::Audit),
-        Kind::Kill => matches!(process, Process::Router | Process::Gate),
-        Kind::Attach
-        | Kind::Restart
-        | Kind::Hold
-        | Kind::Release
-        | Kind::Shutdown
-        | Kind::Freeze
-        | Kind::Thaw
-        | Kind::Probe
-        | Kind::Recorded => matches!(process, Process::Control),
-        _ => false,
-    }
+/// Whether an actor that serves may send this: its filter's listener was sent before it served, once in its life.
+fn may(process: Process, kind: Kind) -> bool {
+    kind != Kind::Listening && manifest::row(process).is_some_and(|row| row.may_send(kind))
 }
 
 /// The kinds that `process` may not say, by their numbers, and one that is none.
@@ -55,7 +38,7 @@ fn a_process_that_says_what_is_another_s_to_say_is_ended_and_nothing_comes_of_it
             };
             let none = kinds.iter().filter(|kind| **kind == NO_KIND).count();
             assert_eq!(ended("it sent what is no frame"), none, "{name}");
-            assert_eq!(ended("it said what is not its to say"), kinds.len() - none, "{name}");
+            assert_eq!(ended("it sent a command that its row does not permit"), kinds.len() - none, "{name}");
         }
         // The host neither stopped nor held, launched or plumbed anything on such a word.
         assert_eq!(processes(&probed.host).len(), actors().count());

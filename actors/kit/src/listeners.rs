@@ -1,7 +1,7 @@
 //! Listeners that agentd made and keeps: it hands them over after each start, so that who waits in one while its process
 //! is away is served by the next life. Nothing is made here, and nothing is bound.
 
-use manifest::command::{Door, Frame, Kind};
+use manifest::command::{ListenerKind, Frame, Kind};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -41,9 +41,9 @@ impl Handed {
     pub(crate) fn take(&self, frame: &Frame, descriptors: &mut Vec<OwnedFd>) -> bool {
         match (frame.kind, frame.words) {
             (Kind::Listener, [door, ..]) => {
-                let place = match Door::from_number(door) {
-                    Some(Door::Unix) => &self.unix,
-                    Some(Door::Tcp) => &self.tcp,
+                let place = match ListenerKind::from_number(door) {
+                    Some(ListenerKind::Unix) => &self.unix,
+                    Some(ListenerKind::Tcp) => &self.tcp,
                     None => return false,
                 };
                 drop(place.replace(descriptors.pop()));
@@ -84,7 +84,7 @@ mod tests {
         runtime.block_on(handed.all())
     }
 
-    fn hand(handed: &Handed, door: Door, end: impl Into<OwnedFd>) -> bool {
+    fn hand(handed: &Handed, door: ListenerKind, end: impl Into<OwnedFd>) -> bool {
         let frame = Frame::new(Kind::Listener, Process::Gateway).with(&[door as u64]);
         handed.take(&frame, &mut vec![end.into()])
     }
@@ -100,9 +100,9 @@ mod tests {
         assert!(matches!(waited(&handed), Err(NoListener::Missing)));
         for with_tcp in [false, true] {
             let handed = Handed::default();
-            assert!(hand(&handed, Door::Unix, unix(&with_tcp.to_string())));
+            assert!(hand(&handed, ListenerKind::Unix, unix(&with_tcp.to_string())));
             if with_tcp {
-                assert!(hand(&handed, Door::Tcp, std::net::TcpListener::bind("127.0.0.1:0").unwrap()));
+                assert!(hand(&handed, ListenerKind::Tcp, std::net::TcpListener::bind("127.0.0.1:0").unwrap()));
             }
             assert!(!handed.take(&plumbed, &mut Vec::new()));
             assert_eq!(waited(&handed).unwrap().tcp.is_some(), with_tcp);

@@ -1,9 +1,6 @@
 //! Which client speaks to which process: the typed end of each interface.
 
-use ipc_proto::{
-    Fault, audit, credproxy, curator, dialer, embedder, gate, memory, model, router, runner_gate, scanner,
-    web,
-};
+use ipc_proto::Fault;
 use manifest::Process;
 use std::future::Future;
 use tokio::net::UnixStream;
@@ -21,35 +18,21 @@ pub trait Stub: Clone + 'static {
     ) -> Result<(Self, impl Future<Output = ()> + 'static), Fault>;
 }
 
-macro_rules! stub {
-    ($($client:ty, $callee:ident, $interface:ident;)+) => { $(
-        impl Stub for $client {
-            const CALLEE: Process = Process::$callee;
+macro_rules! stubs {
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident),*];)+) => { $($(
+        impl Stub for ipc_proto::$interface::$client {
+            const CALLEE: Process = Process::$process;
 
             async fn connect(
                 stream: UnixStream,
                 me: Process,
             ) -> Result<(Self, impl Future<Output = ()> + 'static), Fault> {
-                let transport = wire::client(stream, me, $interface::FRAME_BOUND).await?;
+                let transport = wire::client(stream, me, ipc_proto::$interface::FRAME_BOUND).await?;
                 let new = Self::new(tarpc::client::Config::default(), transport);
                 let dispatch = new.dispatch;
                 Ok((new.client, async move { drop(dispatch.await) }))
             }
         }
-    )+ };
+    )*)+ };
 }
-
-stub! {
-    audit::AuditClient, Audit, audit;
-    dialer::DialerClient, Dialer, dialer;
-    credproxy::CredproxyClient, Credproxy, credproxy;
-    scanner::ScannerClient, Scanner, scanner;
-    memory::MemoryClient, Memory, memory;
-    web::WebClient, Web, web;
-    model::ModelClient, Model, model;
-    router::RouterClient, Router, router;
-    gate::GateClient, Gate, gate;
-    embedder::EmbedderClient, Embedder, embedder;
-    curator::CuratorClient, Curator, curator;
-    runner_gate::RunnerGateClient, Gate, runner_gate;
-}
+manifest::processes!(stubs);

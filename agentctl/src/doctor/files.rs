@@ -3,7 +3,6 @@
 
 use super::mend::{self, Wanted};
 use super::{Row, Scene, Status, contents};
-use manifest::settings::OPTIONAL;
 use manifest::{Process, TABLE, is_actor};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -90,11 +89,11 @@ fn folders(scene: &Scene) -> Row {
     let mut row = Row::new(FOLDERS.0, FOLDERS.1, Status::Pass, String::new());
     let own = Some((scene.uid, None)).filter(|_| scene.has_own_uids());
     // What configuration may leave out has a folder once it was started.
-    let there = |process: Process| {
-        is_actor(process)
-            && (!OPTIONAL.contains(&process) || scene.state.join(process.name()).symlink_metadata().is_ok())
+    let there = |row: &manifest::Row| {
+        is_actor(row.process)
+            && (!row.optional || scene.state.join(row.process.name()).symlink_metadata().is_ok())
     };
-    let of_processes = TABLE.iter().filter(|row| there(row.process)).map(|row| Wanted {
+    let of_processes = TABLE.iter().filter(|row| there(row)).map(|row| Wanted {
         path: scene.state.join(row.process.name()),
         mode: if row.shows.is_some() { 0o711 } else { 0o700 },
         owner: owner(scene, row.process),

@@ -21,7 +21,7 @@ mod words;
 
 use crate::process::Process;
 pub use states::{
-    Answer, Door, Ended, Failure, Holder, HostState, Mode, ProcessState, RecordState, SelfCheck,
+    Answer, Ended, Failure, Holder, HostState, ListenerKind, Mode, ProcessState, RecordState, SelfCheck,
 };
 pub use words::{check_words, state_words, violation_words};
 
@@ -43,7 +43,7 @@ pub enum Kind {
     /// One end of an edge: peer, generation; `role` says whose server this end is. Descriptors: the end, and
     /// the end of its descriptor channel where the edge has one. For a runner: words[0..2] the turn id.
     Edge = 2,
-    /// A listening socket that agentd keeps. words[0] [`Door`]. Descriptors: the listener.
+    /// A listening socket that agentd keeps. words[0] [`ListenerKind`]. Descriptors: the listener.
     Listener = 3,
     /// Every edge that exists now has been sent.
     Plumbed = 4,

@@ -4,17 +4,8 @@
 /// What lies in a state directory besides a folder for each process: agentd's own, and what `agentctl` keeps for a person in
 /// the same place.
 const STATE: [&str; 11] = [
-    "history",
-    "hook.log",
-    "lock",
-    "logs",
-    ROOT_OF_DISK,
-    "record.id",
-    "record.id.new",
-    "removed",
-    "run",
-    "stage",
-    "twin",
+    "history", "hook.log", "lock", "logs", ROOT_OF_DISK, "record.id", "record.id.new", "removed", "run",
+    "stage", "twin",
 ];
 /// What lies in a runtime directory.
 pub const RUNTIME: [&str; 4] = ["control.sock", "gateway.sock", ROOT_OF_DISK, "tmp"];

@@ -15,7 +15,10 @@ pub mod syscalls;
 mod table;
 
 pub use process::{Process, is_actor};
-pub use row::{Access, Allow, Backoff, Grant, Limits, MODEL_FILES, Network, Open, Place, Row};
+pub use row::{
+    Access, Audience, Backoff, COMMON_COMMANDS, Grant, Inherited, Limits, MODEL_FILES, Network, Open, Place,
+    Row,
+};
 pub use table::TABLE;
 
 /// Where the state directory stands in the mount namespace of each process in mode system.
@@ -36,15 +39,14 @@ pub fn row_named(name: &str) -> Option<&'static Row> {
 /// Whether `caller` may call `method` of `callee`. What the table does not say is refused.
 #[must_use]
 pub fn allowed(caller: Process, callee: Process, method: &str) -> bool {
-    row(callee).is_some_and(|row| {
-        row.serves.iter().any(|allow| allow.method == method && allow.callers.contains(&caller))
-    })
+    row(callee)
+        .is_some_and(|row| row.methods().any(|(name, callers)| name == method && callers.contains(&caller)))
 }
 
 /// Whether the table has an edge from `caller` to `callee`: at least one method of `callee` is open to it.
 #[must_use]
 pub fn edge(caller: Process, callee: Process) -> bool {
-    row(callee).is_some_and(|row| row.serves.iter().any(|allow| allow.callers.contains(&caller)))
+    row(callee).is_some_and(|row| row.serves.iter().any(|audience| audience.callers.contains(&caller)))
 }
 
 /// Whether a second socket, for descriptors alone, accompanies the edge from `caller` to `callee`.

@@ -1,5 +1,6 @@
-//! The vocabulary of privilege: what a row can say. Every grant carries its reason beside it.
+//! The vocabulary of privilege: the columns of a row. Every grant carries its reason beside it.
 
+use crate::command::{Kind, ListenerKind};
 use crate::process::Process;
 use crate::syscalls::Group;
 
@@ -28,8 +29,81 @@ pub struct Row {
     pub restart: Backoff,
     /// The sections of `cordon.toml` it is handed; it sees no other.
     pub config: &'static [&'static str],
-    /// Every method it serves and who may call it.
-    pub serves: &'static [Allow],
+    /// The commands it may send agentd, besides those of every process ([`COMMON_COMMANDS`]).
+    pub commands: &'static [Kind],
+    /// Descriptors that agentd keeps for it over its lives and hands to each.
+    pub inherits: &'static [Inherited],
+    /// Whether a host may run without it, where its section or another that needs it is not configured.
+    pub optional: bool,
+    /// The methods it serves, in groups of those with the same callers for the same reason.
+    pub serves: &'static [Audience],
+}
+
+impl Row {
+    /// Every method it serves, with its callers.
+    pub fn methods(&self) -> impl Iterator<Item = (&'static str, &'static [Process])> {
+        self.serves
+            .iter()
+            .flat_map(|audience| audience.methods.iter().map(|method| (*method, audience.callers)))
+    }
+
+    /// Whether it may send agentd this command.
+    #[must_use]
+    pub fn may_send(&self, kind: Kind) -> bool {
+        COMMON_COMMANDS.contains(&kind) || self.commands.contains(&kind)
+    }
+}
+
+/// The commands that every process may send agentd.
+pub const COMMON_COMMANDS: &[Kind] = &[Kind::Ready, Kind::Beat, Kind::Failing, Kind::Listening];
+
+/// A row that may do nothing: what a row of the table does not name, it does not have.
+pub(crate) const NOTHING: Row = Row {
+    process: Process::Agentd,
+    does: "",
+    user: "",
+    opens: &[],
+    shows: None,
+    network: Network::None,
+    capabilities: &[],
+    syscalls: &[],
+    limits: ACTOR,
+    restart: BACKOFF,
+    config: &[],
+    commands: &[],
+    inherits: &[],
+    optional: false,
+    serves: &[],
+};
+
+/// An actor's limits: measured idle use is 2 to 6 MiB; the rest is room for one full frame per peer.
+pub(crate) const ACTOR: Limits = Limits { memory_mib: 256, files: 256, processes: 0, file_mib: 4096 };
+
+/// First restart at once, then 100 ms doubling to 10 s; held after ten ends in a row within 10 s of a start.
+const BACKOFF: Backoff = Backoff { first_ms: 100, max_ms: 10_000, hold_after: 10, quiet_ms: 10_000 };
+
+/// A descriptor that agentd keeps for a process over its lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inherited {
+    /// A listening socket.
+    Listener(ListenerKind),
+    /// A page of memory that holds the vault's key over a restart.
+    KeyPage,
+    /// The credential of the systemd unit that the vault's key may come from.
+    Credential,
+}
+
+impl Inherited {
+    /// The name that `agentctl inspect` shows.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Listener(ListenerKind::Unix) => "its Unix socket",
+            Self::Listener(ListenerKind::Tcp) => "its TCP socket",
+            Self::KeyPage => "a page for the vault's key",
+            Self::Credential => "the unit's credential for the vault",
+        }
+    }
 }
 
 /// A capability and why it is needed.
@@ -125,18 +199,24 @@ pub struct Backoff {
     pub quiet_ms: u32,
 }
 
-/// One method and who may call it.
+/// Methods with the same callers for the same reason.
 #[derive(Debug)]
-pub struct Allow {
-    /// The method's name in the interface file.
-    pub method: &'static str,
-    /// The processes that may call it.
+pub struct Audience {
+    /// The processes that may call them.
     pub callers: &'static [Process],
+    /// The reason.
+    pub why: &'static str,
+    /// The methods' names in the interface file.
+    pub methods: &'static [&'static str],
 }
 
-/// Who may call a method.
-pub(crate) const fn allow(method: &'static str, callers: &'static [Process]) -> Allow {
-    Allow { method, callers }
+/// A group of methods with the same callers.
+pub(crate) const fn to(
+    callers: &'static [Process],
+    why: &'static str,
+    methods: &'static [&'static str],
+) -> Audience {
+    Audience { callers, why, methods }
 }
 
 /// Its own folder, to write in.

@@ -33,17 +33,6 @@ pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
 /// Most MiB that are kept free on the disk of the state directory.
 pub const DISK_RESERVE: u32 = 1 << 24;
 
-/// Processes that configuration can take away. The host without any other one could not work.
-pub const OPTIONAL: [Process; 7] = [
-    Process::Dialer,
-    Process::Credproxy,
-    Process::Memory,
-    Process::Web,
-    Process::Embedder,
-    Process::Curator,
-    Process::Gateway,
-];
-
 /// Where gateway is reached over TCP. Loopback is all that can be said: whoever writes a document, agentd listens on
 /// nothing that another machine reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +172,7 @@ pub const fn ordinary(id: u32) -> bool {
 fn mask_holds(mask: u32) -> bool {
     let has = |process| mask & bit(process) != 0;
     let known: u32 = Process::ALL.into_iter().map(bit).sum();
-    let needed = |process| process != Process::Agentd && !OPTIONAL.contains(&process);
+    let needed = |process| crate::row(process).is_some_and(|row| !row.optional);
     mask & !known == 0
         && !has(Process::Agentd)
         && Process::ALL.into_iter().filter(|p| needed(*p)).all(has)

@@ -17,15 +17,9 @@ fn every_process_but_the_supervisor_has_exactly_one_row() {
 #[test]
 fn a_caller_stands_after_its_callee() {
     for row in TABLE {
-        for allow in row.serves {
-            for caller in allow.callers {
-                assert!(
-                    *caller > row.process,
-                    "{} calls {}.{}",
-                    caller.name(),
-                    row.process.name(),
-                    allow.method
-                );
+        for (method, callers) in row.methods() {
+            for caller in callers {
+                assert!(*caller > row.process, "{} calls {}.{}", caller.name(), row.process.name(), method);
             }
         }
     }
@@ -39,9 +33,10 @@ fn rows_stand_in_order_of_start() {
 #[test]
 fn no_method_is_listed_twice_and_every_listed_one_has_a_caller() {
     for row in TABLE {
-        let names: BTreeSet<_> = row.serves.iter().map(|allow| allow.method).collect();
-        assert_eq!(names.len(), row.serves.len(), "{}", row.process.name());
-        assert!(row.serves.iter().all(|allow| !allow.callers.is_empty()), "{}", row.process.name());
+        let names: BTreeSet<_> = row.methods().map(|(method, _)| method).collect();
+        assert_eq!(names.len(), row.methods().count(), "{}", row.process.name());
+        assert!(row.serves.iter().all(|audience| !audience.callers.is_empty()), "{}", row.process.name());
+        assert!(row.serves.iter().all(|audience| audience.why.len() > 8), "{}", row.process.name());
     }
 }
 
@@ -75,6 +70,52 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("runner@agent", 13),
     ];
     assert_eq!(ids, given, "what a process keeps is its own by this id: a new process takes the next");
+}
+
+#[test]
+fn each_command_is_sent_by_the_processes_that_need_it_and_no_other() {
+    use manifest::command::Kind;
+    let sends = |process| -> Vec<Kind> {
+        let kinds = (0..u64::from(u8::MAX)).filter_map(Kind::from_number);
+        let row = manifest::row(process).unwrap();
+        kinds.filter(|kind| row.may_send(*kind) && !manifest::COMMON_COMMANDS.contains(kind)).collect()
+    };
+    for row in TABLE {
+        let expected: &[Kind] = match row.process {
+            Process::Audit => &[Kind::Record],
+            Process::Credproxy => &[Kind::Locked],
+            Process::Router => &[Kind::Launch, Kind::Kill, Kind::Wall, Kind::Remove],
+            Process::Gate => &[Kind::Kill],
+            Process::Control => &[
+                Kind::Attach,
+                Kind::Restart,
+                Kind::Hold,
+                Kind::Release,
+                Kind::Shutdown,
+                Kind::Freeze,
+                Kind::Thaw,
+                Kind::Probe,
+                Kind::Recorded,
+            ],
+            _ => &[],
+        };
+        assert_eq!(sends(row.process), expected, "{}", row.process.name());
+    }
+}
+
+#[test]
+fn listeners_and_the_vaults_key_are_inherited_by_their_process_alone() {
+    use manifest::Inherited::{Credential, KeyPage, Listener};
+    use manifest::command::ListenerKind::{Tcp, Unix};
+    for row in TABLE {
+        let expected: &[manifest::Inherited] = match row.process {
+            Process::Credproxy => &[KeyPage, Credential],
+            Process::Gateway => &[Listener(Unix), Listener(Tcp)],
+            Process::Control => &[Listener(Unix)],
+            _ => &[],
+        };
+        assert_eq!(row.inherits, expected, "{}", row.process.name());
+    }
 }
 
 // Holds P4-01.

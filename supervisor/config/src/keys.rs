@@ -57,22 +57,8 @@ pub const MODELS: usize = 240;
 pub const RETENTION_DAYS: u32 = 36_500;
 /// Every tool that is built in.
 pub const TOOLS: &[&str] = &[
-    "read",
-    "write",
-    "edit",
-    "glob",
-    "grep",
-    "bash",
-    "memory_write",
-    "memory_query",
-    "memory_timeline",
-    "memory_read",
-    "memory_list",
-    "memory_revise",
-    "memory_delete",
-    "web_fetch",
-    "web_search",
-    "http_call",
+    "read", "write", "edit", "glob", "grep", "bash", "memory_write", "memory_query", "memory_timeline",
+    "memory_read", "memory_list", "memory_revise", "memory_delete", "web_fetch", "web_search", "http_call",
     "oauth_call",
 ];
 /// What the tools begin with that need the memory process.
@@ -83,19 +69,8 @@ pub const WEB_TOOLS: &str = "web_";
 pub const SERVICE_TOOLS: [&str; 2] = ["http_call", "oauth_call"];
 /// Every process that writes log lines of its own.
 pub const LOGGING: &[&str] = &[
-    "audit",
-    "dialer",
-    "credproxy",
-    "scanner",
-    "memory",
-    "web",
-    "model",
-    "router",
-    "embedder",
-    "gate",
-    "curator",
-    "gateway",
-    "control",
+    "audit", "dialer", "credproxy", "scanner", "memory", "web", "model", "router", "embedder", "gate",
+    "curator", "gateway", "control",
 ];
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 /// Beyond it a number cannot be an id with the whole range above it.
@@ -131,22 +106,10 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 }
 
 /// Every process that is handed a section, and agentd.
-pub const ALL: &[Process] = &[
-    Process::Agentd,
-    Process::Audit,
-    Process::Dialer,
-    Process::Credproxy,
-    Process::Scanner,
-    Process::Memory,
-    Process::Web,
-    Process::Model,
-    Process::Router,
-    Process::Embedder,
-    Process::Gate,
-    Process::Curator,
-    Process::Gateway,
-    Process::Control,
-];
+pub const ALL: &[Process] = match Process::ALL.split_last_chunk::<2>() {
+    Some((rest, [Process::Runner, Process::AgentRunner])) => rest,
+    _ => panic!("runners are the last of the list"),
+};
 
 /// The same without agentd.
 pub const ACTORS: &[Process] = match ALL.split_first() {

@@ -19,7 +19,7 @@ pub enum RecordState {
 /// What clients come through to a listener that agentd keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Door {
+pub enum ListenerKind {
     /// A Unix socket: who comes is known from the kernel.
     Unix = 0,
     /// TCP on loopback: who comes is known from what they present.
@@ -171,7 +171,7 @@ pub enum Answer {
 }
 
 from_number!(RecordState: Whole, Unwritable, Broken, Foreign);
-from_number!(Door: Unix, Tcp);
+from_number!(ListenerKind: Unix, Tcp);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback,
     Disk);
 from_number!(Failure: Config, Open, Seal, NotOwn, NoRoom);
