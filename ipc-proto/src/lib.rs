@@ -38,7 +38,7 @@ pub use service::Method;
 use manifest::Process;
 
 macro_rules! interfaces {
-    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident),*];)+) => {
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident $request:ident),*];)+) => {
         /// The methods of each interface that a process serves.
         #[must_use]
         pub const fn interfaces(process: Process) -> &'static [&'static [Method]] {

@@ -19,7 +19,7 @@ pub trait Stub: Clone + 'static {
 }
 
 macro_rules! stubs {
-    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident),*];)+) => { $($(
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident $request:ident),*];)+) => { $($(
         impl Stub for ipc_proto::$interface::$client {
             const CALLEE: Process = Process::$process;
 

@@ -2,7 +2,7 @@
 //! waiting cannot exist. Every other list of processes is made from this one.
 
 /// Hands the list of processes to a macro of the caller: for each the comment, the variant, the number of its user (see
-/// [`Process::id`]), its name and the interfaces it serves, each as a module of `ipc-proto` and its client. The order is the order of start.
+/// [`Process::id`]), its name and the interfaces it serves, each as a module of `ipc-proto`, its client and its request. The order is the order of start.
 #[macro_export]
 macro_rules! processes {
     ($then:ident) => {
@@ -10,27 +10,27 @@ macro_rules! processes {
             /// The supervisor. It has no row: it enforces the rows.
             Agentd 0 "agentd" [];
             /// Appends to and proves the record.
-            Audit 1 "audit" [audit AuditClient];
+            Audit 1 "audit" [audit AuditClient AuditRequest];
             /// Connects to checked addresses and passes the connection on.
-            Dialer 2 "dialer" [dialer DialerClient];
+            Dialer 2 "dialer" [dialer DialerClient DialerRequest];
             /// Keeps secrets and puts them into requests on the way out.
-            Credproxy 3 "credproxy" [credproxy CredproxyClient];
+            Credproxy 3 "credproxy" [credproxy CredproxyClient CredproxyRequest];
             /// Finds injections, secrets, personal data and canaries in text.
-            Scanner 4 "scanner" [scanner ScannerClient];
+            Scanner 4 "scanner" [scanner ScannerClient ScannerRequest];
             /// The one memory store.
-            Memory 5 "memory" [memory MemoryClient];
+            Memory 5 "memory" [memory MemoryClient MemoryRequest];
             /// Fetches and searches the public web.
-            Web 6 "web" [web WebClient];
+            Web 6 "web" [web WebClient WebRequest];
             /// Model adapters.
-            Model 7 "model" [model ModelClient];
+            Model 7 "model" [model ModelClient ModelRequest];
             /// Users, sessions, inbox, transcript, outbox.
-            Router 8 "router" [router RouterClient];
+            Router 8 "router" [router RouterClient RouterRequest];
             /// Makes vectors of texts by a model of this machine.
-            Embedder 15 "embedder" [embedder EmbedderClient];
+            Embedder 15 "embedder" [embedder EmbedderClient EmbedderRequest];
             /// The reference monitor.
-            Gate 9 "gate" [gate GateClient, runner_gate RunnerGateClient];
+            Gate 9 "gate" [gate GateClient GateRequest, runner_gate RunnerGateClient RunnerGateRequest];
             /// The queue of background model work.
-            Curator 14 "curator" [curator CuratorClient];
+            Curator 14 "curator" [curator CuratorClient CuratorRequest];
             /// Serves the API over HTTP.
             Gateway 12 "gateway" [];
             /// Serves `agentctl`.
@@ -44,7 +44,7 @@ macro_rules! processes {
 }
 
 macro_rules! define {
-    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident),*];)+) => {
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident $request:ident),*];)+) => {
         /// One process of the host. The order is the order of start; stopping goes backwards.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]

@@ -4,13 +4,12 @@
 //! An attack costs it its connection. It leaves a note in the workspace, ends as by a passing failure, and the turn's
 //! next attempt gives the note in.
 
-use crate::calls::to_model;
 use crate::{Fault, raw};
 use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
 use ipc_proto::ids::{CallId, TurnId, UserId};
 use ipc_proto::memory::{Area, Ask, MemoryRequest, Scope};
-use ipc_proto::model::StreamId;
+use ipc_proto::model::{self, StreamId};
 use ipc_proto::router::{RouterRequest, Task};
 use ipc_proto::runner_gate::{
     Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse,
@@ -58,17 +57,7 @@ pub(crate) fn run(row: &'static Row) -> Result<ExitCode, Fault> {
 /// Where a file can be made now, of all the places where a jail's layout could let one be by mistake.
 fn writable() -> Vec<&'static str> {
     let places = [
-        "/",
-        "/ws",
-        "/ws/s",
-        "/workspace",
-        "/etc",
-        "/usr",
-        "/usr/bin",
-        "/dev",
-        "/skills",
-        "/proc",
-        "/var",
+        "/", "/ws", "/ws/s", "/workspace", "/etc", "/usr", "/usr/bin", "/dev", "/skills", "/proc", "/var",
         ".",
     ];
     let can = |place: &&str| std::fs::File::create(std::path::Path::new(place).join("cordon-early")).is_ok();
@@ -191,5 +180,23 @@ async fn send(mut stream: UnixStream, attack: &str) -> Result<&'static str, Faul
         Ok(Ok(0) | Err(_)) => Ok("ended"),
         Ok(Ok(_)) => Ok("answered"),
         Err(_) => Ok("still open"),
+    }
+}
+
+/// A request to a model that there is not.
+fn to_model() -> model::Request {
+    model::Request {
+        model: Text::clip("none/none"),
+        purpose: model::Purpose::Answer,
+        messages: List::default(),
+        tools: List::default(),
+        max_output: 1,
+        temperature: None,
+        top_p: None,
+        stop: List::default(),
+        choice: model::Choice::Auto,
+        images: List::default(),
+        think: model::Think::default(),
+        payer: model::Payer::of(UserId::random()),
     }
 }
