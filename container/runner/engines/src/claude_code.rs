@@ -1,41 +1,41 @@
 //! `claude -p --output-format stream-json`: whole messages of both sides, and their text in pieces before where it was
 //! asked for.
 
-use super::said::{Said, plain, text_of};
+use super::event_log::{EventLog, plain, text_of};
 use serde_json::Value;
 
 /// One line. `streamed` says that the text of the next whole message came in pieces already.
-pub(super) fn event(value: &Value, said: &mut Said, streamed: &mut bool) {
+pub(super) fn event(value: &Value, log: &mut EventLog, streamed: &mut bool) {
     // What one agent says to another is part of a tool.
     let own = value.get("parent_tool_use_id").is_none_or(Value::is_null);
     match text_of(value, "type") {
-        "system" => said.session(value.get("session_id").and_then(Value::as_str)),
-        "stream_event" if own => piece(value, said, streamed),
+        "system" => log.session(value.get("session_id").and_then(Value::as_str)),
+        "stream_event" if own => piece(value, log, streamed),
         "assistant" if own => {
             for block in blocks(value) {
                 match text_of(block, "type") {
-                    "text" if !*streamed => said.paragraph(text_of(block, "text")),
+                    "text" if !*streamed => log.paragraph(text_of(block, "text")),
                     "tool_use" => {
                         let input = block.get("input").unwrap_or(&Value::Null);
-                        said.begin(text_of(block, "id"), text_of(block, "name"), input);
+                        log.begin(text_of(block, "id"), text_of(block, "name"), input);
                     }
                     _ => {}
                 }
             }
             *streamed = false;
         }
-        // What was typed for it, said again once it has it.
+        // Text typed for the program, echoed once it has read it.
         "user" if own && value.get("isReplay").and_then(Value::as_bool) == Some(true) => {
-            said.taken = said.taken.saturating_add(1);
+            log.taken = log.taken.saturating_add(1);
         }
         "user" if own => {
             for block in blocks(value).iter().filter(|block| text_of(block, "type") == "tool_result") {
                 let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
                 let output = block.get("content").map(content).unwrap_or_default();
-                said.finish(text_of(block, "tool_use_id"), failed, &output);
+                log.finish(text_of(block, "tool_use_id"), failed, &output);
             }
         }
-        "result" => result(value, said),
+        "result" => result(value, log),
         _ => {}
     }
 }
@@ -44,15 +44,15 @@ fn blocks(value: &Value) -> &[Value] {
     value.pointer("/message/content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn piece(value: &Value, said: &mut Said, streamed: &mut bool) {
+fn piece(value: &Value, log: &mut EventLog, streamed: &mut bool) {
     let Some(event) = value.get("event") else { return };
     let delta = event.get("delta").filter(|delta| text_of(delta, "type") == "text_delta");
     if let Some(delta) = delta {
         let text = text_of(delta, "text");
         if *streamed {
-            said.text(text)
+            log.text(text)
         } else {
-            said.paragraph(text)
+            log.paragraph(text)
         }
         *streamed |= !text.is_empty();
     }
@@ -66,15 +66,15 @@ fn content(value: &Value) -> String {
     }
 }
 
-fn result(value: &Value, said: &mut Said) {
-    said.session(value.get("session_id").and_then(Value::as_str));
+fn result(value: &Value, log: &mut EventLog) {
+    log.session(value.get("session_id").and_then(Value::as_str));
     let failed = value.get("is_error").and_then(Value::as_bool).unwrap_or(false);
     if !failed && text_of(value, "subtype") == "success" {
-        return said.completed(text_of(value, "result"));
+        return log.completed(text_of(value, "result"));
     }
     let why = ["result", "errors", "api_error_status", "subtype"]
         .into_iter()
         .filter_map(|name| value.get(name).map(plain))
         .filter(|why| !why.is_empty());
-    said.failed(&why.collect::<Vec<_>>().join(" "));
+    log.failed(&why.collect::<Vec<_>>().join(" "));
 }

@@ -1,25 +1,25 @@
 //! `codex exec --json`: threads, turns and items, the last of which begin, change and end.
 
-use super::said::{Said, plain, text_of};
+use super::event_log::{EventLog, plain, text_of};
 use serde_json::{Value, json};
 
 /// Kinds of items that are no tools.
 const NO_TOOLS: [&str; 4] = ["agent_message", "reasoning", "error", "todo_list"];
 
 /// One line.
-pub(super) fn event(value: &Value, said: &mut Said) {
+pub(super) fn event(value: &Value, log: &mut EventLog) {
     match text_of(value, "type") {
-        "thread.started" => said.session(value.get("thread_id").and_then(Value::as_str)),
-        "item.started" => item(value, said, Moment::Begins),
-        "item.updated" => item(value, said, Moment::GoesOn),
-        "item.completed" => item(value, said, Moment::Ends),
-        "turn.completed" => said.completed(""),
+        "thread.started" => log.session(value.get("thread_id").and_then(Value::as_str)),
+        "item.started" => item(value, log, Moment::Begins),
+        "item.updated" => item(value, log, Moment::GoesOn),
+        "item.completed" => item(value, log, Moment::Ends),
+        "turn.completed" => log.completed(""),
         "turn.failed" => {
             let why = value.pointer("/error/message").map(plain).unwrap_or_default();
-            said.failed(&why);
+            log.failed(&why);
         }
         // It may try again by itself after this one.
-        "error" => said.trouble = Some(text_of(value, "message").to_owned()),
+        "error" => log.trouble = Some(text_of(value, "message").to_owned()),
         _ => {}
     }
 }
@@ -31,24 +31,24 @@ enum Moment {
     Ends,
 }
 
-fn item(value: &Value, said: &mut Said, moment: Moment) {
+fn item(value: &Value, log: &mut EventLog, moment: Moment) {
     let Some(item) = value.get("item") else { return };
     let (kind, id) = (text_of(item, "type"), text_of(item, "id"));
     if kind == "agent_message" && moment == Moment::Ends {
-        return said.paragraph(text_of(item, "text"));
+        return log.paragraph(text_of(item, "text"));
     }
     if NO_TOOLS.contains(&kind) || kind.is_empty() {
         return;
     }
-    if !said.is_open(id) {
-        said.begin(id, tool(item, kind), &args(item));
+    if !log.is_open(id) {
+        log.begin(id, tool(item, kind), &args(item));
     }
     match moment {
         Moment::Begins => {}
-        Moment::GoesOn => said.progress(id, text_of(item, "status")),
+        Moment::GoesOn => log.progress(id, text_of(item, "status")),
         Moment::Ends => {
             let failed = matches!(text_of(item, "status"), "failed" | "declined");
-            said.finish(id, failed, &output(item));
+            log.finish(id, failed, &output(item));
         }
     }
 }

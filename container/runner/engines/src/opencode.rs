@@ -1,24 +1,24 @@
 //! `opencode run --format json`: parts of messages as they are whole; a tool is told of once it has ended. It does not
 //! say that it has answered: its exit status does. An error is its end only if nothing follows: some it gets over.
 
-use super::said::{Said, plain, text_of};
+use super::event_log::{EventLog, plain, text_of};
 use serde_json::Value;
 
 /// One line.
-pub(super) fn event(value: &Value, said: &mut Said) {
-    said.session(value.get("sessionID").and_then(Value::as_str));
+pub(super) fn event(value: &Value, log: &mut EventLog) {
+    log.session(value.get("sessionID").and_then(Value::as_str));
     let part = value.get("part").unwrap_or(&Value::Null);
     if matches!(text_of(value, "type"), "text" | "tool_use" | "step_start") {
-        said.doubt = None;
+        log.doubt = None;
     }
     match text_of(value, "type") {
-        "text" => said.paragraph(text_of(part, "text")),
+        "text" => log.paragraph(text_of(part, "text")),
         "tool_use" => {
             let (id, state) = (text_of(part, "callID"), part.get("state").unwrap_or(&Value::Null));
-            said.begin(id, text_of(part, "tool"), state.get("input").unwrap_or(&Value::Null));
+            log.begin(id, text_of(part, "tool"), state.get("input").unwrap_or(&Value::Null));
             let failed = text_of(state, "status") == "error";
             let output = state.get(if failed { "error" } else { "output" }).map(plain).unwrap_or_default();
-            said.finish(id, failed, &output);
+            log.finish(id, failed, &output);
         }
         "error" => {
             let error = value.get("error").unwrap_or(&Value::Null);
@@ -27,7 +27,7 @@ pub(super) fn event(value: &Value, said: &mut Said) {
                 error.pointer("/data/message").map(plain).unwrap_or_default(),
                 error.pointer("/data/statusCode").map(plain).unwrap_or_default(),
             ];
-            said.doubted(&words.join(" "));
+            log.doubted(&words.join(" "));
         }
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! The words of the programs as they were heard from them, and whatever else could come in their place.
 
-use super::parser::{End, Parser};
 use super::state;
+use super::{End, Parser};
 use ipc_proto::engine::{EngineEvent, Format};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,41 +1,54 @@
-//! What the words of any program come to: events, and what is known of its tools. It gives each tool a number of its own,
-//! so that nothing of what a program calls one goes any further.
+//! The events that an engine's program has reported, and its open tool calls. Each call gets a number of the host's, so that
+//! the program's own ids go no further.
 
-use super::parser::End;
 use ipc_proto::engine::{EngineEvent, Token};
 use ipc_proto::{Name, Text};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Tools that are under way at once; the beginning of another is not heard.
+/// Tool calls that are open at once; further ones are left out.
 const OPEN: usize = 64;
 /// Bytes of text in one event.
 const PIECE: usize = 16384;
 /// Stands for a line that was too long.
 pub(super) const LEFT_OUT: &str = "[a line of more than 1 MiB was left out]\n";
 
-/// What was said so far.
+/// How a program ended, as it reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It has answered: the whole answer, where it repeats it.
+    Completed(Text<65536>),
+    /// It gave up.
+    Failed {
+        /// The reason, in its words.
+        why: Text<2048>,
+        /// Another try would fail in the same way.
+        for_good: bool,
+    },
+}
+
+/// The events of a program so far.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EventLog {
     pub(super) events: Vec<EngineEvent>,
-    /// Its own name of the session.
+    /// The program's own name for the session.
     pub(super) token: Option<Token>,
-    /// How it ended, by its own word.
+    /// How the program ended, as it reports it.
     pub(super) end: Option<End>,
-    /// What went wrong last; it may have gone on since.
+    /// The last failure; the program may have gone on since.
     pub(super) trouble: Option<String>,
-    /// How it ended unless it goes on.
+    /// How the program ended unless more follows.
     pub(super) doubt: Option<End>,
-    /// Texts that were typed for it and that it has taken in.
+    /// Texts typed for the program that it has read.
     pub(super) taken: u32,
     open: HashMap<String, u32>,
     next: u32,
-    /// Text was said, and no tool used since.
+    /// Text came, and no tool call since.
     speaking: bool,
 }
 
-impl Said {
-    /// Its name of the session: words that could be mistaken for anything else on a command line are none.
+impl EventLog {
+    /// Keeps the program's name for the session, unless it could be mistaken for something else on a command line.
     pub(super) fn session(&mut self, token: Option<&str>) {
         let fits = |token: &&str| {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -46,7 +59,7 @@ impl Said {
         }
     }
 
-    /// A piece of text that follows the one before.
+    /// Adds text that continues the text before.
     pub(super) fn text(&mut self, mut text: &str) {
         self.speaking |= !text.is_empty();
         while !text.is_empty() {
@@ -56,7 +69,7 @@ impl Said {
         }
     }
 
-    /// A text of its own.
+    /// Adds text as a paragraph of its own.
     pub(super) fn paragraph(&mut self, text: &str) {
         if self.speaking && !text.is_empty() {
             self.text("\n\n");
@@ -64,7 +77,7 @@ impl Said {
         self.text(text);
     }
 
-    /// A tool begins.
+    /// Opens a tool call.
     pub(super) fn begin(&mut self, id: &str, tool: &str, args: &Value) {
         if self.open.contains_key(id) || self.open.len() >= OPEN || id.len() > 256 {
             return;
@@ -77,36 +90,36 @@ impl Said {
         self.events.push(EngineEvent::ToolStart { number, tool: Name::clip(tool), args });
     }
 
-    /// A tool goes on.
+    /// Reports progress of an open tool call.
     pub(super) fn progress(&mut self, id: &str, line: &str) {
         if let Some(number) = self.open.get(id) {
             self.events.push(EngineEvent::ToolProgress { number: *number, line: Text::clip(line) });
         }
     }
 
-    /// A tool ends; one that never began is not heard of.
+    /// Closes a tool call; one that was never opened is ignored.
     pub(super) fn finish(&mut self, id: &str, failed: bool, output: &str) {
         if let Some(number) = self.open.remove(id) {
             self.events.push(EngineEvent::ToolEnd { number, failed, output: Text::clip(output) });
         }
     }
 
-    /// Whether a tool is under way.
+    /// Whether a tool call is open.
     pub(super) fn is_open(&self, id: &str) -> bool {
         self.open.contains_key(id)
     }
 
-    /// It has answered.
+    /// The program has answered.
     pub(super) fn completed(&mut self, text: &str) {
         self.end = Some(End::Completed(Text::clip(text)));
     }
 
-    /// It gives up.
+    /// The program gives up.
     pub(super) fn failed(&mut self, why: &str) {
         self.end = Some(failure(why));
     }
 
-    /// It gives up unless something follows.
+    /// The program gives up unless more follows.
     pub(super) fn doubted(&mut self, why: &str) {
         self.doubt = Some(failure(why));
     }
@@ -116,8 +129,8 @@ fn failure(why: &str) -> End {
     End::Failed { why: Text::clip(why), for_good: is_for_good(why) }
 }
 
-/// Whether the words of a failure say that another try would be refused like this one. The numbers stand alone: a session's
-/// name may hold them as well.
+/// Whether a failure's text says that another try would be refused as well. The numbers count as whole words only: a session's
+/// name may contain them.
 fn is_for_good(why: &str) -> bool {
     let mut words = why.split(|c: char| !c.is_ascii_alphanumeric());
     words.any(|word| matches!(word, "401" | "403"))
@@ -126,7 +139,7 @@ fn is_for_good(why: &str) -> bool {
             .any(|mark| why.contains(mark))
 }
 
-/// A text in a value, or what the value is written like.
+/// The text of a value, or else its JSON.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -135,7 +148,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// A text under a name.
+/// The text of a field; empty where there is none.
 pub(super) fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
