@@ -245,6 +245,8 @@ pub struct Turn {
     pub session_label: Label,
     /// The workspace's label.
     pub workspace_label: Label,
+    /// The workspace is a directory of a person's own, not a folder that the host made for the session.
+    pub attached: bool,
     /// Grants that hold in this session.
     pub grants: List<Grant, { approval::GRANTS }>,
     /// 1 for the first attempt.

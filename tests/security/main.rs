@@ -11,6 +11,7 @@
 
 mod attest;
 mod callers;
+mod commands;
 mod crossings;
 mod denials;
 mod files;

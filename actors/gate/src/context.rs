@@ -88,6 +88,7 @@ impl TurnContext {
         let id = turn.session.to_string();
         let mut session = session(shared, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
+        session.attached = turn.attached;
         let workspace_label = turn.workspace_label.clone();
         // CONTEXT.md and the skills are read into the prompt, so what the workspace holds is known from the start.
         session.label = turn.session_label.join(&workspace_label);

@@ -182,6 +182,18 @@ pub(crate) mod tests {
     use policy::Session;
     use std::collections::{HashMap, HashSet};
 
+    const LIMITS: AgentLimits = AgentLimits {
+        tool_calls: 50,
+        tool_failures: 3,
+        seconds: 120,
+        cpu_seconds: 60,
+        run_seconds: 3600,
+        run_cpu_seconds: 3600,
+        output_tokens: 1,
+        model_calls_per_hour: 9,
+        same_call: 3,
+    };
+
     pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         let turn = Turn {
             id: TurnId::random(),
@@ -197,20 +209,10 @@ pub(crate) mod tests {
             unthought: 0,
             session_label: Label::bottom(),
             workspace_label: Label::bottom(),
+            attached: false,
             grants: List::default(),
             attempt: 2,
             key: None,
-        };
-        let limits = AgentLimits {
-            tool_calls: 50,
-            tool_failures: 3,
-            seconds: 120,
-            cpu_seconds: 60,
-            run_seconds: 3600,
-            run_cpu_seconds: 3600,
-            output_tokens: 1,
-            model_calls_per_hour: 9,
-            same_call: 3,
         };
         let agent = Agent {
             model: String::new(),
@@ -219,7 +221,7 @@ pub(crate) mod tests {
             profile: String::new(),
             memory: false,
             memory_tokens: 4000,
-            limits,
+            limits: LIMITS,
             sees: true,
             engine: None,
         };

@@ -83,6 +83,7 @@ impl Desk {
             unthought,
             session_label: session.label,
             workspace_label: workspace.label,
+            attached: workspace.attached,
             grants: List::clip(self.store.grants_in(head.session)?),
             attempt: head.attempts,
             key: head.key.map(|id| self.bound_of(id)),

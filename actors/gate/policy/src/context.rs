@@ -211,6 +211,8 @@ fn of_call(all: &mut Attributes, facts: &Facts) {
         ("known", facts.known),
         ("confined", facts.confined),
         ("executes", facts.executes),
+        ("understood", facts.understood),
+        ("attached", facts.attached),
         ("remembers", facts.remembers),
         ("declared", facts.declared),
         ("danger", facts.danger),
@@ -238,20 +240,20 @@ fn of_call(all: &mut Attributes, facts: &Facts) {
 
 /// An act of the host itself: what it gives to a model leaves the host, to where the owner configured.
 fn of_host(all: &mut Attributes, egress: bool) {
-    const YES: [&str; 8] =
-        ["vouched", "judged", "known", "declared", "accepts_untrusted", "reads_secrets", "sanitizes", "fit"];
-    const NO: [&str; 11] = [
-        "named",
-        "planned",
-        "irreversible",
-        "confined",
-        "executes",
-        "remembers",
-        "danger",
-        "asks_method",
-        "asks_host",
-        "leaks",
-        "canary",
+    const YES: [&str; 9] = [
+        "vouched",
+        "judged",
+        "known",
+        "declared",
+        "accepts_untrusted",
+        "reads_secrets",
+        "sanitizes",
+        "fit",
+        "understood",
+    ];
+    const NO: [&str; 12] = [
+        "attached", "named", "planned", "irreversible", "confined", "executes", "remembers", "danger",
+        "asks_method", "asks_host", "leaks", "canary",
     ];
     all.extend(YES.map(|name| (name, true.into())));
     all.extend(NO.map(|name| (name, false.into())));

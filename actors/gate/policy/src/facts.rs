@@ -42,6 +42,10 @@ pub(crate) struct Facts {
     /// Where that goes is on a list of the owner's, or was named by the user.
     pub(crate) known: bool,
     pub(crate) executes: bool,
+    /// Of a command: all that decides what it runs stands in it and was read. True of what runs none.
+    pub(crate) understood: bool,
+    /// The workspace is a directory of a person's own.
+    pub(crate) attached: bool,
     pub(crate) remembers: bool,
     pub(crate) planned: bool,
     pub(crate) granted: bool,
@@ -81,6 +85,8 @@ impl Facts {
             egress: leaves(capability, effect),
             known,
             executes: target.command.is_some(),
+            understood: target.command.as_ref().is_none_or(|command| command.understood),
+            attached: session.attached,
             remembers: MEMORY.contains(&call.tool),
             planned: session.plan.as_ref().is_some_and(|plan| plan.contains(call.tool)),
             granted: session.grants.contains(&scope),

@@ -70,6 +70,8 @@ pub struct Session {
     pub grants: BTreeSet<[u8; 32]>,
     /// `[web]` of the configuration.
     pub web: WebReach,
+    /// Its workspace is a directory of a person's own, not a folder that the host made for it.
+    pub attached: bool,
     /// What must never leave the prompt; empty for none.
     pub canary: String,
 }

@@ -1,23 +1,31 @@
 //! What a shell command runs: every program it names, however it is wrapped, and what is dangerous in it. Information
 //! for policy and for the person who is asked; the jail is what confines. A command that is not understood whole is
-//! never allowed: reading the first word alone is how a list of allowed programs is got around.
+//! never allowed: reading the first word alone is how a list of allowed programs is got around. Code in another language, and
+//! words that are only known when they run, where they decide what runs, are not understood.
 //!
 //! Own code rather than a shell's full parser: what is needed is linear and bounded in depth on hostile text, and may
 //! give up on anything rare.
 
+mod code;
 mod danger;
+mod git;
+mod modes;
+mod sed;
 mod split;
 mod unwrap;
+mod variables;
 
 use crate::text::is_invisible;
 use split::{Simple, Word, split};
-use unwrap::{Inner, unwrap};
+use unwrap::{Inner, base, unwrap};
 
 /// What a command line runs, and whether it is fit to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// It was understood whole and holds nothing dangerous.
     pub allowed: bool,
+    /// Every program that it runs, and all that decides what these do, stands in it and was read.
+    pub understood: bool,
     /// Why, in a fixed phrase.
     pub reason: &'static str,
     /// Every program named, as written but for quotes, in the order they stand, each once.
@@ -46,7 +54,7 @@ pub fn verdict(command: &str) -> Command {
         (command.contains(odd), "a control or invisible character"),
     ];
     if let Some((_, reason)) = early.iter().find(|(hit, _)| *hit) {
-        return Command { allowed: false, reason, programs: Vec::new(), danger: None };
+        return Command { allowed: false, understood: false, reason, programs: Vec::new(), danger: None };
     }
     survey.script(command, 0);
     let reason = match (survey.unread, survey.danger) {
@@ -55,7 +63,18 @@ pub fn verdict(command: &str) -> Command {
         (false, None) => "nothing dangerous in it",
     };
     let allowed = !survey.unread && survey.danger.is_none();
-    Command { allowed, reason, programs: survey.programs, danger: survey.danger }
+    Command { allowed, understood: !survey.unread, reason, programs: survey.programs, danger: survey.danger }
+}
+
+/// It changes which programs or code are found under a name.
+const CHANGES: &str = "it changes how programs are found";
+
+/// Something that a part of a command is found to be.
+enum Sign {
+    /// Dangerous, in a fixed phrase.
+    Danger(&'static str),
+    /// It may run what does not stand there.
+    Unread,
 }
 
 /// What was found so far.
@@ -92,7 +111,7 @@ impl Survey {
         if script.functions.iter().any(|name| calls(name) > 1) {
             self.alarm("a function that multiplies itself");
         }
-        self.unread |= script.pipelines.is_empty() && script.functions.is_empty();
+        self.unread |= script.unsure || (script.pipelines.is_empty() && script.functions.is_empty());
     }
 
     fn simple(&mut self, simple: &Simple, upstream: &[String], depth: usize) {
@@ -105,9 +124,7 @@ impl Survey {
         }
         let start = simple.words.iter().position(|word| !word.is_assignment()).unwrap_or(simple.words.len());
         let (assigned, words) = simple.words.split_at(start);
-        if assigned.iter().any(danger::is_bad_assignment) {
-            self.alarm("it changes how programs are found");
-        }
+        self.note(variables::before(assigned, words.first()));
         let body = simple.body.as_deref();
         self.run(words, &Around { upstream, fetched: &inside.programs, body }, depth);
         self.merge(inside);
@@ -125,10 +142,17 @@ impl Survey {
         if let Some(danger) = danger::of(&program.text, arguments, around) {
             self.alarm(danger);
         }
+        let name = base(&program.text);
+        self.note(variables::set_by(name, arguments));
+        if name == "git" {
+            self.note(git::of(arguments));
+        }
+        self.note(code::of(&program.text, arguments, around));
         for inner in unwrap(&program.text, arguments, around.body) {
             match inner {
-                Inner::Words(words) => self.run(words, around, depth + 1),
+                Inner::Words(words) => self.run(&words, around, depth + 1),
                 Inner::Script(text) => self.script(&text, depth + 1),
+                Inner::Sets(word) => self.note(variables::before(&[word], None)),
                 Inner::Unread => self.unread = true,
             }
         }
@@ -142,6 +166,14 @@ impl Survey {
         self.ran.push(program.to_owned());
         if !program.is_empty() && !self.programs.iter().any(|named| named == program) {
             self.programs.push(program.to_owned());
+        }
+    }
+
+    fn note(&mut self, sign: Option<Sign>) {
+        match sign {
+            Some(Sign::Danger(danger)) => self.alarm(danger),
+            Some(Sign::Unread) => self.unread = true,
+            None => {}
         }
     }
 

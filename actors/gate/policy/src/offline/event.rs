@@ -27,6 +27,8 @@ pub(super) enum Event {
         contacts: Vec<String>,
         #[serde(default)]
         web: Option<WebReach>,
+        #[serde(default)]
+        attached: bool,
     },
     /// Its user said this.
     User { session: String, text: String },

@@ -34,6 +34,9 @@ pub struct Question {
     plan: Option<Vec<String>>,
     #[serde(default)]
     web: Option<WebReach>,
+    /// The workspace is a directory of a person's own.
+    #[serde(default)]
+    attached: bool,
 }
 
 /// Content, or its text alone: then it is untrusted.
@@ -72,7 +75,7 @@ pub fn explain(engine: &Engine, question: Question) -> Result<Value, String> {
         }
         if let Some(command) = target.command {
             let command = json!({
-                "allowed": command.allowed, "reason": command.reason, "programs": command.programs,
+                "understood": command.understood, "reason": command.reason, "programs": command.programs,
                 "danger": command.danger,
             });
             fields.insert("command".to_owned(), command);
@@ -86,6 +89,7 @@ fn session(catalogue: &Catalogue, question: &Question) -> Result<Session, String
     let mut session = Session::new("explain", profile);
     session.autonomy = question.autonomy;
     session.web = question.web.clone().unwrap_or_default();
+    session.attached = question.attached;
     question.contacts.iter().for_each(|contact| session.setting(contact));
     question.user.iter().for_each(|text| session.user(text));
     if let Some(plan) = &question.plan {

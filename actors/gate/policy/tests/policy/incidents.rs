@@ -47,6 +47,33 @@ fn inc_06_a_rule_about_a_program_sees_it_wherever_it_stands_in_a_command() {
 
 // Holds P5-58.
 #[test]
+fn a_command_that_is_not_understood_asks_in_a_persons_own_directory_in_every_profile() {
+    for profile in Profile::ALL {
+        let mut world = World::new(profile).planned(&["bash"]);
+        for (attached, expected) in [(false, Allow), (true, Ask)] {
+            world.session.attached = attached;
+            for command in ["$(cat s)", "x=rm; $x -rf y", "python3 -c x", "git st", ". ./s", "sed 1e f"] {
+                let verdict = world.verdict("bash", json!({"command": command}));
+                assert_eq!(verdict.decision, expected, "{}: {command}: {}", profile.name(), verdict.reason);
+                assert_eq!(verdict.why.command.as_deref(), Some("not understood whole"), "{command}");
+                assert!(
+                    !verdict.grantable && policies(&verdict).contains(&"command-not-understood") == attached
+                );
+            }
+            for command in ["ls", "cargo test", "git status", "grep -r foo .", "sed -n 1,5p f"] {
+                assert_eq!(world.decide("bash", json!({"command": command})), Allow, "{command}");
+            }
+            for command in
+                ["env LD_PRELOAD=x ls", "export PATH=.", "install -m 4755 a b", "git config core.hooksPath x"]
+            {
+                assert_eq!(world.decide("bash", json!({"command": command})), Ask, "{command}");
+            }
+        }
+    }
+}
+
+// Holds P5-58.
+#[test]
 fn inc_07_a_grant_for_one_command_of_a_shell_is_none_for_the_next() {
     let approval = Approval { level: Level::Ask, trust_after_approval: true, ..Approval::default() };
     let shell = Capability { approval, relevant_args: vec!["command".to_owned()], ..does(Effect::Write) };

@@ -116,9 +116,12 @@ fn an_explanation_holds_the_canonical_path_and_the_commands_verdict() {
     assert_eq!((&escape["verdict"], &escape["path"]["allowed"]), (&json!("deny"), &json!(false)));
     let command = ask(json!({"tool": "bash", "args": {"command": "sudo cat /etc/shadow | sh"}}));
     assert_eq!(command["verdict"], "ask");
-    assert_eq!(command["command"]["allowed"], false);
+    assert_eq!(command["command"]["understood"], false, "what comes by a pipe is not read");
     assert!(command["command"]["danger"].is_string());
     assert!(command["policies"][0]["reason"].is_string(), "{command}");
+    let hidden = json!({"profile": "power-user", "tool": "bash", "args": {"command": "$(cat s)"}, "attached": true});
+    let hidden = ask(hidden);
+    assert_eq!((&hidden["verdict"], &hidden["command"]["understood"]), (&json!("ask"), &json!(false)));
     let planned = ask(json!({
         "profile": "standard", "tool": "memory_write", "args": {"content": "tea at five"}, "user": ["Remember: tea at five"],
         "content": ["something from elsewhere"], "plan": ["memory_write"],

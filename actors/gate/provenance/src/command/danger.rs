@@ -2,7 +2,7 @@
 
 use super::split::Simple;
 use super::unwrap::{base, is_shell};
-use super::{Around, Word};
+use super::{Around, Word, git, modes};
 use crate::path::is_protected;
 
 const DOWNLOADERS: [&str; 12] =
@@ -14,30 +14,8 @@ const DECODERS: [&str; 12] = [
 const INTERPRETERS: [&str; 11] =
     ["python", "python2", "python3", "perl", "ruby", "node", "nodejs", "php", "lua", "deno", "bun"];
 const DEVICES: [&str; 9] = [
-    "/dev/null",
-    "/dev/stdin",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/tty",
-    "/dev/zero",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/full",
-];
-const VARIABLES: [&str; 13] = [
-    "PATH",
-    "IFS",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "PROMPT_COMMAND",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "PERL5OPT",
-    "NODE_OPTIONS",
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "PAGER",
+    "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random",
+    "/dev/urandom", "/dev/full",
 ];
 
 /// What is dangerous in one program with its arguments.
@@ -47,6 +25,8 @@ pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Opti
     fed(name, &text, around)
         .or_else(|| always(name))
         .or_else(|| with_arguments(name, &text))
+        .or_else(|| opens_a_file(name, arguments))
+        .or_else(|| (writes(name) && text.iter().any(|word| is_settings(word))).then_some(git::SETS))
         .or_else(|| text.iter().any(|word| names_protected(word)).then_some("it names a protected file"))
 }
 
@@ -85,7 +65,6 @@ fn with_arguments(name: &str, text: &[&str]) -> Option<&'static str> {
         "git" => {
             (text.contains(&"clean") && flag(&['f'], &["--force"])).then_some("it deletes whole folders")
         }
-        "chmod" => text.iter().any(|word| opens_to_all(word)).then_some("it opens a file to everybody"),
         "dd" => text
             .iter()
             .any(|word| word.starts_with("if=") || word.starts_with("of="))
@@ -104,18 +83,13 @@ fn with_arguments(name: &str, text: &[&str]) -> Option<&'static str> {
 }
 
 /// Everybody may write, or the file runs with its owner's rights.
-fn opens_to_all(mode: &str) -> bool {
-    let digits = mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte)) && (3..=4).contains(&mode.len());
-    let special = digits && mode.len() == 4 && !mode.starts_with(['0', '1']);
-    let world = digits && mode.ends_with(['2', '3', '6', '7']);
-    let words = mode.split(',').any(|part| {
-        let (who, what) = part.split_once(['+', '=']).unwrap_or((part, ""));
-        let all = who.is_empty() || who.contains(['a', 'o']);
-        part.contains(['+', '='])
-            && who.chars().all(|char| "ugoa".contains(char))
-            && ((all && what.contains('w')) || what.contains('s'))
-    });
-    special || world || words
+fn opens_a_file(name: &str, arguments: &[Word]) -> Option<&'static str> {
+    let opens = match name {
+        "chmod" => arguments.iter().any(|word| modes::opens(&word.text)),
+        "install" | "mkdir" | "mkfifo" | "mknod" => modes::by_option(arguments).any(modes::opens),
+        _ => false,
+    };
+    opens.then_some("it opens a file to everybody")
 }
 
 /// What comes in from elsewhere and is run.
@@ -147,8 +121,21 @@ pub(super) fn in_files(simple: &Simple) -> Option<&'static str> {
     let mut files = simple.files.iter().map(|word| word.text.as_str());
     files.find_map(|file| {
         let device = is_device(file).then_some("it names a device");
-        device.or_else(|| names_protected(file).then_some("it names a protected file"))
+        device
+            .or_else(|| names_protected(file).then_some("it names a protected file"))
+            .or_else(|| is_settings(file).then_some(git::SETS))
     })
+}
+
+/// Programs that write to a file among their arguments.
+fn writes(name: &str) -> bool {
+    matches!(name, "cp" | "mv" | "ln" | "tee" | "install" | "dd" | "sed" | "truncate" | "rsync" | "patch")
+}
+
+/// A file in which git is told what to run.
+fn is_settings(file: &str) -> bool {
+    let path = file.split_once('=').map_or(file, |(_, path)| path).to_lowercase();
+    path.ends_with(".git/config") || path.ends_with(".git/config.worktree") || path.ends_with(".gitconfig")
 }
 
 /// A device, or the shell's own names for a connection.
@@ -163,10 +150,4 @@ fn names_protected(word: &str) -> bool {
     let system = ["/etc/passwd", "/etc/shadow", "/proc/", "/sys/", "/etc/cron", "/etc/ld.so"];
     (path.contains(['/', '.']) || path.starts_with("id_")) && is_protected(path)
         || system.iter().any(|place| path.starts_with(place))
-}
-
-/// A variable that decides which code runs.
-pub(super) fn is_bad_assignment(word: &Word) -> bool {
-    let name = word.text.split('=').next().unwrap_or_default().trim_end_matches('+');
-    VARIABLES.contains(&name) || name.starts_with("LD_") || name.starts_with("DYLD_")
 }

@@ -10,6 +10,8 @@ pub(super) struct Script {
     pub(super) pipelines: Vec<Vec<Simple>>,
     /// Names of functions it defines; their bodies are among the pipelines.
     pub(super) functions: Vec<String>,
+    /// It was taken apart, and something in it can still run what does not stand there.
+    pub(super) unsure: bool,
 }
 
 /// One program with what it is given.
@@ -32,14 +34,34 @@ pub(super) struct Word {
     pub(super) text: String,
     /// Something in it is only known when it runs.
     pub(super) open: bool,
+    /// Where in the text the first of that stands.
+    pub(super) open_from: usize,
     /// Quotes or a backslash stood in it, so that it is no word of the shell.
     pub(super) quoted: bool,
 }
 
 impl Word {
+    /// What stands here is only known when it runs.
+    pub(super) fn opens(&mut self) {
+        if !self.open {
+            (self.open, self.open_from) = (true, self.text.len());
+        }
+    }
+
+    /// It may turn out to be an option, or several words: it begins with what is only known when it runs, or with a pattern
+    /// that the name of a file such as `-rf` fits.
+    pub(super) fn may_be_option(&self) -> bool {
+        let rest = self.text.trim_start_matches('*');
+        let name = |char: char| char.is_ascii_alphabetic() || matches!(char, '*' | '?' | '-' | '=');
+        self.open && self.open_from == 0 && (rest.len() == self.text.len() || rest.chars().all(name))
+    }
+
     /// `NAME=…`, or `NAME+=…`.
     pub(super) fn is_assignment(&self) -> bool {
         let Some((name, _)) = self.text.split_once('=') else { return false };
+        if self.open && self.open_from <= name.len() {
+            return false;
+        }
         let name = name.strip_suffix('+').unwrap_or(name);
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         plain && name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
@@ -53,6 +75,16 @@ pub(super) fn split(text: &str) -> Option<Script> {
     Some(splitter.script)
 }
 
+/// A here-document that has not begun yet.
+struct Awaited {
+    /// The line that ends it.
+    end: String,
+    /// Its text is expanded.
+    expanded: bool,
+    /// Tabs before its lines do not count.
+    indented: bool,
+}
+
 #[derive(Default)]
 struct Splitter {
     chars: Vec<char>,
@@ -63,8 +95,8 @@ struct Splitter {
     simple: Simple,
     /// A pipe is open: a command has to follow.
     hanging: bool,
-    /// Here-documents that begin behind this line: the word that ends each, and whether its text is expanded.
-    awaited: Vec<(String, bool)>,
+    /// Here-documents that begin behind this line.
+    awaited: Vec<Awaited>,
 }
 
 impl Splitter {
@@ -138,6 +170,8 @@ impl Splitter {
             self.depth = self.depth.checked_sub(1)?;
             return self.end_pipeline();
         }
+        // Two of them may be a sum, whose names are read as sums in turn.
+        self.script.unsure |= self.peek(1) == Some('(');
         self.at += 1;
         match self.simple.words.as_slice() {
             [] => self.depth += 1,
@@ -164,9 +198,10 @@ impl Splitter {
             self.simple.body = Some(word.text);
             return (!word.open).then_some(());
         }
-        if self.take("<<-") || self.take("<<") {
+        let indented = self.take("<<-");
+        if indented || self.take("<<") {
             let word = self.next_word()?;
-            self.awaited.push((word.text, !word.quoted));
+            self.awaited.push(Awaited { end: word.text, expanded: !word.quoted, indented });
             return Some(());
         }
         if matches!((self.peek(0), self.peek(1)), (Some('<' | '>'), Some('('))) {
@@ -205,14 +240,14 @@ impl Splitter {
     }
 
     fn here_documents(&mut self) -> Option<()> {
-        for (end, expanded) in std::mem::take(&mut self.awaited) {
+        for Awaited { end, expanded, indented } in std::mem::take(&mut self.awaited) {
             let mut body = String::new();
             loop {
                 let line: String =
                     self.chars.get(self.at..)?.iter().take_while(|char| **char != '\n').collect();
                 let last = self.at + line.chars().count() >= self.chars.len();
                 self.at = (self.at + line.chars().count() + 1).min(self.chars.len());
-                if line.trim_start_matches('\t') == end {
+                if (if indented { line.trim_start_matches('\t') } else { &line }) == end {
                     break;
                 }
                 if last {
@@ -233,6 +268,7 @@ impl Splitter {
             let mut inner = Splitter { chars: body.chars().collect(), ..Splitter::default() };
             inner.double_quoted(&mut Word::default(), None)?;
             nested = inner.simple.nested;
+            self.script.unsure |= inner.script.unsure;
         }
         let owner = self.script.pipelines.last_mut()?;
         for simple in owner {
@@ -261,12 +297,22 @@ impl Splitter {
                 simple.words.first().filter(|word| !word.quoted && !word.open).map(|word| word.text.clone());
             match reserved.as_deref() {
                 Some(
-                    "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "!" | "{" | "time"
-                    | "coproc" | "fi" | "done" | "}",
+                    word @ ("if" | "then" | "else" | "elif" | "while" | "until" | "do" | "!" | "{" | "time"
+                    | "coproc" | "fi" | "done" | "}"),
                 ) => {
+                    self.script.unsure |= word == "coproc";
                     simple.words.remove(0);
+                    if word == "time" && simple.words.first().is_some_and(|word| word.text == "-p") {
+                        simple.words.remove(0);
+                    }
                 }
-                Some("for" | "select") => simple.words.clear(),
+                Some("for" | "select") => {
+                    // It sets a variable, which may be one that decides what runs.
+                    let name = simple.words.get(1)?.clone();
+                    self.script.unsure |= name.open;
+                    simple.words = vec![Word { text: format!("{}=", name.text), ..name }];
+                    break;
+                }
                 Some("function") => {
                     let name = simple.words.get(1)?.text.clone();
                     self.script.functions.push(name);

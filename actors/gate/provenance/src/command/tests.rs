@@ -3,6 +3,179 @@
 use super::*;
 use proptest::prelude::*;
 
+/// Commands that run, or have something else run, what does not stand in them or is dangerous.
+const ATTACKS: &[&str] = &[
+    "$(cat s)",
+    "x=rm; $x -rf y",
+    "env LD_PRELOAD=./a.so ls",
+    "env -u X LD_PRELOAD=./a.so ls",
+    "export PATH=.",
+    "install -m 4755 a b",
+    "install -Dm4755 a b",
+    "install --mode=u+s a b",
+    "chmod 04755 a",
+    "chmod -x+s a",
+    "chmod =6755 a",
+    "mkdir -m 777 a",
+    "git config core.hooksPath x",
+    "git config --global alias.st '!rm -rf .'",
+    "git -c core.pager=x log",
+    "git -c alias.x='!ls' x",
+    "git x",
+    "git rebase -x 'rm -rf y' HEAD",
+    "git submodule foreach 'rm -rf .'",
+    "`cat s`",
+    "<(cat s)",
+    "bash <(cat s)",
+    ". ./s",
+    "source s",
+    "python3 -c 'import os'",
+    "python3 -W ignore -c 'x'",
+    "perl -ne 'print'",
+    "node --conditions dev -e x",
+    r#"awk 'BEGIN{system("rm")}'"#,
+    "sed '1e rm -rf y' f",
+    "sed -n 's/a/rm/e' f",
+    "sed -ne '1e ls' f",
+    r#"find . -exec {} \;"#,
+    r#"find . -exec sh -c 'rm $0' {} \;"#,
+    r#"find . -exec rm {} \;"#,
+    "ls | xargs rm",
+    "ls | xargs -I{} {} a",
+    "ls | xargs sh",
+    "ls | xargs -I % sh -c 'cat %'",
+    "tar cIf ./evil x.tar .",
+    "tar --to-c=./x -xf a",
+    "tar -xf a --use-compress-program=./x",
+    "rsync -e ./x a b",
+    "r$x=1 y",
+    r#"echo $'\'' ; rm -rf x #'"#,
+    r#"echo "$'" ; rm -rf x; echo "'""#,
+    "cat <<E\n\\tE\n'\nE\nrm -rf x\n'",
+    "for PATH in ./bin; do ls; done",
+    "time -p rm -rf x",
+    "echo $((x))",
+    "((x))",
+    "timeout $T ls",
+    "env $X ls",
+    r#"eval "$(cat s)""#,
+    "trap -- 'rm -rf x' EXIT",
+    "alias ls='rm -rf /'",
+    "hash -p ./x ls",
+    "read PATH < f",
+    "printf -v PATH .",
+    "declare -n r=PATH",
+    "echo x | python3",
+    "python3 - <<E\nprint(1)\nE",
+    "x=-rf; rm $x y",
+    "rm *",
+    "rm ?rf x",
+    "HOME=. git status",
+    "GIT_SSH_COMMAND=x git fetch",
+    "GIT_DIR=x git status",
+    "vim -c '!ls' f",
+    "make SHELL=./x",
+    "cargo --config a=b build",
+    "PYTHONPATH=. python3 x.py",
+    r#"export "$x""#,
+    "git $X",
+    "case a in a) rm -rf x;; esac",
+    "/lib64/ld-linux-x86-64.so.2 ./x",
+    "[[ $x -eq 1 ]]",
+    "/work/.git/x; echo x >> .git/config",
+    "cp x .git/config",
+    "[[ a[$x] -gt 0 ]]",
+];
+
+/// Commands of every day.
+const ORDINARY: &[&str] = &[
+    "ls",
+    "ls -la",
+    "cargo test",
+    "cargo test -p foo --all -- --nocapture 2>&1 | tail -n 20",
+    "git status",
+    r#"git add -A && git commit -m "x y""#,
+    "git -C sub log --oneline -5",
+    "git -c user.name=x commit -m y",
+    "git config user.name",
+    "git config --list",
+    r#"git config user.email "a@b""#,
+    "git diff HEAD~1 -- src",
+    "grep -r foo .",
+    "grep -rn 'a|b' src --include='*.rs' | head -20",
+    "sed -n 1,5p f",
+    "sed -n '1,5p' f",
+    "sed -i 's/a/b/g' f",
+    r#"sed -e 's/a\/b/c/' -e '/x/d' f"#,
+    r#"sed -E 's#([a-z]+)/x#\1#' f"#,
+    "sed '/a/,/b/{s/x/y/;d}' f",
+    r#"sed -i.bak "s/foo/bar/" *.py"#,
+    "find . -name '*.rs' -type f",
+    "find . -type f | xargs grep foo",
+    r#"find . -name '*.o' -exec ls -l {} \;"#,
+    "find . -type f | wc -l",
+    "awk '{print $1}' f",
+    "awk -F, '{s+=$2} END {print s}' f.csv",
+    "cat a.txt | sort | uniq -c | sort -rn | head",
+    "python3 script.py --x=1",
+    "python3 -m pytest -q",
+    "python3 -m venv .venv",
+    "cat x.json | python3 -m json.tool",
+    "node index.js",
+    "npm test",
+    "npm run build",
+    "make -j4",
+    "make test",
+    "mkdir -p a/b && cp a.txt a/b/",
+    r#"echo "hello $USER" > out.txt"#,
+    "X=$(ls | wc -l); echo $X",
+    "for f in a b c; do echo $f; done",
+    r#"for f in *.txt; do cat "$f"; done"#,
+    r#"while IFS= read -r line; do echo "$line"; done < f"#,
+    "if [ -f a ]; then cat a; fi",
+    "test -f a || echo no",
+    "rm a.txt",
+    "rm *.o",
+    "rm build/x.o",
+    "chmod +x run.sh",
+    "chmod 644 a",
+    "./run.sh",
+    "bash run.sh",
+    "bash -c 'ls -la'",
+    "timeout 10 cargo build",
+    "env RUST_LOG=debug cargo run",
+    "RUST_BACKTRACE=1 cargo test",
+    "GIT_PAGER=cat git log",
+    "PAGER=cat git diff",
+    "tar xzf a.tar.gz",
+    "tar -czf a.tgz dir",
+    "curl -s https://example.com -o f",
+    "jq '.a' f.json",
+    "head -n 5 f; tail -n 5 f",
+    "diff <(sort a) <(sort b)",
+    "cat <<'E' > f\nhello $x\nE",
+    "export RUST_LOG=info",
+    "export FOO",
+    "cd src && ls",
+    "wc -l $(git ls-files)",
+    "date +%s",
+    "which python3",
+    "ps aux | grep x",
+    "du -sh .",
+    "go test ./...",
+    "pytest -k foo",
+    "rg foo",
+    "touch a && mv a b",
+    "ls *.rs",
+    "printf '%s\n' a",
+    "xargs -n1 echo < f",
+    "pip install -e .",
+    "install -m 755 a b",
+    "git stash",
+    "git log --format='%h %s' | head",
+    "git rebase main",
+];
+
 fn programs(command: &str) -> Vec<String> {
     verdict(command).programs
 }
@@ -143,6 +316,23 @@ fn what_is_not_understood_is_not_allowed() {
     }
 }
 
+#[test]
+fn what_may_run_something_else_is_not_understood_or_is_dangerous() {
+    for command in ATTACKS {
+        let verdict = verdict(command);
+        assert!(!verdict.understood || verdict.danger.is_some(), "{command}: {verdict:?}");
+        assert!(!verdict.allowed && verdict.reason != "nothing dangerous in it", "{command}: {verdict:?}");
+    }
+}
+
+#[test]
+fn commands_of_every_day_are_understood() {
+    for command in ORDINARY {
+        let verdict = verdict(command);
+        assert!(verdict.understood && verdict.danger.is_none(), "{command}: {verdict:?}");
+    }
+}
+
 // Holds B-51.
 #[test]
 fn commands_inside_commands_are_followed_to_a_bound() {
@@ -169,4 +359,34 @@ proptest! {
         let command = format!("{first}{joint}canary x");
         prop_assert!(programs(&command).contains(&"canary".to_owned()));
     }
+
+    #[test]
+    fn an_attack_is_found_behind_anything_and_in_any_wrapper(
+        attack in prop::sample::select(ATTACKS),
+        ordinary in prop::sample::select(ORDINARY),
+        joint in prop::sample::select(vec!["; ", " && ", " || ", "\n", " & "]),
+        wrapper in prop::sample::select(vec!["", "timeout 5 ", "nohup ", "env A=1 ", "nice -n 5 ", "stdbuf -o L "]),
+    ) {
+        prop_assume!(!ordinary.contains("<<") && !attack.contains("<<"));
+        let inside = format!("sh -c {}", quoted(attack));
+        for command in [format!("{ordinary}{joint}{attack}"), format!("{wrapper}{inside}"), format!("echo $({inside})")] {
+            prop_assert!(!verdict(&command).allowed, "{}", command);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_expanded_is_never_understood(
+        head in "[a-z]{0,3}",
+        name in prop::sample::select(vec!["$x", "${x}", "$(cat s)", "`cat s`", "\"$x\"", "$'\\x72m'", "{rm,}", "r?m", "[r]m", "*"]),
+        tail in "[a-z]{0,3}( -?[a-z]{1,4}){0,3}",
+    ) {
+        prop_assume!(!name.starts_with('[') || !head.is_empty());
+        let command = format!("{head}{name}{tail}");
+        prop_assert!(!verdict(&command).understood, "{}", command);
+    }
+}
+
+/// A word of the shell that is this text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -12,7 +12,7 @@ impl Splitter {
                     self.at += 2;
                     let inner = self.until_bracket()?;
                     self.simple.nested.push(inner);
-                    word.open = true;
+                    word.opens();
                 }
                 ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
                 '\\' => {
@@ -38,14 +38,16 @@ impl Splitter {
                     word.quoted = true;
                     self.double_quoted(&mut word, Some('"'))?;
                 }
-                '$' | '`' => self.expansion(&mut word)?,
+                '$' | '`' => self.expansion(&mut word, false)?,
                 '*' | '?' | '[' | '{' | ',' | '}' => {
                     // A pattern is known when it runs; a bracket by itself is a word of the shell.
                     self.at += 1;
-                    word.open |= char != ','
-                        && char != '}'
-                        && !(char == '{' && self.ends_word())
-                        && !(char == '[' && matches!(word.text.as_str(), "" | "["));
+                    let plain = matches!(char, ',' | '}')
+                        || (char == '{' && self.ends_word())
+                        || (char == '[' && matches!(word.text.as_str(), "" | "["));
+                    if !plain {
+                        word.opens();
+                    }
                     word.text.push(char);
                 }
                 char => {
@@ -78,7 +80,7 @@ impl Splitter {
                         char => word.text.extend(['\\', char]),
                     }
                 }
-                Some('$' | '`') => self.expansion(word)?,
+                Some('$' | '`') => self.expansion(word, true)?,
                 Some(char) => {
                     self.at += 1;
                     word.text.push(char);
@@ -87,8 +89,8 @@ impl Splitter {
         }
     }
 
-    /// Behind a dollar sign or in back quotes.
-    fn expansion(&mut self, word: &mut Word) -> Option<()> {
+    /// Behind a dollar sign or in back quotes; `quoted`: between double quotes.
+    fn expansion(&mut self, word: &mut Word, quoted: bool) -> Option<()> {
         if self.next()? == '`' {
             let mut inner = String::new();
             loop {
@@ -99,32 +101,33 @@ impl Splitter {
                 }
             }
             self.simple.nested.push(inner);
-            word.open = true;
+            word.opens();
             return Some(());
         }
         match self.peek(0) {
             Some('(') => {
+                word.opens();
                 self.at += 1;
                 let inner = self.until_bracket()?;
                 let sum = inner.starts_with('(') && inner.ends_with(')');
                 if sum && inner.contains(['$', '`']) {
                     return None;
                 }
+                // A name in a sum is read as a sum in turn, and that may run something.
+                self.script.unsure |= sum && inner.contains(|char: char| char.is_ascii_alphabetic());
                 if !sum {
                     self.simple.nested.push(inner);
                 }
-                word.open = true;
             }
             Some('{') => {
-                let from = self.at;
-                while self.next()? != '}' {}
-                let inner = self.chars.get(from + 1..self.at)?;
-                if inner.iter().any(|char| matches!(char, '$' | '`' | '"' | '\'' | '\\' | '@')) {
-                    return None;
-                }
-                word.open = true;
+                word.opens();
+                self.braced()?;
             }
-            Some('\'' | '"') => word.open = true,
+            Some('\'') if !quoted => {
+                word.opens();
+                self.escaped()?;
+            }
+            Some('"') => word.opens(),
             Some(char)
                 if char.is_ascii_alphanumeric()
                     || matches!(char, '_' | '@' | '*' | '#' | '?' | '-' | '$' | '!') =>
@@ -133,11 +136,34 @@ impl Splitter {
                 while self.peek(0).is_some_and(|char| char.is_ascii_alphanumeric() || char == '_') {
                     self.at += 1;
                 }
-                word.open = true;
+                word.opens();
             }
             _ => word.text.push('$'),
         }
         Some(())
+    }
+
+    /// A variable in braces, from the opening one on.
+    fn braced(&mut self) -> Option<()> {
+        let from = self.at;
+        while self.next()? != '}' {}
+        let inner: String = self.chars.get(from + 1..self.at)?.iter().collect();
+        let sum = |(_, behind): (&str, &str)| !behind.starts_with(['-', '=', '?', '+', ' ']);
+        let counts = inner.contains('[') || inner.split_once(':').is_some_and(sum);
+        self.script.unsure |= counts && inner.contains(|char: char| char.is_ascii_alphabetic());
+        (!inner.contains(['$', '`', '"', '\'', '\\', '@'])).then_some(())
+    }
+
+    /// A text in `$'…'`, from the opening quote on: in it a backslash keeps a quote from closing.
+    fn escaped(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            match self.next()? {
+                '\'' => return Some(()),
+                '\\' => drop(self.next()?),
+                _ => {}
+            }
+        }
     }
 
     /// The text up to the bracket that closes; quoted brackets do not count.
