@@ -67,11 +67,8 @@ pub const MEMORY_TOOLS: &str = "memory_";
 pub const WEB_TOOLS: &str = "web_";
 /// The tools that call services: by a key, and by a login.
 pub const SERVICE_TOOLS: [&str; 2] = ["http_call", "oauth_call"];
-/// Every process that writes log lines of its own.
-pub const LOGGING: &[&str] = &[
-    "audit", "dialer", "credproxy", "scanner", "memory", "web", "model", "router", "embedder", "gate",
-    "curator", "gateway", "control",
-];
+/// The names of the processes that write log lines of their own: every actor.
+pub const LOGGING: &[&str] = &names();
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 /// Beyond it a number cannot be an id with the whole range above it.
 const LAST_BASE: u32 = 4_294_000_000;
@@ -116,6 +113,17 @@ pub const ACTORS: &[Process] = match ALL.split_first() {
     Some((_, actors)) => actors,
     None => &[],
 };
+
+/// The name of each actor.
+const fn names() -> [&'static str; ACTORS.len()] {
+    let mut names = [""; ACTORS.len()];
+    let (mut slots, mut actors) = (names.as_mut_slice(), ACTORS);
+    while let ([slot, rest @ ..], [actor, others @ ..]) = (slots, actors) {
+        *slot = actor.name();
+        (slots, actors) = (rest, others);
+    }
+    names
+}
 
 /// The key at `path`, which is written as the table writes it.
 #[must_use]

@@ -3,7 +3,8 @@
 //! well; a text that names no time gives none.
 
 use crate::calendar;
-use crate::words::{Word, words};
+use crate::lexicon::words;
+use crate::word::Word;
 
 /// Days since 1 January 1970.
 pub(crate) type Day = i64;

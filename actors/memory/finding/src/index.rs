@@ -2,17 +2,18 @@
 //! times it speaks. No text is kept. Rows come in the order of their places in the store and may leave in any.
 
 use crate::dates::{self, Day, Span};
-use crate::known::Spelling;
+use crate::lexicon::{Lexicon, words};
 use crate::meaning::{Meant, Signs};
 use crate::postings::{LEFT, MOST_ROWS, Postings};
-use crate::row::{Holds, Kept, NONE, Session, holds};
+use crate::row::{Holds, NONE, Session, StoredRow, holds};
+use crate::spellings::Spelling;
 use crate::vector::Code;
-use crate::words::{Lexicon, Word, words};
+use crate::word::Word;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes of a row and its code, of a time that it speaks of, and of a session.
-const OF_ROW: usize = size_of::<Kept>() + size_of::<Code>();
+const OF_ROW: usize = size_of::<StoredRow>() + size_of::<Code>();
 const OF_TIME: usize = size_of::<(u32, Span)>();
 const OF_SESSION: usize = 128;
 /// Rows that may have left before those that are there are numbered anew, beside a quarter of them.
@@ -43,7 +44,7 @@ pub struct Turn<'a> {
 #[derive(Debug)]
 pub struct Index {
     pub(crate) lexicon: Arc<Lexicon>,
-    pub(crate) rows: Vec<Kept>,
+    pub(crate) rows: Vec<StoredRow>,
     /// The code of each row, in one array: a first pass by meaning reads all of them.
     pub(crate) codes: Vec<Code>,
     /// The same of the vectors that an embedder made.
@@ -120,7 +121,7 @@ impl Index {
         let session = turn.session.map(|session| self.number(session));
         let before = session.and_then(|session| self.joined(session, row, &tags));
         let times = self.spoken_of(&said, row, dates::day_of(turn.time_ms));
-        let kept = Kept {
+        let kept = StoredRow {
             n: turn.n,
             time_ms: turn.time_ms,
             session: session.unwrap_or(NONE),
@@ -151,7 +152,7 @@ impl Index {
         for (term, _) in counted(&lexicon.known().of(said.get(..MOST_WORDS).unwrap_or(&said), &lexicon)) {
             self.terms.left(term);
         }
-        let session = self.rows.get(at).and_then(Kept::session);
+        let session = self.rows.get(at).and_then(StoredRow::session);
         for tag in self.tag_terms(turn.tags) {
             let number = self.tags.left(&tag);
             let session = session.and_then(|session| self.sessions.get_mut(session));
@@ -189,7 +190,7 @@ impl Index {
             .collect();
         self.meant.retain(|row| numbers.get(row).is_some_and(|number| *number != LEFT));
         let anew = |old: u32| numbers.get(old as usize).copied().unwrap_or(NONE);
-        let mut gone = self.rows.iter().map(Kept::gone);
+        let mut gone = self.rows.iter().map(StoredRow::gone);
         self.codes.retain(|_| !gone.next().unwrap_or(false));
         self.times.retain_mut(|(row, _)| {
             *row = anew(*row);

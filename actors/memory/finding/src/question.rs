@@ -1,9 +1,11 @@
 //! What a question asks for: its terms, the times it names, and whether a time, a number or a name would answer it.
 
+use crate::cjk;
 use crate::dates::{self, Day, Span};
-use crate::east;
-use crate::tongues::Tongue;
-use crate::words::{Lexicon, Word, unspaced, words};
+use crate::languages::Language;
+use crate::lexicon::{Lexicon, unspaced, words};
+use crate::wants::Wants;
+use crate::word::Word;
 use std::collections::HashSet;
 
 /// Terms of one question that are looked for; further ones are left out.
@@ -12,19 +14,6 @@ const MOST_TERMS: usize = 64;
 const MOST_TIMES: usize = 16;
 /// Characters of a text by which it is said to fit.
 const LOOKED_AT: usize = 8000;
-
-/// What would answer a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wants {
-    /// A time.
-    Time,
-    /// A number.
-    Number,
-    /// Somebody or some place.
-    Name,
-    /// Nothing that shows.
-    Anything,
-}
 
 /// A question, taken apart.
 #[derive(Clone, Debug)]
@@ -43,9 +32,9 @@ impl Question {
     #[must_use]
     pub fn of(text: &str, now_ms: u64, lexicon: &Lexicon) -> Self {
         let words = words(text);
-        let tongue = Tongue::of(&words);
+        let tongue = Language::of(&words);
         let little = |word: &&Word| match tongue {
-            _ if word.plain.starts_with(unspaced) => east::says_little(&word.plain),
+            _ if word.plain.starts_with(unspaced) => cjk::says_little(&word.plain),
             None => lexicon.is_asking(&word.plain),
             Some(tongue) => tongue.says_little(&word.plain),
         };
@@ -58,7 +47,7 @@ impl Question {
         let now: Day = dates::day_of(now_ms);
         // A name in such characters may stand in a question of any language.
         let by_characters = if words.iter().any(|word| word.plain.starts_with(unspaced)) {
-            east::wants(text)
+            cjk::wants(text)
         } else {
             Wants::Anything
         };

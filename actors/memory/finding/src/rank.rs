@@ -9,10 +9,11 @@ use crate::best::Best;
 use crate::dates::{Day, Span};
 use crate::index::Index;
 use crate::like;
-use crate::question::{Question, Wants};
-use crate::row::{Holds, Kept};
+use crate::question::Question;
+use crate::row::{Holds, StoredRow};
 use crate::sums::Sums;
 use crate::vector::Vector;
+use crate::wants::Wants;
 use std::collections::HashSet;
 
 /// BM25: how soon a repeated term says no more, and how much a long row counts less.
@@ -217,8 +218,8 @@ impl Index {
         for row in own.touched.iter().copied() {
             let worth = own.get(row);
             all.add(row, worth);
-            self.lend(row, worth, &TO_LATER, Kept::after, &mut all);
-            self.lend(row, worth, &TO_EARLIER, Kept::before, &mut all);
+            self.lend(row, worth, &TO_LATER, StoredRow::after, &mut all);
+            self.lend(row, worth, &TO_EARLIER, StoredRow::before, &mut all);
             if let Some(best) = self.session(row).and_then(|session| sessions.get_mut(session)) {
                 *best = best.max(worth);
             }
@@ -231,7 +232,14 @@ impl Index {
         all
     }
 
-    fn lend(&self, row: usize, worth: f32, shares: &[f32], next: fn(&Kept) -> Option<u32>, all: &mut Sums) {
+    fn lend(
+        &self,
+        row: usize,
+        worth: f32,
+        shares: &[f32],
+        next: fn(&StoredRow) -> Option<u32>,
+        all: &mut Sums,
+    ) {
         let mut at = row;
         for share in shares {
             let Some(to) = self.rows.get(at).and_then(next) else {
@@ -267,7 +275,7 @@ impl Index {
             for (row, _) in self.times.iter().filter(|(_, other)| other.meets(*span)) {
                 spoken.get_mut(*row as usize).into_iter().for_each(|spoken| *spoken = true);
             }
-            let of_row = |(row, spoken): (&Kept, &bool)| match (row.gone(), *spoken) {
+            let of_row = |(row, spoken): (&StoredRow, &bool)| match (row.gone(), *spoken) {
                 (true, _) => None,
                 (false, true) => Some(About::Spoken),
                 (false, false) if span.days() <= NEAR_DAYS && span.holds(row.day()) => Some(About::Said),
@@ -328,7 +336,7 @@ impl Index {
 }
 
 /// Whether a row is there and may be found.
-pub(crate) fn allows(row: &Kept, limits: &Limits<'_>) -> bool {
+pub(crate) fn allows(row: &StoredRow, limits: &Limits<'_>) -> bool {
     !row.gone()
         && limits.only.is_none_or(|only| only.contains(&row.n))
         && limits.since_ms.is_none_or(|since| row.time_ms >= since)

@@ -1,15 +1,15 @@
 //! A row and a session as the index keeps them: numbers and a few bits, no text. Data; what changes them is the index.
 
+use crate::cjk;
 use crate::dates::{self, Day};
-use crate::east;
-use crate::words::Word;
+use crate::word::Word;
 
 /// Stands for a session or a row where there is none; no row has this number.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A row, as it is kept: 32 bytes, since there may be a million.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StoredRow {
     pub(crate) n: i64,
     pub(crate) time_ms: u64,
     pub(crate) session: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Kept {
     pub(crate) holds: Holds,
 }
 
-impl Kept {
+impl StoredRow {
     /// When it was said.
     pub(crate) fn day(&self) -> Day {
         dates::day_of(self.time_ms)
@@ -124,7 +124,7 @@ pub(crate) fn holds(text: &str, said: &[Word], times: bool) -> Holds {
                 "twenty" | "thirty" | "forty" | "fifty" | "sixty" | "seventy" | "eighty" | "ninety"
             )
     };
-    let (of_day, number) = east::holds(text);
+    let (of_day, number) = cjk::holds(text);
     let signs = [
         (times || of_day || said.iter().any(of_time), Holds::TIME),
         (number || said.iter().any(many), Holds::NUMBER),

@@ -1,8 +1,8 @@
 //! The part of a text that shows best why it was found: some words around those that were looked for, with `[` `]` about
 //! each of these. Pure; linear in the text.
 
+use crate::lexicon::{Lexicon, pieces, words};
 use crate::question::Question;
-use crate::words::{Lexicon, pieces, words};
 use std::ops::Range;
 
 /// Words that a snippet has.

@@ -5,24 +5,14 @@
 //! One place for each would be enough for vectors, and not for codes: most places of a short text's vector would be 0,
 //! and the code nearest to any other would be that of the shortest text.
 
-use crate::known::Spelling;
-use crate::words::{Lexicon, words};
+use crate::lexicon::{Lexicon, words};
+use crate::shape::{OF_COMMON, OF_LETTERS, OF_PAIR, OF_WORD, PLACES, hash, letters, places};
+use crate::spellings::Spelling;
 
-/// Places of a vector.
-const PLACES: usize = 384;
 /// Words of 64 bits that hold one bit of each place.
 const PARTS: usize = PLACES / 64;
 /// Words of a text that count; what is behind them would drown in what is before.
 const MOST_WORDS: usize = 512;
-
-/// Places that a feature is spread over; a multiple of four.
-const SPREAD: usize = 16;
-
-/// What a feature is worth, in twentieths of a word.
-const OF_WORD: i8 = 20;
-const OF_PAIR: i8 = 10;
-const OF_LETTERS: i8 = 5;
-const OF_COMMON: i8 = 2;
 
 /// The vector of a text; of length 1, or 0 if there is no word in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,34 +24,8 @@ pub struct Vector {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Code([u64; PARTS]);
 
-/// What a word brings to the vector of a text by itself, in twentieths.
-#[derive(Debug)]
-pub(crate) struct Shape(Box<[i8; PLACES]>);
-
 /// The sum of what is in a text, in twentieths: whole numbers, so that it is the same in whatever order it is added up.
 struct Sums(Box<[i32; PLACES]>);
-
-impl Shape {
-    /// Its term and each three letters of it that follow each other; of a common word little.
-    pub(crate) fn of(plain: &str, term: &str, common: bool) -> Self {
-        let mut shape = Self(Box::new([0; PLACES]));
-        if common {
-            shape.add(hash(&[term]), OF_COMMON);
-        } else {
-            shape.add(hash(&[term]), OF_WORD);
-            letters(plain, |three| shape.add(three, OF_LETTERS));
-        }
-        shape
-    }
-
-    fn add(&mut self, hash: u64, worth: i8) {
-        places(hash, |at, plus| {
-            if let Some(place) = self.0.get_mut(at) {
-                *place = place.saturating_add(if plus { worth } else { -worth });
-            }
-        });
-    }
-}
 
 impl Sums {
     /// Of the first words of a text.
@@ -188,45 +152,6 @@ impl Code {
         let half = PLACES as f32 / 2.0;
         (1.0 - self.apart(other) as f32 / half).max(0.0)
     }
-}
-
-/// Each three letters of a word that follow each other, its edges being letters too, as a hash.
-fn letters(plain: &str, mut each: impl FnMut(u64)) {
-    let (mut one, mut two) = (None, '<');
-    for three in plain.chars().chain(['>']) {
-        if let Some(one) = one {
-            // 21 bits hold any character.
-            each(mixed((u64::from(one) << 42) | (u64::from(two) << 21) | u64::from(three)));
-        }
-        (one, two) = (Some(u32::from(two)), three);
-    }
-}
-
-/// The places of a feature by its hash, and whether it adds there or takes away.
-fn places(mut hash: u64, mut each: impl FnMut(usize, bool)) {
-    for _ in 0..SPREAD / 4 {
-        hash = mixed(hash);
-        for quarter in [hash, hash >> 16, hash >> 32, hash >> 48] {
-            let at = usize::try_from(((quarter & 0x7fff) * PLACES as u64) >> 15).unwrap_or_default();
-            each(at, quarter & 0x8000 == 0);
-        }
-    }
-}
-
-/// FNV-1a: the same on every machine and in every release, since codes may be kept.
-fn hash(feature: &[&str]) -> u64 {
-    let bytes = feature.iter().flat_map(|part| part.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// The next of a row of numbers each of whose bits depends on every bit of the one before (SplitMix64).
-const fn mixed(hash: u64) -> u64 {
-    let next = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let half = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let whole = (half ^ (half >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    whole ^ (whole >> 31)
 }
 
 #[cfg(test)]

@@ -1,32 +1,33 @@
-//! Words that were met lately, each with what is reckoned from it: a language has few words that are said often, and taking
-//! a word's ending off and spreading its letters costs more than all else that is done with a row. Bounded.
+//! A bounded cache of words with the results of stemming and hashing them, which cost more than all other work on a row.
+//! A language has few frequent words, so most are found here.
 
-use crate::vector::Shape;
-use crate::words::{Lexicon, Word};
+use crate::lexicon::Lexicon;
+use crate::shape::Shape;
+use crate::word::Word;
 use std::collections::HashMap;
 
-/// Words that are kept; with half a kilobyte each.
+/// Words that are kept, half a kilobyte each.
 const MOST: usize = 8192;
 
-/// Words and what is known of each.
+/// The cache.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Spellings {
     of: HashMap<Box<str>, Spelling>,
 }
 
-/// What is known of a plain word.
+/// The results for a plain word.
 #[derive(Debug)]
 pub(crate) struct Spelling {
-    /// The term that it stands for.
+    /// Its term.
     pub(crate) term: Box<str>,
-    /// It is about the asking, or says little.
+    /// It says little about a subject.
     pub(crate) common: bool,
-    /// What it brings to a vector.
+    /// Its share in a vector.
     pub(crate) shape: Shape,
 }
 
-impl Known {
-    /// What is known of each of these words.
+impl Spellings {
+    /// The results for each of these words.
     pub(crate) fn of<'a>(&'a mut self, words: &[Word], lexicon: &Lexicon) -> Vec<&'a Spelling> {
         if self.of.len() > MOST {
             self.of.clear();

@@ -3,7 +3,7 @@
 
 use crate::index::Index;
 use crate::rank::{Limits, allows};
-use crate::row::Kept;
+use crate::row::StoredRow;
 use std::collections::HashSet;
 
 impl Index {
@@ -14,13 +14,13 @@ impl Index {
         let known: HashSet<i64> = found.iter().copied().collect();
         let (mut around, mut sessions) = (Vec::new(), HashSet::new());
         for at in found.iter().filter_map(|n| self.place(*n)) {
-            let session = self.rows.get(at).and_then(Kept::session);
+            let session = self.rows.get(at).and_then(StoredRow::session);
             if session.is_none_or(|session| !sessions.insert(session)) {
                 continue;
             }
             let (mut ahead, mut back) = (Some(at), Some(at));
             while around.len() < limits.most && (ahead.is_some() || back.is_some()) {
-                (ahead, back) = (self.next(ahead, Kept::after), self.next(back, Kept::before));
+                (ahead, back) = (self.next(ahead, StoredRow::after), self.next(back, StoredRow::before));
                 let both = [ahead, back].into_iter().flatten().filter_map(|at| self.rows.get(at));
                 around.extend(
                     both.filter(|row| allows(row, limits) && !known.contains(&row.n)).map(|row| row.n),
@@ -31,7 +31,7 @@ impl Index {
         around
     }
 
-    fn next(&self, at: Option<usize>, to: fn(&Kept) -> Option<u32>) -> Option<usize> {
+    fn next(&self, at: Option<usize>, to: fn(&StoredRow) -> Option<u32>) -> Option<usize> {
         self.rows.get(at?).and_then(to).map(|at| at as usize)
     }
 }

@@ -1,46 +1,18 @@
 //! Chinese and Japanese, which are written without blanks and read as pairs of characters: which pairs say little about what is
 //! meant, what a question asks for, and what a text holds. Data and how it is read; it must never name a person.
 
-use crate::question::Wants;
-use crate::words::unspaced;
+use crate::lexicon::unspaced;
+use crate::wants::Wants;
 
 /// Characters that ask, or hold a sentence together: a pair with one of them says little.
 const PARTICLES: &str = "的了吗呢吧么什怎哪谁誰何";
 /// By what a question asks for a time, for a number, and for somebody or some place. They stand anywhere in it.
 const WHEN: &[&str] = &[
-    "什么时候",
-    "什麼時候",
-    "几点",
-    "哪天",
-    "哪年",
-    "几号",
-    "いつ",
-    "何時",
-    "何日",
-    "何月",
-    "何年",
-    "何曜日",
+    "什么时候", "什麼時候", "几点", "哪天", "哪年", "几号", "いつ", "何時", "何日", "何月", "何年", "何曜日",
 ];
 const MANY: &[&str] = &[
-    "多少",
-    "几个",
-    "几岁",
-    "几次",
-    "几天",
-    "几只",
-    "多久",
-    "多长",
-    "多大",
-    "いくつ",
-    "いくら",
-    "どれくらい",
-    "何人",
-    "何個",
-    "何歳",
-    "何回",
-    "何匹",
-    "何本",
-    "何枚",
+    "多少", "几个", "几岁", "几次", "几天", "几只", "多久", "多长", "多大", "いくつ", "いくら", "どれくらい",
+    "何人", "何個", "何歳", "何回", "何匹", "何本", "何枚",
 ];
 const WHO: &[&str] = &["谁", "誰", "哪里", "哪儿", "哪裡", "どこ", "だれ"];
 /// Characters of a time and of a number. One alone is in too much else.

@@ -1,11 +1,11 @@
 //! In which language a question is asked, as far as it shows by its small words: which of its words say little, and
 //! whether it asks for a time, a number or a name. Data and how it is read; what is in no other language is English.
 
-use crate::question::Wants;
-use crate::words::Word;
+use crate::wants::Wants;
+use crate::word::Word;
 
 /// A language but English: its words that say little about what is meant, and those that ask.
-pub(crate) struct Tongue {
+pub(crate) struct Language {
     little: &'static [&'static str],
     /// A question with one of these among its first words asks for a time, a number, somebody or some place.
     when: &'static [&'static str],
@@ -34,9 +34,9 @@ pub(crate) const GERMAN: &[&str] = &[
 ];
 
 /// All but English, without accents, as words are folded.
-const TONGUES: &[Tongue] = &[
+const TONGUES: &[Language] = &[
     // German.
-    Tongue {
+    Language {
         little: &[
             "aber", "ab", "alle", "als", "am", "an", "auch", "auf", "aus", "bei", "beim", "bis", "da", "das",
             "dass", "dein", "dem", "den", "denn", "der", "des", "die", "dies", "diese", "dieser", "du",
@@ -54,7 +54,7 @@ const TONGUES: &[Tongue] = &[
         who: &["wer", "wem", "wen", "wessen", "wo", "woher", "wohin"],
     },
     // Spanish.
-    Tongue {
+    Language {
         little: &[
             "a", "al", "algo", "como", "con", "cual", "cuales", "cuando", "cuanta", "cuantas", "cuanto",
             "cuantos", "de", "del", "donde", "e", "el", "ella", "ellos", "en", "era", "es", "esa", "ese",
@@ -68,7 +68,7 @@ const TONGUES: &[Tongue] = &[
         who: &["quien", "quienes", "donde"],
     },
     // French.
-    Tongue {
+    Language {
         little: &[
             "a", "au", "aux", "avec", "avons", "c", "ce", "ces", "cette", "combien", "comment", "d", "dans",
             "de", "des", "du", "elle", "en", "est", "et", "etait", "ete", "il", "ils", "j", "je", "l", "la",
@@ -82,7 +82,7 @@ const TONGUES: &[Tongue] = &[
         who: &["qui", "ou"],
     },
     // Italian.
-    Tongue {
+    Language {
         little: &[
             "a", "ai", "al", "alla", "anche", "c", "che", "chi", "ci", "come", "con", "cosa", "da", "dal",
             "dalla", "dei", "del", "della", "delle", "di", "dove", "e", "era", "gli", "ha", "hanno", "i",
@@ -95,7 +95,7 @@ const TONGUES: &[Tongue] = &[
         who: &["chi", "dove"],
     },
     // Portuguese.
-    Tongue {
+    Language {
         little: &[
             "a", "ao", "aos", "as", "com", "como", "da", "das", "de", "do", "dos", "e", "ela", "ele", "em",
             "era", "esta", "foi", "foram", "ha", "isso", "mais", "mas", "na", "nao", "nas", "no", "nos",
@@ -108,114 +108,23 @@ const TONGUES: &[Tongue] = &[
         who: &["quem", "onde"],
     },
     // Russian.
-    Tongue {
+    Language {
         little: &[
-            "а",
-            "бы",
-            "был",
-            "была",
-            "были",
-            "было",
-            "в",
-            "во",
-            "вы",
-            "где",
-            "для",
-            "до",
-            "его",
-            "ее",
-            "ей",
-            "ему",
-            "если",
-            "есть",
-            "еще",
-            "же",
-            "за",
-            "зачем",
-            "и",
-            "из",
-            "или",
-            "им",
-            "их",
-            "к",
-            "как",
-            "какая",
-            "какие",
-            "каких",
-            "какого",
-            "какое",
-            "какой",
-            "какую",
-            "кем",
-            "ко",
-            "когда",
-            "кого",
-            "кому",
-            "кто",
-            "куда",
-            "ли",
-            "мне",
-            "мой",
-            "мои",
-            "моя",
-            "мы",
-            "на",
-            "над",
-            "нас",
-            "наш",
-            "не",
-            "него",
-            "нее",
-            "ней",
-            "ни",
-            "ним",
-            "них",
-            "но",
-            "о",
-            "об",
-            "он",
-            "она",
-            "они",
-            "оно",
-            "от",
-            "откуда",
-            "по",
-            "под",
-            "почему",
-            "при",
-            "про",
-            "с",
-            "свой",
-            "себе",
-            "себя",
-            "сколько",
-            "со",
-            "так",
-            "там",
-            "то",
-            "тоже",
-            "только",
-            "ты",
-            "у",
-            "уже",
-            "чего",
-            "чей",
-            "чем",
-            "что",
-            "чтобы",
-            "эта",
-            "эти",
-            "это",
-            "этого",
-            "этот",
-            "я",
+            "а", "бы", "был", "была", "были", "было", "в", "во", "вы", "где", "для", "до", "его", "ее", "ей",
+            "ему", "если", "есть", "еще", "же", "за", "зачем", "и", "из", "или", "им", "их", "к", "как",
+            "какая", "какие", "каких", "какого", "какое", "какой", "какую", "кем", "ко", "когда", "кого",
+            "кому", "кто", "куда", "ли", "мне", "мой", "мои", "моя", "мы", "на", "над", "нас", "наш", "не",
+            "него", "нее", "ней", "ни", "ним", "них", "но", "о", "об", "он", "она", "они", "оно", "от",
+            "откуда", "по", "под", "почему", "при", "про", "с", "свой", "себе", "себя", "сколько", "со",
+            "так", "там", "то", "тоже", "только", "ты", "у", "уже", "чего", "чей", "чем", "что", "чтобы",
+            "эта", "эти", "это", "этого", "этот", "я",
         ],
         when: &["когда"],
         many: &["сколько"],
         who: &["где", "кем", "кого", "кому", "кто", "куда", "откуда", "чей", "чья"],
     },
     // Dutch.
-    Tongue {
+    Language {
         little: &[
             "aan", "als", "bij", "dat", "de", "deze", "die", "dit", "door", "een", "en", "er", "had", "heb",
             "hebben", "heeft", "het", "hij", "hoe", "hoeveel", "ik", "in", "is", "je", "kan", "maar", "met",
@@ -229,7 +138,7 @@ const TONGUES: &[Tongue] = &[
     },
 ];
 
-impl Tongue {
+impl Language {
     /// The language that a question is asked in: the one that has most of its small words, where that is more than English has,
     /// and two or the one that asks. One small word alone may be a name, or mean something else in English. None if it is
     /// English, or does not show.

@@ -3,8 +3,9 @@
 
 use crate::forms::FORMS;
 use crate::kin::Kin;
-use crate::known::Known;
-use crate::tongues::{ENGLISH, GERMAN};
+use crate::languages::{ENGLISH, GERMAN};
+use crate::spellings::Spellings;
+use crate::word::Word;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,45 +16,10 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Words of a question that are about the asking; a row has no need of them.
 const ASKING: &[&str] = &[
-    "into",
-    "out",
-    "up",
-    "down",
-    "over",
-    "under",
-    "more",
-    "most",
-    "some",
-    "such",
-    "than",
-    "too",
-    "very",
-    "just",
-    "also",
-    "only",
-    "own",
-    "same",
-    "during",
-    "after",
-    "before",
-    "while",
-    "because",
-    "until",
-    "again",
-    "further",
-    "once",
-    "both",
-    "each",
-    "few",
-    "other",
-    "having",
-    "doing",
-    "kind",
-    "type",
-    "sort",
-    "mention",
-    "mentioned",
-    "whose",
+    "into", "out", "up", "down", "over", "under", "more", "most", "some", "such", "than", "too", "very",
+    "just", "also", "only", "own", "same", "during", "after", "before", "while", "because", "until", "again",
+    "further", "once", "both", "each", "few", "other", "having", "doing", "kind", "type", "sort", "mention",
+    "mentioned", "whose",
 ];
 
 /// Whether a word in lower case says little about what is meant, in English or German.
@@ -75,7 +41,7 @@ pub struct Lexicon {
     /// Those of a question in English.
     asking: HashSet<&'static str>,
     kin: Kin,
-    known: Mutex<Known>,
+    known: Mutex<Spellings>,
 }
 
 /// Stemmers of the languages that a word's own letters tell. What has other letters is no word of any of them. There is
@@ -103,15 +69,6 @@ impl Stemmers {
             _ => None,
         }
     }
-}
-
-/// A word of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Word {
-    /// In lower case, without accents, possessive or contraction.
-    pub(crate) plain: String,
-    /// Whether it began with a capital in the middle of a sentence, as names do.
-    pub(crate) named: bool,
 }
 
 impl std::fmt::Debug for Lexicon {
@@ -156,7 +113,7 @@ impl Lexicon {
     }
 
     /// What was reckoned lately of words; held by one row or question at a time.
-    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, Spellings> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
