@@ -196,7 +196,7 @@ pub(crate) async fn answer(app: &App, question: &Question, reply: Reply) -> Resu
     }
 }
 
-/// Whether the answer that holds is the caller's own, and the same.
+/// Returns whether the answer that holds is the caller's own, and the same.
 async fn was_ours(app: &App, id: ApprovalId, reply: Reply, lost: Failure) -> Result<ApprovalInfo, Failure> {
     let Failure::Control(ControlError::Router(RouterError::NotPending(state))) = &lost else {
         return Err(lost);

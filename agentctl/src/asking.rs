@@ -38,7 +38,7 @@ impl Person {
         Self { terminal, asked: VecDeque::new() }
     }
 
-    /// Whether they are being asked something.
+    /// Returns whether they are being asked something.
     pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
@@ -145,7 +145,7 @@ impl Person {
     }
 }
 
-/// Whether reading would not wait: a terminal gives whole lines.
+/// Returns whether reading would not wait: a terminal gives whole lines.
 fn has_line() -> bool {
     let stdin = io::stdin();
     let mut look = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];

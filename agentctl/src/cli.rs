@@ -207,13 +207,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli
     })
 }
 
-/// Whether `hook` was meant, which fails nobody: the grammar is broken, and what stands before the mistake is read.
+/// Returns whether `hook` was meant, which fails nobody: the grammar is broken, and what stands before the mistake is read.
 fn is_hook(arguments: &[OsString]) -> bool {
     let read = Cli::command().ignore_errors(true).try_get_matches_from(arguments);
     read.is_ok_and(|read| read.subcommand_name() == Some("hook"))
 }
 
-/// Whether JSON was asked for must be seen without the grammar, since it was broken.
+/// Returns whether JSON was asked for must be seen without the grammar, since it was broken.
 fn usage(arguments: &[OsString], error: &clap::Error) {
     let json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     if json {

@@ -112,9 +112,9 @@ pub(crate) struct Scene {
     host: Option<HostStatus>,
     /// Uid and gid of the users that are installed for the processes.
     installed: BTreeMap<Process, (u32, u32)>,
-    /// Whether a host answered that this user is none of its own.
+    /// True if a host answered that this user is none of its own.
     refused: bool,
-    /// Whether what is safe to mend is mended.
+    /// True if what is safe to mend is mended.
     fix: bool,
 }
 
@@ -136,7 +136,7 @@ impl Scene {
         Self { uid, state, config, socket, host, installed, refused, fix: doctor.fix }
     }
 
-    /// Whether every process has a uid of its own: root's hosts, unless they say otherwise.
+    /// Returns whether every process has a uid of its own: root's hosts, unless they say otherwise.
     fn has_own_uids(&self) -> bool {
         self.uid == 0
     }

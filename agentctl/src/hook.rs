@@ -224,7 +224,7 @@ fn cut(output: &str) -> Text<RAW_BOUND> {
     Text::clip(&format!("{}{CUT}", output.get(..end).unwrap_or_default()))
 }
 
-/// Whether it is one of memory's own tools, under whatever name a client has for their server: what they answer is
+/// Returns whether it is one of memory's own tools, under whatever name a client has for their server: what they answer is
 /// remembered already.
 fn is_memory_s_own(tool: &str) -> bool {
     tool.rsplit('_').next().is_some_and(|name| name.starts_with("mem-"))

@@ -161,7 +161,7 @@ async fn budget(app: &App) -> Outcome {
     )?)
 }
 
-/// Whether what was spent of it and what is set aside have reached its bound.
+/// Returns whether what was spent of it and what is set aside have reached its bound.
 const fn is_used_up(row: &BudgetInfo) -> bool {
     row.spent_micros.saturating_add(row.reserved_micros) >= row.limit_micros
 }

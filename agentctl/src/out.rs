@@ -198,7 +198,7 @@ impl Out {
         }
     }
 
-    /// Whether somebody sits before standard input and standard output.
+    /// Returns whether somebody sits before standard input and standard output.
     pub(crate) fn interactive() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }

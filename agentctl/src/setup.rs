@@ -124,7 +124,7 @@ async fn store(app: &App, setup: &Setup, provider: &Provider, person: bool) -> R
     }
 }
 
-/// Whether a key of this name was stored before.
+/// Returns whether a key of this name was stored before.
 async fn is_stored(app: &App, name: &str) -> bool {
     let found = app.link.ask(&method::cred_list, async |c, cx| c.cred_list(cx).await).await;
     found.is_ok_and(|secrets| secrets.iter().any(|secret| secret.name.as_str() == name))

@@ -50,7 +50,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Whether the record has nothing of it.
+    /// Returns whether the record has nothing of it.
     const fn is_empty(&self) -> bool {
         self.span.is_none()
     }
@@ -81,7 +81,7 @@ pub(crate) async fn of(app: &App, session: &SessionInfo) -> Result<Statistics, S
     Ok(counted)
 }
 
-/// Whether the latest entries have anything of a session.
+/// Returns whether the latest entries have anything of a session.
 ///
 /// # Errors
 /// As [`of`].

@@ -37,7 +37,7 @@ pub enum Caller {
 /// What no model is called: the scope of who may speak to agents alone.
 pub const NO_MODEL: &str = "-";
 
-/// Whether a word of a scope stands for this model: its own name, or `PROVIDER/*` for each of a provider's.
+/// Returns whether a word of a scope stands for this model: its own name, or `PROVIDER/*` for each of a provider's.
 #[must_use]
 pub fn stands_for(word: &str, model: &str) -> bool {
     match word.strip_suffix('*') {
@@ -98,7 +98,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Whether they may pass through to this model.
+    /// Returns whether they may pass through to this model.
     #[must_use]
     pub fn may_use(&self, model: &str) -> bool {
         let models = &self.scope.models;

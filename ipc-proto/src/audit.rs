@@ -231,7 +231,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether a record is asked for.
+    /// Returns whether a record is asked for.
     #[must_use]
     pub fn admits(&self, record: &Record) -> bool {
         fn is<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {

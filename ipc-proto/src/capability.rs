@@ -54,7 +54,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether what it does cannot be taken back.
+    /// Returns whether what it does cannot be taken back.
     #[must_use]
     pub const fn is_irreversible(self) -> bool {
         matches!(self, Self::Send | Self::Pay | Self::Delete)

@@ -228,13 +228,13 @@ pub struct Agent {
     pub tools: Vec<String>,
     /// `paranoid`, `standard` or `power-user`.
     pub profile: String,
-    /// Whether each of its turns is given what is remembered.
+    /// True if each of its turns is given what is remembered.
     pub memory: bool,
     /// Most tokens of that.
     pub memory_tokens: u32,
     /// Its limits.
     pub limits: AgentLimits,
-    /// Whether images can be put before its model; an engine is given none.
+    /// True if images can be put before its model; an engine is given none.
     pub sees: bool,
     /// The program that answers in place of the host's own loop.
     pub engine: Option<crate::engine::Engine>,
@@ -430,14 +430,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether the words of a question are to be made a vector of.
+    /// Returns whether the words of a question are to be made a vector of.
     #[must_use]
     pub fn embeds(&self, question: &Question) -> bool {
         let by_meaning = !matches!(question.manner, Manner::Words | Manner::Plain);
         by_meaning && self.embedder.is_some() && !question.words.trim().is_empty()
     }
 
-    /// Whether a model is to put what was found into order. What others are measured against it orders only if it is told
+    /// Returns whether a model is to put what was found into order. What others are measured against it orders only if it is told
     /// to.
     #[must_use]
     pub fn reorders(&self, question: &Question) -> bool {

@@ -192,7 +192,7 @@ pub struct SecretInfo {
     pub binding: Binding,
     /// How long and how often it may be used.
     pub lease: Lease,
-    /// Whether it was revoked: it is used no more, and still looked for in replies.
+    /// True if it was revoked: it is used no more, and still looked for in replies.
     pub revoked: bool,
     /// When it was set, unix ms.
     pub set_ms: u64,
@@ -209,9 +209,9 @@ pub struct SecretInfo {
 pub struct VaultInfo {
     /// Where its key comes from.
     pub key: KeySource,
-    /// Whether it waits for its passphrase.
+    /// True if it waits for its passphrase.
     pub locked: bool,
-    /// Whether there is none yet: the first passphrase makes it.
+    /// True if there is none yet: the first passphrase makes it.
     pub empty: bool,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// compared.
 pub const LOCAL: &str = "local:";
 
-/// Whether vectors of this name are made by embedder rather than by a provider's model.
+/// Returns whether vectors of this name are made by embedder rather than by a provider's model.
 #[must_use]
 pub fn is_local(embedder: &str) -> bool {
     embedder.starts_with(LOCAL)

@@ -79,7 +79,7 @@ impl Label {
         }
     }
 
-    /// Whether everything this label says is already in `other`.
+    /// Returns whether everything this label says is already in `other`.
     #[must_use]
     pub fn within(&self, other: &Self) -> bool {
         self.join(other) == *other

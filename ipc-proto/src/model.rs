@@ -437,7 +437,7 @@ pub const BLIND: &str = "LLM_REQUEST_ERROR: the model takes no images";
 pub const SET_ASIDE_S: u32 = 2;
 
 impl ModelError {
-    /// Whether an error in its own words is that there was no money: a budget has room again some day, or is raised.
+    /// Returns whether an error in its own words is that there was no money: a budget has room again some day, or is raised.
     #[must_use]
     pub fn is_for_money(words: &str) -> bool {
         words.starts_with("LLM_BUDGET_EXCEEDED:")
@@ -460,13 +460,13 @@ pub struct ModelInfo {
     pub context: u32,
     /// Tokens it can give out.
     pub output: u32,
-    /// Whether it can ask for tools.
+    /// True if it can ask for tools.
     pub tools: bool,
-    /// Whether it can see images.
+    /// True if it can see images.
     pub vision: bool,
-    /// Whether it embeds texts rather than answers.
+    /// True if it embeds texts rather than answers.
     pub embeds: bool,
-    /// Whether its prices are known; if not, they stand as 0 here.
+    /// True if its prices are known; if not, they stand as 0 here.
     pub priced: bool,
     /// Price of a million tokens read, millionths of a US dollar.
     pub input_micros: u64,

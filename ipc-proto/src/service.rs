@@ -12,7 +12,7 @@ pub struct Method {
     pub bound: usize,
     /// How long a caller waits for the answer.
     pub deadline: Duration,
-    /// Whether a caller that lost its peer may ask again by itself.
+    /// True if a caller that lost its peer may ask again by itself.
     pub idempotent: bool,
 }
 

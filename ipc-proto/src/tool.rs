@@ -22,7 +22,7 @@ pub struct ToolSpec {
     pub description: Text<32768>,
     /// JSON Schema of its arguments.
     pub schema: Text<65536>,
-    /// Whether it runs inside the jail; the gate runs the others.
+    /// True if it runs inside the jail; the gate runs the others.
     pub in_jail: bool,
 }
 

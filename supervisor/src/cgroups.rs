@@ -33,7 +33,7 @@ pub(crate) struct Cgroups {
     /// Where agentd was, if that is not `base`.
     came_from: PathBuf,
     limits: Limits,
-    /// Whether the cpu controller is among what was given.
+    /// True if the cpu controller is among what was given.
     pub(crate) cpu: bool,
 }
 

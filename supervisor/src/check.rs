@@ -161,7 +161,7 @@ fn record(state: &Path) -> Result<bool, Fault> {
     Ok(output.status.success() || is_torn_alone(&said))
 }
 
-/// Whether the last write is all that is wrong: a start cuts it off.
+/// Returns whether the last write is all that is wrong: a start cuts it off.
 fn is_torn_alone(said: &str) -> bool {
     let mut faults = said.lines().take_while(|line| !line.starts_with("the record of ")).peekable();
     faults.peek().is_some() && faults.all(|fault| fault.starts_with("torn: "))

@@ -114,7 +114,7 @@ const fn steadied(before: Room, after: Room, soon: bool) -> Room {
     if soon && (before.low || !after.low) { before } else { after }
 }
 
-/// Whether those concerned are told.
+/// Returns whether those concerned are told.
 fn is_news(before: Room, after: Room) -> bool {
     before.low != after.low || (after.low && before != after)
 }

@@ -38,7 +38,7 @@ struct Stopped {
     began: u64,
 }
 
-/// Whether `name` is heard, and may be started: while the others stand still, control alone.
+/// Returns whether `name` is heard, and may be started: while the others stand still, control alone.
 pub(crate) fn may_act(host: &Host, name: Name) -> bool {
     host.frozen.is_none() || name == Name::Control
 }

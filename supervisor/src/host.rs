@@ -312,19 +312,19 @@ fn null() -> std::io::Result<OwnedFd> {
 }
 
 impl Host {
-    /// Whether every call is told, to find which rules are needed: debug builds, for their tests.
+    /// Returns whether every call is told, to find which rules are needed: debug builds, for their tests.
     #[cfg(debug_assertions)]
     pub(crate) const fn records(&self) -> bool {
         self.recording.is_on()
     }
 
-    /// Whether every call is told: never.
+    /// Returns whether every call is told: never.
     #[cfg(not(debug_assertions))]
     pub(crate) const fn records(&self) -> bool {
         false
     }
 
-    /// Whether jails of this row lack a layer, so that it can be seen that this is noticed: debug builds alone.
+    /// Returns whether jails of this row lack a layer, so that it can be seen that this is noticed: debug builds alone.
     pub(crate) fn weakens(&self, row: Name) -> bool {
         self.options.weaken == Some(row)
     }

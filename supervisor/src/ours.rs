@@ -101,7 +101,7 @@ fn contents(path: &Path, place: Place) -> io::Result<(Option<String>, bool)> {
     Ok((None, used))
 }
 
-/// Whether a host leaves this name.
+/// Returns whether a host leaves this name.
 fn is_left(name: &str, place: Place) -> bool {
     match place {
         Place::State => folders::is_of_state(name),
@@ -109,7 +109,7 @@ fn is_left(name: &str, place: Place) -> bool {
     }
 }
 
-/// Whether this name may be in a folder that no host has used: put there for the first start, kept there by `agentctl`, or
+/// Returns whether this name may be in a folder that no host has used: put there for the first start, kept there by `agentctl`, or
 /// left by a start that came no further. Many folders have one such as `tmp`, `model` or `web`: none is taken whose content
 /// agentd would remove, or would give to a process.
 fn is_harmless(path: &Path, name: &str, place: Place) -> io::Result<bool> {

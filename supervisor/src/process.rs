@@ -62,7 +62,7 @@ impl Process {
         self.row.process.name()
     }
 
-    /// Whether it has a control descriptor to be told things over.
+    /// Returns whether it has a control descriptor to be told things over.
     pub(crate) fn is_running(&self) -> bool {
         self.life.is_some()
     }

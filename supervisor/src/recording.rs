@@ -23,7 +23,7 @@ impl Recording {
         Self { file, seen: BTreeSet::new() }
     }
 
-    /// Whether anything is recorded.
+    /// Returns whether anything is recorded.
     pub(crate) const fn is_on(&self) -> bool {
         self.file.is_some()
     }

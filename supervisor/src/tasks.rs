@@ -21,7 +21,7 @@ pub(crate) struct Tasks {
     pub(crate) children: Vec<i32>,
 }
 
-/// Whether this kernel tells whom a process started: not every one is built to.
+/// Returns whether this kernel tells whom a process started: not every one is built to.
 pub(crate) fn tells_children() -> bool {
     Path::new("/proc/thread-self/children").exists()
 }

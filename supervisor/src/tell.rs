@@ -64,7 +64,7 @@ fn state_of(host: &Host) -> HostState {
     }
 }
 
-/// Whether nothing is wrong but perhaps a process that is not ready.
+/// Returns whether nothing is wrong but perhaps a process that is not ready.
 fn is_well(host: &Host) -> bool {
     !host.disk.room.low && !host.proof.failed() && !host.vault.locked && host.record == RecordState::Whole
 }

@@ -127,7 +127,7 @@ impl Ear {
     }
 }
 
-/// Whether there is a notice; `None` once there can be none any more.
+/// Returns whether there is a notice; `None` once there can be none any more.
 fn said(listener: BorrowedFd<'_>) -> Option<bool> {
     let mut polled = [PollFd::new(listener, PollFlags::POLLIN)];
     if poll(&mut polled, PollTimeout::ZERO).is_err() {

@@ -63,7 +63,7 @@ impl Workspaces {
     }
 }
 
-/// Whether a directory is the host's own, in it, or has it somewhere in it.
+/// Returns whether a directory is the host's own, in it, or has it somewhere in it.
 fn is_hosts(directory: &OwnedFd, state: &Path) -> bool {
     let Ok(own) = File::open(state).map(OwnedFd::from) else { return true };
     let (own, theirs) = (upward(&own), upward(directory));
@@ -89,7 +89,7 @@ fn upward(directory: &OwnedFd) -> Vec<(u64, u64)> {
     found
 }
 
-/// Whether it is another namespace than agentd's own, which would be kept for nothing.
+/// Returns whether it is another namespace than agentd's own, which would be kept for nothing.
 fn is_elsewhere(there: &OwnedFd) -> bool {
     let own = stat("/proc/self/ns/mnt").map(|own| (own.st_dev, own.st_ino));
     fstat(there.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own

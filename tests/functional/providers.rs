@@ -74,7 +74,7 @@ fn body(request: &str) -> Value {
     serde_json::from_str(&request[from..]).unwrap()
 }
 
-/// Whether the result of a call is in a request, as each kind has it.
+/// Returns whether the result of a call is in a request, as each kind has it.
 fn has_result(body: &Value) -> bool {
     let text = body.to_string();
     ["\"role\":\"tool\"", "function_call_output", "tool_result"].iter().any(|mark| text.contains(mark))

@@ -62,7 +62,7 @@ impl Figure {
         Some(self.measured?.p50 / floor.p50)
     }
 
-    /// Whether it keeps its bound; `None` where nothing is asked of it.
+    /// Returns whether it keeps its bound; `None` where nothing is asked of it.
     pub(crate) fn holds(&self) -> Option<bool> {
         let held = |bound| match bound {
             Bound::AtMost(value) => self.measured.is_some_and(|spread| spread.p50 <= value),

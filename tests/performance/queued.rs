@@ -95,7 +95,7 @@ fn come_back(dir: &Path, state: &Path) -> io::Result<Samples> {
     Ok(samples)
 }
 
-/// Whether what was waited for was all there.
+/// Returns whether what was waited for was all there.
 async fn check(state: PathBuf) -> io::Result<()> {
     let host = Setup::default().programs(&person::programs()?).config(CONFIG).state(&state).start();
     let person = Person::connect(&host.socket()).await?;

@@ -58,7 +58,7 @@ fn bwrap(workspace: &Path) -> Vec<String> {
 }
 
 impl Rival {
-    /// Whether it is installed and starts anything here; says so where it does not.
+    /// Returns whether it is installed and starts anything here; says so where it does not.
     #[expect(clippy::print_stderr, reason = "what was not measured must not look measured")]
     pub(crate) fn is_there(&self) -> bool {
         match self.once() {

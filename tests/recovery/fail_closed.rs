@@ -208,7 +208,7 @@ fn a_log_whose_key_was_changed_is_this_hosts_at_every_start() {
     }
 }
 
-/// Whether the host is in this state, for a reason that has these words in it.
+/// Returns whether the host is in this state, for a reason that has these words in it.
 fn is(host: &Host, state: &str, words: &str) -> bool {
     host.try_status().is_some_and(|status| {
         let reason = status["host"]["reason"].as_str().unwrap_or_default();

@@ -31,7 +31,7 @@ fn row(process: Process) -> &'static Row {
     manifest::row(process).unwrap()
 }
 
-/// Whether a process may open anything at all after the seal.
+/// Returns whether a process may open anything at all after the seal.
 fn has_files(process: Process) -> bool {
     row(process).syscalls.iter().any(|group| group.calls.iter().any(|call| call.name == "openat"))
 }
@@ -39,7 +39,7 @@ fn has_files(process: Process) -> bool {
 /// `O_CREAT`.
 const CREATES: u64 = 0o100;
 
-/// Whether a row has every call that an attempt takes. What it has not would end the probe, whatever the file.
+/// Returns whether a row has every call that an attempt takes. What it has not would end the probe, whatever the file.
 fn has_calls(process: Process, item: &str) -> bool {
     let has = |name: &str, arguments: [u64; 6]| allows(row(process), name, &arguments, u32::MAX);
     let opens = has("openat", [0; 6]);

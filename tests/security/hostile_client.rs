@@ -26,7 +26,7 @@ fn greeted(host: &Host) -> UnixStream {
     stream
 }
 
-/// Whether control ends the connection, whatever it still says before.
+/// Returns whether control ends the connection, whatever it still says before.
 fn ended(mut stream: UnixStream) -> bool {
     let mut buffer = [0; 4096];
     loop {

@@ -37,7 +37,7 @@ fn leaving(marker: u32) -> String {
     script
 }
 
-/// Whether anything on this machine runs with the marker in its command line.
+/// Returns whether anything on this machine runs with the marker in its command line.
 fn is_there(marker: u32) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());

@@ -16,7 +16,7 @@ fn number(program: &[u8], at: usize, bytes: usize) -> usize {
     program[at..at + bytes].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Whether such a program asks for a loader.
+/// Returns whether such a program asks for a loader.
 fn asks_for_a_loader(program: &[u8]) -> bool {
     let number = |at, bytes| number(program, at, bytes);
     let (headers, size, count) = (number(32, 8), number(54, 2), number(56, 2));

@@ -169,7 +169,7 @@ fn a_planted_secret_is_in_nobody_s_memory_but_credproxy_s() {
     assert!(looked > 8);
 }
 
-/// Whether any readable mapping of a process holds it.
+/// Returns whether any readable mapping of a process holds it.
 fn memory_holds(pid: i32) -> bool {
     let needles = needles();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();

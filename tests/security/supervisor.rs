@@ -9,7 +9,7 @@ const AT_ONCE: usize = 6;
 /// A number that stands for no kind.
 const NO_KIND: u16 = 99;
 
-/// Whether an actor that serves may send this: its filter's listener was sent before it served, once in its life.
+/// Returns whether an actor that serves may send this: its filter's listener was sent before it served, once in its life.
 fn may(process: Process, kind: Kind) -> bool {
     kind != Kind::Listening && manifest::row(process).is_some_and(|row| row.may_send(kind))
 }

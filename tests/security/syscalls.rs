@@ -10,7 +10,7 @@ const AT_ONCE: usize = 6;
 /// A pid that is no actor's own: what it may do to itself alone, it may not do to this one.
 const NOBODY: u32 = u32::MAX;
 
-/// Whether one of the row's groups lists the call with these arguments.
+/// Returns whether one of the row's groups lists the call with these arguments.
 fn listed(row: &'static Row, act: &Act) -> bool {
     syscalls::allows(row, act.call, &act.arguments, NOBODY)
 }

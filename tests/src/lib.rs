@@ -166,7 +166,7 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
 }
 
-/// Whether these tests run as root, and hosts therefore in mode system.
+/// Returns whether these tests run as root, and hosts therefore in mode system.
 #[must_use]
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
@@ -357,7 +357,7 @@ impl Host {
     }
 }
 
-/// Whether a runner in a jail with namespaces has begun its work: it has one thread before that, and then one besides
+/// Returns whether a runner in a jail with namespaces has begun its work: it has one thread before that, and then one besides
 /// that watches what the jail uses.
 fn has_work(pid: i32) -> bool {
     fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|threads| threads.count() > 1)

@@ -76,7 +76,7 @@ impl Person {
         self.keys.write_all(format!("{line}\r").as_bytes()).expect("the keys");
     }
 
-    /// Whether what is typed is shown, as a terminal does that is not in raw mode.
+    /// Returns whether what is typed is shown, as a terminal does that is not in raw mode.
     ///
     /// # Panics
     /// The terminal is gone.

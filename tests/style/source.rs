@@ -44,7 +44,7 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(&whole).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Whether the repository has this file or folder.
+/// Returns whether the repository has this file or folder.
 pub(crate) fn exists(path: &str) -> bool {
     tests::repository().join(path).exists()
 }
@@ -147,7 +147,7 @@ fn character(text: &str) -> (usize, Part) {
     }
 }
 
-/// Whether `text` has `word` as a whole word.
+/// Returns whether `text` has `word` as a whole word.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|it| it == word)
 }

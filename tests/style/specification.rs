@@ -46,7 +46,7 @@ fn halves() -> (String, String) {
     (held.to_owned(), open.to_owned())
 }
 
-/// Whether a text is an id: `P1-01` or `B-07`.
+/// Returns whether a text is an id: `P1-01` or `B-07`.
 fn is_id(text: &str) -> bool {
     text.split_once('-').is_some_and(|(head, number)| {
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -69,7 +69,7 @@ fn marked(line: &str) -> Option<Vec<&str>> {
     ids.iter().all(|id| is_id(id)).then_some(ids)
 }
 
-/// Whether a test follows a marker: the lines after it up to the next function are attributes and comments, with
+/// Returns whether a test follows a marker: the lines after it up to the next function are attributes and comments, with
 /// `#[test]` or a test of a macro among them.
 fn is_of_a_test(after: &[&str]) -> bool {
     let item = after.iter().position(|line| line.contains("fn ") || line.trim_end().ends_with(';'));

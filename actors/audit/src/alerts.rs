@@ -144,7 +144,7 @@ impl Seen {
         Some(before.map(|_| quiet))
     }
 
-    /// Whether what comes next would be counted with what was seen.
+    /// Returns whether what comes next would be counted with what was seen.
     fn matters(&self, now: u64, bounds: AlertRule) -> bool {
         self.times.back().is_some_and(|at| !is_over(now, *at, bounds.minutes))
             || self.raised.is_some_and(|at| !is_over(now, at, bounds.quiet_minutes))

@@ -123,7 +123,7 @@ pub(crate) struct Findings {
     pub(crate) faults: Faults,
     /// Witnesses' own counts that have holes: information, no fault.
     pub(crate) gaps: Vec<Gap>,
-    /// Whether all entries but the faults' hold, since their tiles do.
+    /// True if all entries but the faults' hold, since their tiles do.
     pub(crate) others_hold: bool,
 }
 
@@ -225,7 +225,7 @@ impl Check {
 }
 
 impl Faults {
-    /// Whether entries are concerned, so that what rests on them cannot be said.
+    /// Returns whether entries are concerned, so that what rests on them cannot be said.
     fn is_broken(&self) -> bool {
         self.listed.iter().any(|fault| fault.kind != Kind::Tile && fault.kind != Kind::Torn)
     }

@@ -44,7 +44,7 @@ impl Folder {
         text.map_err(|_| io::Error::new(ErrorKind::InvalidData, "not text"))
     }
 
-    /// Whether there is such a file.
+    /// Returns whether there is such a file.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.at(path).exists()
     }

@@ -194,7 +194,7 @@ pub(crate) fn chain(folder: &Folder, key: &PublicKey) -> Result<Vec<PublicKey>, 
     Ok(if keys.contains(key) { keys } else { vec![key.clone()] })
 }
 
-/// Whether the public key that lies in the folder is one of these; none there is nobody's.
+/// Returns whether the public key that lies in the folder is one of these; none there is nobody's.
 pub(crate) fn is_own(folder: &Folder, keys: &[PublicKey]) -> bool {
     match folder.read_text(PUBLIC, TEXT) {
         Ok(None) => true,

@@ -49,7 +49,7 @@ pub(crate) type Flushing = (Flusher, OwnedFd);
 /// is none, and what is kept for entries to come is not missing elsewhere.
 const ROOMY: u64 = 256 << 20;
 
-/// Whether room may be set aside on the disk of this folder.
+/// Returns whether room may be set aside on the disk of this folder.
 pub(crate) fn is_roomy(folder: &Path) -> bool {
     let about = nix::sys::statvfs::statvfs(folder);
     about.is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) >= ROOMY)

@@ -55,7 +55,7 @@ impl Tiles {
         }
     }
 
-    /// Whether the tile of leaves is full and waits to be closed.
+    /// Returns whether the tile of leaves is full and waits to be closed.
     pub(crate) fn is_full(&self) -> bool {
         self.leaves().len() as u64 >= WIDTH
     }

@@ -185,7 +185,7 @@ impl State {
         }
     }
 
-    /// Whether a flush is put off for as long as others come to share it.
+    /// Returns whether a flush is put off for as long as others come to share it.
     fn waits_for_more(&self) -> bool {
         let enough = if self.background.is_some() { ENOUGH } else { FULL };
         self.flight.is_none() && self.waiting.len() < enough

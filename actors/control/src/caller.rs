@@ -66,7 +66,7 @@ impl Identity {
         Ok(Some(Caller { desk: Rc::clone(&self.desk), uid: self.uid, user }))
     }
 
-    /// Whether the uid is somebody's as far as can be said soon.
+    /// Returns whether the uid is somebody's as far as can be said soon.
     pub(crate) async fn is_somebody(&self) -> bool {
         if !self.desk.router.is_up() {
             return self.desk.is_own(self.uid);

@@ -81,7 +81,7 @@ impl Desk {
         self.still_until.set(until);
     }
 
-    /// Whether they do: nobody need be asked then, since nobody answers.
+    /// Returns whether they do: nobody need be asked then, since nobody answers.
     pub(crate) fn is_still(&self) -> bool {
         self.still_until.get().is_some_and(|until| Instant::now() < until)
     }

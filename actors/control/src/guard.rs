@@ -17,7 +17,7 @@ use tarpc::{RequestName, ServerError, context::Context};
 pub(crate) struct Guard {
     /// Who the connection belongs to.
     pub(crate) identity: Rc<Identity>,
-    /// Whether there is memory for this call and its answer.
+    /// True if there is memory for this call and its answer.
     pub(crate) room: bool,
 }
 
@@ -68,7 +68,7 @@ fn least(request: &ControlRequest) -> Option<UserRole> {
     }
 }
 
-/// Whether somebody of this role may ask what needs `least`.
+/// Returns whether somebody of this role may ask what needs `least`.
 pub(crate) fn reaches(role: UserRole, least: Option<UserRole>) -> bool {
     least.is_some_and(|least| role >= least)
 }

@@ -36,7 +36,7 @@ pub(crate) enum Why {
     Place,
 }
 
-/// Whether a secret bound like this may be used so.
+/// Returns whether a secret bound like this may be used so.
 pub(crate) fn allows(binding: &Binding, wanted: &Wanted) -> Result<(), Why> {
     let paths = binding.paths.iter().map(Text::as_str);
     let rules = [
@@ -53,7 +53,7 @@ fn covers(bound: &str, target: &HostPort) -> bool {
     bound == target.host.to_string() || bound == target.to_string()
 }
 
-/// Whether a secret for these places may go to this one; to any header where none is named.
+/// Returns whether a secret for these places may go to this one; to any header where none is named.
 pub(crate) fn goes_to(places: &[At], at: &At) -> bool {
     if places.is_empty() {
         return matches!(at, At::Header { .. });

@@ -130,7 +130,7 @@ fn marks(bytes: &[u8]) -> Vec<Range<usize>> {
     places.map(|(at, _)| at..at + mark.len()).take(2).collect()
 }
 
-/// Whether the mark is the whole value of the parameter or field of this name.
+/// Returns whether the mark is the whole value of the parameter or field of this name.
 fn pair(pairs: &str, name: &str) -> Option<()> {
     let wanted = percent(name.as_bytes(), true);
     let holds = |pair: &str| {
@@ -157,7 +157,7 @@ fn field(headers: &HeaderMap, body: &[u8], mark: &Range<usize>, name: &str) -> O
     }
 }
 
-/// Whether the field of this name is the probe once that stands in the place of the mark.
+/// Returns whether the field of this name is the probe once that stands in the place of the mark.
 fn changes_with(body: &[u8], mark: &Range<usize>, name: &str, probe: &str) -> Option<bool> {
     let mut probed = body.to_vec();
     probed.get_mut(mark.clone())?.copy_from_slice(probe.as_bytes());

@@ -159,7 +159,7 @@ impl Head {
 const NO_STRETCH: Stretch = Stretch { salt: [0; 16], memory: 0, passes: 0, lanes: 0 };
 
 impl Stretch {
-    /// Whether the key can be made within the row's limits. Who changes it makes another key of the passphrase, not a
+    /// Returns whether the key can be made within the row's limits. Who changes it makes another key of the passphrase, not a
     /// cheaper way to the same.
     const fn is_sane(&self) -> bool {
         let Self { memory, passes, lanes, .. } = *self;

@@ -82,7 +82,7 @@ fn value(bytes: &[u8]) -> Result<HeaderValue, CredError> {
     HeaderValue::from_bytes(bytes).ok().filter(|_| printable).ok_or(CredError::BadHeader)
 }
 
-/// Whether a secret can go into the header of this name.
+/// Returns whether a secret can go into the header of this name.
 pub(crate) fn takes_secret(header: &str) -> bool {
     name(header).is_ok_and(|name| is_free(&name))
 }

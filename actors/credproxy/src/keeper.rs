@@ -36,7 +36,7 @@ pub(crate) struct Kept {
     door: Door,
     counts: Counts,
     live: Live,
-    /// Whether a `Save` is on its way.
+    /// True if a `Save` is on its way.
     saving: bool,
 }
 

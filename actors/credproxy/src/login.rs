@@ -88,7 +88,7 @@ fn bearer(login: &Login) -> Option<Bearer> {
     Some(Bearer { access: secret(access.clone())?, renewable: refresh.is_some() })
 }
 
-/// Whether its token is good for the next while.
+/// Returns whether its token is good for the next while.
 fn holds(login: &Login, now_ms: u64) -> bool {
     match &login.grant {
         Grant::Code { .. } => false,
@@ -97,12 +97,12 @@ fn holds(login: &Login, now_ms: u64) -> bool {
     }
 }
 
-/// Whether its token has not ended yet, so that it serves while its server is away.
+/// Returns whether its token has not ended yet, so that it serves while its server is away.
 fn lasts(login: &Login, now_ms: u64) -> bool {
     matches!(login.grant, Grant::Tokens { until_ms: Some(until), .. } if until > now_ms)
 }
 
-/// Whether a later try may go better, with nothing done by a person.
+/// Returns whether a later try may go better, with nothing done by a person.
 const fn passes(fault: CredError) -> bool {
     matches!(fault, CredError::Dial(_) | CredError::Tls | CredError::Upstream | CredError::Stalled)
 }

@@ -20,7 +20,7 @@ pub(crate) struct Needles {
 pub(crate) struct Found {
     /// Bytes of the longest form that stands there whole; 0 if none.
     pub(crate) whole: usize,
-    /// Whether the bytes end within another form, so that more of them must be seen.
+    /// True if the bytes end within another form, so that more of them must be seen.
     pub(crate) cut: bool,
 }
 

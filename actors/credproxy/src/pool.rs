@@ -22,7 +22,7 @@ pub(crate) struct Purpose {
     pub(crate) secret: Option<Name>,
     /// The other end.
     pub(crate) target: HostPort,
-    /// Whether it speaks TLS.
+    /// True if it speaks TLS.
     pub(crate) tls: bool,
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn shares(config: &config::Credproxy) -> Shares {
 }
 
 impl<O: Outside> Proxy<O> {
-    /// Whether this caller may have this request sent: each has its own secrets of the configuration and no other's.
+    /// Returns whether this caller may have this request sent: each has its own secrets of the configuration and no other's.
     /// What needs none is sent for model, to a server of its own, and for the gate, to a service; web sends such by itself.
     pub(crate) async fn admit(&self, caller: Process, request: &Request) -> Result<(), CredError> {
         let secret = request.secret.as_ref().map(|placement| &placement.secret);

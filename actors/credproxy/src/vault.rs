@@ -73,7 +73,7 @@ pub(crate) struct Listed<'a> {
     pub(crate) binding: &'a Binding,
     /// How long and how often it may be used; what was used up is taken off.
     pub(crate) lease: Lease,
-    /// Whether it is used no more.
+    /// True if it is used no more.
     pub(crate) revoked: bool,
     /// When it was set, unix ms.
     pub(crate) set_ms: u64,
@@ -137,7 +137,7 @@ impl Vault {
         self.change(|index| index.put(name, entry, value, &wrapping))
     }
 
-    /// Whether this is no wider than what holds.
+    /// Returns whether this is no wider than what holds.
     pub(crate) fn narrower(&self, name: &str, bound: &Binding, lease: Lease) -> Result<Narrower, CredError> {
         let entry = self.index.secrets.get(name).ok_or(CredError::NoSecret)?;
         let binding = normal(bound)?;
@@ -175,7 +175,7 @@ impl Vault {
         })
     }
 
-    /// Whether there is a secret of this name.
+    /// Returns whether there is a secret of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.index.secrets.contains_key(name)
     }

@@ -188,7 +188,7 @@ impl Desk {
         }
     }
 
-    /// Whether it is out of the way of what stands behind it: its text is held, or it was given up or is under way.
+    /// Returns whether it is out of the way of what stands behind it: its text is held, or it was given up or is under way.
     fn keep_one(&self, work: Work, now_ms: u64) -> Result<bool, StoreFault> {
         let job = job_of(&work, now_ms);
         let id = job.info.id;
@@ -331,7 +331,7 @@ impl Desk {
     }
 }
 
-/// Whether a text may be held beside these.
+/// Returns whether a text may be held beside these.
 fn has_room<'a>(held: impl Iterator<Item = &'a Work>, work: &Work) -> bool {
     let kind = std::mem::discriminant(&work.task);
     held.filter(|held| std::mem::discriminant(&held.task) == kind).count() < TEXTS

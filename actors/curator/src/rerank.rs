@@ -34,7 +34,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether it names notes that there are, none of them twice.
+    /// Returns whether it names notes that there are, none of them twice.
     fn is_of(&self, count: usize) -> bool {
         let mut seen = [false; TO_ORDER];
         self.order.iter().all(|number| {

@@ -197,7 +197,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether nothing is to be begun.
+    /// Returns whether nothing is to be begun.
     pub(crate) fn paused(&self) -> Result<bool, StoreFault> {
         Ok(self.number("SELECT count(*) FROM pause", [])? > 0)
     }

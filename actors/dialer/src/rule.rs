@@ -34,7 +34,7 @@ impl Rules {
         })
     }
 
-    /// Whether `caller` may ask for this host at all, before anything is resolved. Web may ask for any: it holds no
+    /// Returns whether `caller` may ask for this host at all, before anything is resolved. Web may ask for any: it holds no
     /// secret, and which names a fetch may go to was decided where its content was known.
     pub(crate) fn may_ask(&self, caller: Process, target: &HostPort) -> Result<(), DialError> {
         let may = match caller {
@@ -45,7 +45,7 @@ impl Rules {
         if may { Ok(()) } else { Err(DialError::NotAllowed) }
     }
 
-    /// Whether `caller` may be connected to this host at these addresses. One bad address spoils them all: who
+    /// Returns whether `caller` may be connected to this host at these addresses. One bad address spoils them all: who
     /// answers one private address among public ones is trying something.
     pub(crate) fn decide(
         &self,

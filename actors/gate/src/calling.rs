@@ -19,12 +19,12 @@ use std::fmt::Write;
 /// The tool for services with a key, and the one for those with a login.
 const TOOLS: [&str; 2] = ["http_call", "oauth_call"];
 
-/// Whether this tool calls services.
+/// Returns whether this tool calls services.
 pub(crate) fn calls(tool: &str) -> bool {
     TOOLS.contains(&tool)
 }
 
-/// Whether the agent may call what it asks for: a service that names it, for this tool, by a verb and under a path of
+/// Returns whether the agent may call what it asks for: a service that names it, for this tool, by a verb and under a path of
 /// the service. Says what is valid where not.
 pub(crate) fn fits(
     shared: &Shared,

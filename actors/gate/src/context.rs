@@ -244,7 +244,7 @@ impl TurnContext {
         *times
     }
 
-    /// Whether the model asks for this very call although it was told, just now, that it is refused.
+    /// Returns whether the model asks for this very call although it was told, just now, that it is refused.
     pub(crate) fn was_told(&self, call: &ToolCall) -> bool {
         self.told.contains(&identity(call))
     }

@@ -235,7 +235,7 @@ async fn record(
     Ok(shared.record(event).await?.index)
 }
 
-/// Whether policy lets a digest of content with this label be written: that of a short secret tells the secret.
+/// Returns whether policy lets a digest of content with this label be written: that of a short secret tells the secret.
 pub(crate) fn may_log(shared: &Shared, context: &TurnContext, label: &Label) -> bool {
     policy::passes(&shared.engine(), &context.session, Passage::Log, label).is_ok()
 }

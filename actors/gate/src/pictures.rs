@@ -47,7 +47,7 @@ pub(crate) async fn show(
     Ok(Some(room))
 }
 
-/// Whether a provider is sent so much.
+/// Returns whether a provider is sent so much.
 fn within(request: &Request, bytes: usize) -> Result<(), ModelError> {
     let said: usize = request.messages.iter().map(|message| message.text.len()).sum();
     if said + bytes > REQUEST_BOUND { Err(ModelError::Rejected { status: TOO_LARGE }) } else { Ok(()) }

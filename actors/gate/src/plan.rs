@@ -41,7 +41,7 @@ pub(crate) struct Planning {
     begun: Instant,
 }
 
-/// Whether a plan is asked for: where the profile goes by it, and some tool could do harm. Paranoid asks before
+/// Returns whether a plan is asked for: where the profile goes by it, and some tool could do harm. Paranoid asks before
 /// whatever a plan could let through, so it needs none.
 pub(crate) fn is_needed(shared: &Shared, context: &TurnContext) -> bool {
     let matters = |tool: &String| {

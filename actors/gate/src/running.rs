@@ -60,7 +60,7 @@ impl Asker {
         }
     }
 
-    /// Whether it may ask this model: an engine is held to its agent's, as the host's own loop is.
+    /// Returns whether it may ask this model: an engine is held to its agent's, as the host's own loop is.
     fn may_name(&self, model: &str) -> Result<(), RelayError> {
         if self.engine && model != self.model { Err(RelayError::NotInScope) } else { Ok(()) }
     }

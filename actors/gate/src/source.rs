@@ -24,7 +24,7 @@ pub(crate) enum Pulled {
     Failed(ModelError),
 }
 
-/// Whether a model of this name is asked through credproxy. One that runs in this host is not, and a task's name does not say
+/// Returns whether a model of this name is asked through credproxy. One that runs in this host is not, and a task's name does not say
 /// who answers: nothing is said of credproxy that may not be so.
 fn goes_out(model: &str) -> bool {
     model.split_once('/').is_some_and(|(provider, _)| !BUILT_IN.contains(&provider))

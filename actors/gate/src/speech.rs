@@ -34,7 +34,7 @@ impl Speech {
         self.pending.len() + self.released.len()
     }
 
-    /// Whether the canary was found in it.
+    /// Returns whether the canary was found in it.
     pub(crate) const fn has_leaked(&self) -> bool {
         self.leaked
     }

@@ -74,7 +74,7 @@ struct Request<'a> {
     headers: &'a HeaderMap,
     /// Its body, by which a repetition is known.
     body: &'a [u8],
-    /// Whether it is to come as a stream.
+    /// True if it is to come as a stream.
     streams: bool,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Known {
     failures: Mutex<HashMap<IpAddr, (Instant, u32)>>,
 }
 
-/// Whether the request may be looked at, and who sent it.
+/// Returns whether the request may be looked at, and who sent it.
 ///
 /// # Errors
 /// It may not, or nobody knows who it is.
@@ -88,7 +88,7 @@ pub(crate) async fn anew(desk: &Desk, caller: Caller) -> Result<Holder, Fault> {
     asked(desk, caller).await?.map_err(Fault::from)
 }
 
-/// Whether whoever is being answered is still who they were, as router said within the last second: a key that is revoked or
+/// Returns whether whoever is being answered is still who they were, as router said within the last second: a key that is revoked or
 /// has ended ends what was begun with it. With router away nobody can revoke one, and an answer goes on; nor does it wait
 /// longer than [`A_WORD`] for router.
 ///
@@ -132,7 +132,7 @@ fn refused(caller: Caller, error: RouterError) -> Fault {
     }
 }
 
-/// Whether the request names this host: a page that has its own name lead here is told apart by that.
+/// Returns whether the request names this host: a page that has its own name lead here is told apart by that.
 ///
 /// # Errors
 /// It names another.
@@ -212,7 +212,7 @@ impl Known {
         }
     }
 
-    /// Whether router has been asked of this caller, or has said nothing, within the last while.
+    /// Returns whether router has been asked of this caller, or has said nothing, within the last while.
     fn is_fresh(&self, caller: Caller) -> bool {
         let told = lock(&self.holders).get(&caller).map(|(when, _)| *when);
         [told, *lock(&self.silent)].into_iter().flatten().any(|when| when.elapsed() < FRESH)
@@ -228,7 +228,7 @@ impl Known {
         }
     }
 
-    /// Whether an address has presented so many wrong keys that router is not asked about more of them.
+    /// Returns whether an address has presented so many wrong keys that router is not asked about more of them.
     fn fails_too_often(&self, address: IpAddr, now: Instant) -> bool {
         let failures = lock(&self.failures);
         failures.get(&address).is_some_and(|(since, count)| {

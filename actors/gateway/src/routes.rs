@@ -148,7 +148,7 @@ fn preflight(desk: &Desk, headers: &HeaderMap) -> Result<Response, Fault> {
     Ok(response)
 }
 
-/// Whether pages of this origin may ask with any key.
+/// Returns whether pages of this origin may ask with any key.
 fn is_configured(desk: &Desk, origin: &HeaderValue) -> bool {
     desk.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
 }
@@ -211,7 +211,7 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Whether what every answer needs serves.
+/// Returns whether what every answer needs serves.
 async fn ready(State(desk): State<Arc<Desk>>) -> Response {
     let away = desk.readiness.away(&desk).await;
     if away.is_empty() {

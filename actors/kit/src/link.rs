@@ -86,7 +86,7 @@ impl<C: Stub> Link<C> {
         found.ok_or(if lost.is_some() { Fault::PeerRestarted } else { Fault::Unreachable })
     }
 
-    /// Whether the peer is there now.
+    /// Returns whether the peer is there now.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.up.borrow().is_some()

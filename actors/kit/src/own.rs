@@ -56,7 +56,7 @@ pub(crate) fn not_own(folder: &Path) -> Option<NotOwn> {
     None
 }
 
-/// Whether the disk of this folder is full, or as good as.
+/// Returns whether the disk of this folder is full, or as good as.
 pub(crate) fn is_full(folder: &Path) -> bool {
     let about = nix::sys::statvfs::statvfs(folder);
     about.is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < FULL)

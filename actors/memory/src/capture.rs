@@ -173,7 +173,7 @@ fn label(trust: Trust, capture: &Capture) -> Label {
     Label::of(trust, Class::Internal, &format!("hook:{}", capture.client.as_str()))
 }
 
-/// Whether a tool changes what it works on rather than looks at it.
+/// Returns whether a tool changes what it works on rather than looks at it.
 fn changes(tool: &str) -> bool {
     ["write", "edit", "bash", "multiedit", "notebookedit", "patch"]
         .iter()

@@ -100,13 +100,13 @@ impl Narrow {
     }
 }
 
-/// Whether a filter asks for no more than times, which an index in memory knows by itself.
+/// Returns whether a filter asks for no more than times, which an index in memory knows by itself.
 pub(crate) fn only_times(filter: &Filter) -> bool {
     let Filter { since_ms, until_ms, .. } = *filter;
     *filter == Filter { since_ms, until_ms, ..Filter::default() }
 }
 
-/// Whether a filter asks for anything at all of rows that hold.
+/// Returns whether a filter asks for anything at all of rows that hold.
 pub(crate) fn asks(filter: &Filter) -> bool {
     *filter != Filter { state: filter.state, ..Filter::default() } || filter.state != StateName::Current
 }

@@ -67,7 +67,7 @@ impl Store {
         }
     }
 
-    /// Whether a row of this id was deleted, or not wanted, lately.
+    /// Returns whether a row of this id was deleted, or not wanted, lately.
     pub(crate) fn is_deleted(&self, scope: &Scope, id: MemoryId) -> Result<bool, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(false) };
         Ok(is_gone(&self.db, number, id)?)
@@ -341,7 +341,7 @@ impl Store {
     }
 }
 
-/// Whether only an embedder's vectors are to answer: no word takes their place then.
+/// Returns whether only an embedder's vectors are to answer: no word takes their place then.
 fn by_vector_alone(question: &Question) -> bool {
     question.manner == Manner::Meaning && question.vector.is_some()
 }
@@ -382,7 +382,7 @@ pub(crate) fn taken_by(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite
     Ok(if has("kept")? { Some(Admission::Taken) } else { has("gone")?.then_some(Admission::Purged) })
 }
 
-/// Whether a row of this id was deleted, or not wanted, lately.
+/// Returns whether a row of this id was deleted, or not wanted, lately.
 pub(crate) fn is_gone(db: &Connection, number: Number, id: MemoryId) -> rusqlite::Result<bool> {
     let gone = "SELECT 1 FROM gone WHERE scope = ?1 AND id = ?2";
     let found = db.query_row(gone, params![number.get(), id.bytes()], |_| Ok(())).optional()?;

@@ -196,7 +196,7 @@ impl Store {
     }
 }
 
-/// Whether a row holds, or waits to.
+/// Returns whether a row holds, or waits to.
 const fn may_be_removed(row: &Row) -> bool {
     matches!(row.state, State::Current | State::Proposed { .. })
 }

@@ -81,7 +81,7 @@ impl Intake {
         self.clone().lasting(self.store(scope, scanned)).await
     }
 
-    /// Whether `entry` would be written, with nothing written and nothing on the record.
+    /// Returns whether `entry` would be written, with nothing written and nothing on the record.
     pub(crate) async fn judge(self, scope: Scope, entry: Entry) -> Result<(), MemoryError> {
         let scanned = self.tried(&scope, Proposal::of(entry)).await?;
         let admission = ask(&self.writer, move |store, _| store.admit(&scope, &scanned)).await?;
@@ -221,7 +221,7 @@ impl Intake {
         Ok(proposal.judged_apart(&verdicts))
     }
 
-    /// Whether words that are kept beside rows, such as a reason or a project's name, may be kept at all. What a model may
+    /// Returns whether words that are kept beside rows, such as a reason or a project's name, may be kept at all. What a model may
     /// be `given` of them is refused if it would steer one.
     async fn fit(&self, scope: &Scope, words: &str, given: bool) -> Result<(), MemoryError> {
         if words.trim().is_empty() {

@@ -205,7 +205,7 @@ impl Library {
         Self { most, ..Self::new() }
     }
 
-    /// Whether an index is not whole yet.
+    /// Returns whether an index is not whole yet.
     pub(crate) fn growing(&self) -> bool {
         self.indexes.iter().any(|held| held.read_to.is_some())
     }

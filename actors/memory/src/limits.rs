@@ -48,7 +48,7 @@ impl Limits {
         }
     }
 
-    /// Whether there is room for an entry, which is to take the place of `old`; else what is used up.
+    /// Returns whether there is room for an entry, which is to take the place of `old`; else what is used up.
     pub(crate) fn room(
         &self,
         db: &Connection,
@@ -62,7 +62,7 @@ impl Limits {
         self.room_for_one(db, scope, entry.detail.kind.name())
     }
 
-    /// Whether an owner has as many facts as may hold, and this would be one more of them.
+    /// Returns whether an owner has as many facts as may hold, and this would be one more of them.
     fn has_its_facts(
         &self,
         db: &Connection,

@@ -18,7 +18,7 @@ impl Patterns {
         Ok(Self(compiled.collect::<Result<_, _>>()?))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

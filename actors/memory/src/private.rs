@@ -75,7 +75,7 @@ fn closed<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     after.strip_prefix('>').filter(|_| fits && end == '>')
 }
 
-/// Whether a name goes on with this character.
+/// Returns whether a name goes on with this character.
 fn longer(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')
 }

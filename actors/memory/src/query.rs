@@ -50,7 +50,7 @@ impl Query {
         quoted.join(" AND ")
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there is nothing to look for.
     pub(crate) const fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -76,7 +76,7 @@ fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// Whether a character ends a word: white space, controls (a NUL would end the whole expression), and punctuation
+/// Returns whether a character ends a word: white space, controls (a NUL would end the whole expression), and punctuation
 /// of ASCII, of the general block and of CJK. What else the index's own tokenizer splits at, it matches as a phrase.
 fn separates(c: char) -> bool {
     let punctuation = matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}');

@@ -13,7 +13,7 @@ use ipc_proto::memory::{KindName, Over, Row, Scope, State};
 use rusqlite::{Transaction, TransactionBehavior};
 
 impl Store {
-    /// Whether a row would be put back.
+    /// Returns whether a row would be put back.
     pub(crate) fn takes_back(&self, scope: &Scope, row: &Row, over: Over) -> Result<bool, StoreError> {
         Ok(match (self.read(scope, row.entry.id)?, over) {
             (None, _) | (Some(_), Over::Replace) => true,
@@ -83,7 +83,7 @@ impl Came<'_> {
         self.put(number, told).map(Some)
     }
 
-    /// Whether it may be here at all.
+    /// Returns whether it may be here at all.
     fn may_be_put(&self) -> Result<(), StoreError> {
         let (entry, state) = (self.scanned.entry(), self.row.state);
         let refused = |admission| Err(StoreError::NotAdmitted(admission));

@@ -12,7 +12,7 @@ pub(crate) const COLUMNS: &str = "e.id, e.body, e.tags, e.trust, e.class, e.sour
      e.detail, e.state, e.revises, e.superseded_by, e.state_ms, e.reason, e.n";
 
 impl StoreError {
-    /// Whether it is one row that cannot be read, and nothing else is at fault.
+    /// Returns whether it is one row that cannot be read, and nothing else is at fault.
     pub(crate) const fn is_of_a_row(&self) -> bool {
         matches!(
             self,

@@ -96,7 +96,7 @@ impl Proposal {
         &self.entry
     }
 
-    /// Whether somebody else than the user wrote it. What others wrote will be read by a model again, so an injection
+    /// Returns whether somebody else than the user wrote it. What others wrote will be read by a model again, so an injection
     /// in it is refused; what the user wrote is theirs to say, and only its secrets matter.
     pub(crate) fn foreign(&self) -> bool {
         self.entry.label.trust >= Trust::Verified
@@ -154,7 +154,7 @@ impl Proposal {
         self.kept(&pieces, class)
     }
 
-    /// Whether it can be kept at all, once what was found is cut out.
+    /// Returns whether it can be kept at all, once what was found is cut out.
     fn fit(&self, verdict: &Verdict) -> Result<(), Refusal> {
         if self.foreign() && steers(verdict) {
             return Err(Refusal::Injection);
@@ -178,7 +178,7 @@ impl Proposal {
     }
 }
 
-/// Whether the text is likely made to steer a model. On its way out text is never refused for that, so the judgement
+/// Returns whether the text is likely made to steer a model. On its way out text is never refused for that, so the judgement
 /// does not say it; the threats do.
 pub(crate) fn steers(verdict: &Verdict) -> bool {
     let content = [ThreatKind::Secret, ThreatKind::Personal];

@@ -46,7 +46,7 @@ pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
     named(scope, [&capture.client, &capture.project, &capture.session])
 }
 
-/// Whether a client told of a session here; one that was taken in from elsewhere has another id.
+/// Returns whether a client told of a session here; one that was taken in from elsewhere has another id.
 pub(crate) fn is_own(scope: &Scope, session: &SessionRow) -> bool {
     session.id == named(scope, [&session.client, &session.project, &session.name])
 }
@@ -124,7 +124,7 @@ pub(crate) fn touched(
 }
 
 impl Store {
-    /// Whether nothing of a session is to be taken down or given to it.
+    /// Returns whether nothing of a session is to be taken down or given to it.
     pub(crate) fn is_muted(
         &self,
         scope: &Scope,
@@ -146,7 +146,7 @@ impl Store {
             .query_row(params![number.get(), project.unwrap_or_default(), client, name], |row| row.get(0))?)
     }
 
-    /// Whether a session is known already.
+    /// Returns whether a session is known already.
     pub(crate) fn knows(&self, scope: &Scope, session: SessionId) -> Result<bool, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(false) };
         let mut known = self.db.prepare_cached("SELECT 1 FROM session WHERE scope = ?1 AND id = ?2")?;

@@ -134,7 +134,7 @@ impl Store {
         if self.damage.is_some() { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 
-    /// Whether `scanned` may be written to `scope`.
+    /// Returns whether `scanned` may be written to `scope`.
     pub(crate) fn admit(&self, scope: &Scope, scanned: &Scanned) -> Result<Admission, StoreError> {
         self.writable()?;
         Ok(admission(&self.db, &self.limits, scope, scanned)?.0)
@@ -330,7 +330,7 @@ fn admission(
     Ok((Admission::New, old.map(Box::new)))
 }
 
-/// Whether it was written so already. When it goes by itself was then said by the store.
+/// Returns whether it was written so already. When it goes by itself was then said by the store.
 fn same(kept: &Entry, entry: &Entry) -> bool {
     let mut detail = entry.detail.clone();
     detail.expires_ms = detail.expires_ms.or(kept.detail.expires_ms);
@@ -390,7 +390,7 @@ pub(crate) fn inserted(
     Ok(Admission::New)
 }
 
-/// Whether the file itself is at fault.
+/// Returns whether the file itself is at fault.
 fn is_damage(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))

@@ -155,7 +155,7 @@ impl Held {
     }
 }
 
-/// Whether tables and indexes agree in everything, content included.
+/// Returns whether tables and indexes agree in everything, content included.
 pub(crate) fn holds_together(store: &Store) {
     let ok: String = store.db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(ok, "ok");

@@ -49,7 +49,7 @@ pub(crate) struct Breaker {
 }
 
 impl Breaker {
-    /// Whether this model may be asked now.
+    /// Returns whether this model may be asked now.
     pub(crate) fn state(&self, model: &ModelName, now: Instant) -> State {
         let Some(health) = self.models.get(model) else { return State::Ready };
         let left = |until: Option<Instant>| until.map(|until| until.saturating_duration_since(now));

@@ -143,7 +143,7 @@ impl Ledger {
 }
 
 impl Reservation {
-    /// Whether the answer costs anything.
+    /// Returns whether the answer costs anything.
     pub(crate) const fn costs(&self) -> bool {
         self.held.is_some()
     }

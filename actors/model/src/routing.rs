@@ -50,7 +50,7 @@ pub(crate) trait Answers {
     type Plan;
     /// The plan of a request to `request.model`, which is `provider/model`.
     fn plan(&self, request: &Request) -> Result<Self::Plan, ModelError>;
-    /// Whether it runs in this process: then it comes out the same each time.
+    /// Returns whether it runs in this process: then it comes out the same each time.
     fn is_here(plan: &Self::Plan) -> bool;
     /// What a request to `request.model` may come to.
     fn worth(&self, request: &Request) -> Worth;

@@ -54,7 +54,7 @@ impl Desk {
         });
     }
 
-    /// Whether this person may answer this question so, now.
+    /// Returns whether this person may answer this question so, now.
     fn may_answer(&self, given: &Given) -> Result<(Asked, Question), RouterError> {
         let asked = self.visible(given.user, given.id)?;
         let question = self.store.question(given.id)?.ok_or(RouterError::NoApproval)?;
@@ -80,7 +80,7 @@ impl Desk {
         Ok((asked, question))
     }
 
-    /// Whether this very answer was given before, by the same person: control asks again when this process died
+    /// Returns whether this very answer was given before, by the same person: control asks again when this process died
     /// before it could say that it was taken.
     fn has_answered_so(&self, given: &Given) -> bool {
         let (Ok(asked), Ok(grant)) = (self.visible(given.user, given.id), self.store.granted(given.id))

@@ -57,7 +57,7 @@ pub(crate) struct Live {
     pub(crate) due: Option<Instant>,
     /// What its runner had left when its turn began to wait for a person; that time does not count.
     pub(crate) left: Option<Duration>,
-    /// Whether its runner may have begun its work: the gate has asked for it, or nobody knows.
+    /// True if its runner may have begun its work: the gate has asked for it, or nobody knows.
     pub(crate) taken: bool,
     /// What it waits for, as the gate said last of this runner; nothing if it said nothing yet.
     pub(crate) waits: Option<List<Name, 4>>,

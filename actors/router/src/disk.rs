@@ -12,7 +12,7 @@ impl Desk {
         self.drive();
     }
 
-    /// Whether one more message fits the disk.
+    /// Returns whether one more message fits the disk.
     pub(crate) const fn disk_has_room(&self) -> Result<(), RouterError> {
         let Room { low, free_mib, kept_mib } = self.disk;
         if low { Err(RouterError::NoRoom { free_mib, kept_mib }) } else { Ok(()) }

@@ -40,7 +40,7 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Whether a stop with this note has decided it.
+    /// Returns whether a stop with this note has decided it.
     pub(crate) fn is_stop(&self, note: &str) -> bool {
         self.finished.end == End::Cancelled && self.note == note
     }
@@ -238,7 +238,7 @@ impl Desk {
     }
 }
 
-/// Whether two ends say the same; duration and attempts are the router's own to fill in.
+/// Returns whether two ends say the same; duration and attempts are the router's own to fill in.
 fn is_same(a: &Finished, b: &Finished) -> bool {
     a.end == b.end && a.text == b.text
 }

@@ -37,7 +37,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Whether a message's turn is run in a jail with a loopback of its own: by an engine, or by a program of a person's.
+    /// Returns whether a message's turn is run in a jail with a loopback of its own: by an engine, or by a program of a person's.
     pub(crate) fn is_jailed_apart(&self, head: &Head) -> Result<bool, StoreFault> {
         let agent = self.store.session(head.session)?.agent;
         Ok(self.runs(head.seq)? || self.engine_of(head, &agent)?.is_some())

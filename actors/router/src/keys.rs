@@ -165,7 +165,7 @@ impl Desk {
         }
     }
 
-    /// Whether the key may be made, or is there already.
+    /// Returns whether the key may be made, or is there already.
     fn can_make(&self, wanted: &Wanted) -> Result<Option<KeyInfo>, RouterError> {
         let Wanted { user, name, scope, presented, .. } = wanted;
         self.people.by_id(*user).ok_or(RouterError::NoUser)?;

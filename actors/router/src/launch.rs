@@ -143,7 +143,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Whether a message's turn puts images before a model.
+    /// Returns whether a message's turn puts images before a model.
     fn shows(&self, seq: i64) -> Result<bool, StoreFault> {
         if !self.store.has_parts(seq)? {
             return Ok(false);
@@ -297,12 +297,12 @@ impl Desk {
         self.now.at + Duration::from_millis(wall) + GRACE
     }
 
-    /// Whether a message's turn is to run a program that asks models by itself.
+    /// Returns whether a message's turn is to run a program that asks models by itself.
     pub(crate) fn runs(&self, seq: i64) -> Result<bool, StoreFault> {
         Ok(matches!(self.store.said_without_media(seq)?.1, Task::Run(_)))
     }
 
-    /// Whether a message's turn is to run what a person typed, of which nobody knows what it has done once its jail is gone.
+    /// Returns whether a message's turn is to run what a person typed, of which nobody knows what it has done once its jail is gone.
     pub(crate) fn is_own_program(&self, seq: i64) -> Result<bool, StoreFault> {
         Ok(matches!(self.store.said_without_media(seq)?.1, Task::Run(_) | Task::Command { .. }))
     }

@@ -55,7 +55,7 @@ impl Lease {
         }
     }
 
-    /// Whether the runner was ended for want of a sign of life.
+    /// Returns whether the runner was ended for want of a sign of life.
     pub(crate) const fn has_lapsed(&self) -> bool {
         matches!(self, Self::Lapsed(_))
     }

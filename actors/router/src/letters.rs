@@ -164,7 +164,7 @@ impl Desk {
         Ok(head)
     }
 
-    /// Whether a message's turn failed for want of money, and nothing stands in its place. What cannot be read is taken for
+    /// Returns whether a message's turn failed for want of money, and nothing stands in its place. What cannot be read is taken for
     /// any other failure.
     pub(crate) fn was_unpaid(&self, head: &Head) -> bool {
         let finished = if state::dead(head.state) { self.store.finished(head.seq) } else { Ok(None) };

@@ -163,7 +163,7 @@ impl Desk {
         }
     }
 
-    /// Whether there is something to forget: a workspace that is forgotten already is no fault.
+    /// Returns whether there is something to forget: a workspace that is forgotten already is no fault.
     fn can_remove(&self, user: Option<UserId>, id: WorkspaceId) -> Result<bool, RouterError> {
         match self.store.workspace(id)? {
             Some(workspace) if user.is_none_or(|user| user == workspace.user) => {

@@ -19,7 +19,7 @@ impl Pauses {
         Self(kept.into_iter().collect())
     }
 
-    /// Whether this message may be begun, or go on.
+    /// Returns whether this message may be begun, or go on.
     pub(crate) fn let_go(&self, head: &Head) -> bool {
         let scopes = [Scope::All, Scope::User(head.user), Scope::Session(head.session)];
         head.attempts > 0 || !scopes.iter().any(|scope| self.0.contains(scope))

@@ -102,7 +102,7 @@ impl People {
         self.people.iter().map(info)
     }
 
-    /// Whether somebody else already has this uid or identity, or nobody may.
+    /// Returns whether somebody else already has this uid or identity, or nobody may.
     pub(crate) fn is_taken(&self, uids: &[u32], identities: &[Text<256>]) -> bool {
         let reserved = |uid: &u32| !ordinary(*uid) || *uid == self.owner_uid;
         uids.iter().any(reserved)
@@ -133,7 +133,7 @@ pub(crate) fn info(person: &Person) -> UserInfo {
     }
 }
 
-/// Whether a user may have this name: printable, without spaces, not empty.
+/// Returns whether a user may have this name: printable, without spaces, not empty.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.@".contains(c))
 }

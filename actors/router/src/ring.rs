@@ -83,7 +83,7 @@ impl Ring {
         fresh
     }
 
-    /// Whether events from `from` on can be taken, leaving a gap if there is no other way.
+    /// Returns whether events from `from` on can be taken, leaving a gap if there is no other way.
     fn closes_up(&mut self, from: u64) -> bool {
         let gap = from.saturating_sub(u64::from(self.needs));
         if gap > 0 && self.refused.replace(from) != Some(from) {
@@ -132,7 +132,7 @@ impl Ring {
         Some(Followed { from: first, events, next, over })
     }
 
-    /// Whether a follower is there and so far behind that taking more would drop what it has not read.
+    /// Returns whether a follower is there and so far behind that taking more would drop what it has not read.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
         let Some((read, asked)) = self.read else { return false };
         let unread = || self.events.iter().rev().take_while(|(number, _)| *number >= read);

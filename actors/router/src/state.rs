@@ -18,7 +18,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Whether a message with so many attempts behind it may take this step.
+    /// Returns whether a message with so many attempts behind it may take this step.
     pub(crate) const fn is_open_after(&self, attempts: u32) -> bool {
         !self.unbegun || attempts == 0
     }
@@ -79,12 +79,12 @@ pub(crate) fn find(from: MessageState, to: MessageState) -> Option<&'static Step
     STEPS.iter().find(|step| step.from == from && step.to == to)
 }
 
-/// Whether the turn of a message in this state is over.
+/// Returns whether the turn of a message in this state is over.
 pub(crate) const fn over(state: MessageState) -> bool {
     !matches!(state, Accepted | Queued | Running | MessageState::WaitingApproval)
 }
 
-/// Whether a message in this state is a dead letter: it may be put into the queue again.
+/// Returns whether a message in this state is a dead letter: it may be put into the queue again.
 pub(crate) const fn dead(state: MessageState) -> bool {
     matches!(state, Failed | Quarantined)
 }

@@ -204,7 +204,7 @@ impl Desk {
         }
     }
 
-    /// Whether the images of a message can be put before its agent's model: who sends them in vain is told at once.
+    /// Returns whether the images of a message can be put before its agent's model: who sends them in vain is told at once.
     fn may_show(
         &self,
         submission: &Submission,
@@ -219,7 +219,7 @@ impl Desk {
         if sees { Ok(()) } else { Err(RouterError::NoVision(agent)) }
     }
 
-    /// Whether a user may run one more program, or be answered by one more engine: each may be hours under way, in one of
+    /// Returns whether a user may run one more program, or be answered by one more engine: each may be hours under way, in one of
     /// the places for turns. Messages of one session go one after the other, so an engine counts once for all of them.
     fn may_run(
         &self,
@@ -254,7 +254,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Whether one more message may wait.
+    /// Returns whether one more message may wait.
     pub(crate) fn room(&self, session: SessionId) -> Result<(), RouterError> {
         self.disk_has_room()?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

@@ -40,7 +40,7 @@ impl Desk {
         }
     }
 
-    /// Whether the user may be added, or is there already.
+    /// Returns whether the user may be added, or is there already.
     fn can_add(&self, person: &Person) -> Result<Option<UserInfo>, RouterError> {
         if let Some(have) = self.people.by_name(&person.name) {
             let same = Person { id: have.id, ..person.clone() } == *have;

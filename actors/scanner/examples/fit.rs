@@ -32,7 +32,7 @@ struct Row {
     features: Vec<usize>,
     /// Rows that share much of their wording; a fold has all of them or none.
     group: usize,
-    /// Whether the model learns from it. Bare instructions, and documents with some in them, are attacks by where they
+    /// True if the model learns from it. Bare instructions, and documents with some in them, are attacks by where they
     /// stand, not by their words: a model that learnt them would flag ordinary requests and ordinary documents.
     taught: bool,
 }

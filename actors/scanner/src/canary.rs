@@ -54,7 +54,7 @@ impl Needles {
         needles
     }
 
-    /// Whether the text holds the canary in any of its forms.
+    /// Returns whether the text holds the canary in any of its forms.
     pub(crate) fn found(&self, text: &str) -> bool {
         if self.squeezed.is_empty() || text.len() < PART {
             return false;

@@ -23,17 +23,17 @@ pub(crate) fn entropy(text: &str) -> f32 {
         .sum()
 }
 
-/// Whether a token with a known prefix holds varied characters rather than a filler such as a row of x.
+/// Returns whether a token with a known prefix holds varied characters rather than a filler such as a row of x.
 pub(crate) fn varied(token: &str) -> bool {
     entropy(token) >= 2.9 && !filler(token)
 }
 
-/// Whether a stretch repeats one character, or counts up, so long that no generator would have made it.
+/// Returns whether a stretch repeats one character, or counts up, so long that no generator would have made it.
 fn filler(text: &str) -> bool {
     has_long_repeat(text) || counts_up(text) || periodic(text)
 }
 
-/// Whether a stretch of 20 bytes and more says the same up to nine bytes over and over.
+/// Returns whether a stretch of 20 bytes and more says the same up to nine bytes over and over.
 fn periodic(text: &str) -> bool {
     let bytes = text.as_bytes();
     (2..10_usize).any(|period| {
@@ -56,7 +56,7 @@ fn counts_up(text: &str) -> bool {
     false
 }
 
-/// Whether one character repeats so long that no generator would have made it.
+/// Returns whether one character repeats so long that no generator would have made it.
 fn has_long_repeat(text: &str) -> bool {
     let mut run = 0;
     let mut before = 0;
@@ -70,7 +70,7 @@ fn has_long_repeat(text: &str) -> bool {
     false
 }
 
-/// Whether a value that follows a telling name looks generated: mixed digits and letters, no words, no reference.
+/// Returns whether a value that follows a telling name looks generated: mixed digits and letters, no words, no reference.
 pub(crate) fn generated(value: &str) -> bool {
     let value = value.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     if value.len() < 10 || placeholder(value) || filler(value) {
@@ -87,14 +87,14 @@ pub(crate) fn generated(value: &str) -> bool {
     entropy(value) >= 2.9 && changes(value) >= 3
 }
 
-/// Whether the value of a name that says it is a secret looks generated, and is no digest of something public.
+/// Returns whether the value of a name that says it is a secret looks generated, and is no digest of something public.
 pub(crate) fn secret_value(value: &str) -> bool {
     const PUBLIC: [&str; 7] = ["sha1", "sha256", "sha384", "sha512", "md5:", "http:", "https:"];
     let lower = value.to_ascii_lowercase();
     !PUBLIC.iter().any(|prefix| lower.starts_with(prefix)) && !path(value) && generated(value)
 }
 
-/// Whether the name at the head of `name = value` is that of a secret, not of something that only has such a word in
+/// Returns whether the name at the head of `name = value` is that of a secret, not of something that only has such a word in
 /// it: an identifier or address of one, half of a key pair that everybody may have, a token of a text or a form.
 pub(crate) fn names_a_secret(whole: &str) -> bool {
     const OTHERS: [&str; 16] = [
@@ -145,7 +145,7 @@ pub(crate) fn names_a_secret(whole: &str) -> bool {
     !OTHERS.iter().any(|other| name.contains(other)) && !ENDS.iter().any(|other| name.ends_with(other))
 }
 
-/// Whether a value is the place in code or configuration where the value is: `var.db.password`.
+/// Returns whether a value is the place in code or configuration where the value is: `var.db.password`.
 fn path(value: &str) -> bool {
     const ROOTS: [&str; 24] = [
         "data",
@@ -179,7 +179,7 @@ fn path(value: &str) -> bool {
     })
 }
 
-/// Whether the password in an address is one, not a variable or a mask.
+/// Returns whether the password in an address is one, not a variable or a mask.
 pub(crate) fn url_password(value: &str) -> bool {
     !placeholder(value) && distinct(value) >= 3 && !matches!(value, "pass" | "pw" | "pwd" | "secret" | "port")
 }
@@ -189,7 +189,7 @@ pub(crate) fn card(text: &str) -> bool {
     text.starts_with(['2', '3', '4', '5', '6']) && luhn(text)
 }
 
-/// Whether a value after a password-like name looks like a password in use.
+/// Returns whether a value after a password-like name looks like a password in use.
 pub(crate) fn password(value: &str) -> bool {
     let value = value.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | ',' | ';' | ')' | '.'));
     let digit = value.bytes().any(|b| b.is_ascii_digit());
@@ -206,7 +206,7 @@ pub(crate) fn password(value: &str) -> bool {
         && !path(value)
 }
 
-/// Whether the second half of `user:password` looks like a password in use.
+/// Returns whether the second half of `user:password` looks like a password in use.
 pub(crate) fn user_and_password(pair: &str) -> bool {
     const NAMES: [&str; 9] = ["pass", "pw", "pwd", "token", "secret", "key", "apikey", "api_key", "api-key"];
     let Some((user, secret)) = pair.split_once(':') else { return false };
@@ -225,7 +225,7 @@ const fn quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '`')
 }
 
-/// Whether base64 after `Basic` holds `user:password`.
+/// Returns whether base64 after `Basic` holds `user:password`.
 pub(crate) fn basic_credentials(value: &str) -> bool {
     use base64::Engine as _;
     let Ok(bytes) = base64::engine::general_purpose::STANDARD_NO_PAD.decode(value.trim_end_matches('='))
@@ -236,7 +236,7 @@ pub(crate) fn basic_credentials(value: &str) -> bool {
         .is_ok_and(|pair| pair.contains(':') && pair.len() >= 4 && !pair.contains(char::is_control))
 }
 
-/// Whether a value stands for another: a variable, a template, a mask, a word from a manual.
+/// Returns whether a value stands for another: a variable, a template, a mask, a word from a manual.
 pub(crate) fn placeholder(value: &str) -> bool {
     const REFERENCES: [&str; 10] =
         ["${", "$(", "{{", "<", "%(", "#{", "process.env", "os.environ", "getenv", "[["];
@@ -265,13 +265,13 @@ pub(crate) fn placeholder(value: &str) -> bool {
         || WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a private key block holds key material rather than an ellipsis or a word.
+/// Returns whether a private key block holds key material rather than an ellipsis or a word.
 pub(crate) fn key_block(block: &str) -> bool {
     let body = block.split("-----").nth(2).unwrap_or(block);
     body.bytes().filter(|b| b.is_ascii_alphanumeric()).count() >= 40 && entropy(body) >= 3.5
 }
 
-/// Whether the word after "you are now" names a part to play rather than the state of a service.
+/// Returns whether the word after "you are now" names a part to play rather than the state of a service.
 pub(crate) fn assumed_part(word: &str) -> bool {
     const STATES: [&str; 24] = [
         "able",
@@ -302,7 +302,7 @@ pub(crate) fn assumed_part(word: &str) -> bool {
     !STATES.contains(&word)
 }
 
-/// Whether an email address could be somebody's, which reserved names are not (RFC 2606).
+/// Returns whether an email address could be somebody's, which reserved names are not (RFC 2606).
 pub(crate) fn address(text: &str) -> bool {
     let Some((local, host)) = text.rsplit_once('@') else { return false };
     !local.ends_with('.')
@@ -311,13 +311,13 @@ pub(crate) fn address(text: &str) -> bool {
         && !host.ends_with(".invalid")
 }
 
-/// Whether digits could be a telephone number: 9 to 15 of them and not all alike.
+/// Returns whether digits could be a telephone number: 9 to 15 of them and not all alike.
 pub(crate) fn telephone(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     (9..=15).contains(&digits) && distinct(text) >= 5
 }
 
-/// Whether a social security number is in a range that is given out.
+/// Returns whether a social security number is in a range that is given out.
 pub(crate) fn social_security(text: &str) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let (Some(area), Some(group), Some(serial)) = (digits.get(..3), digits.get(3..5), digits.get(5..9))

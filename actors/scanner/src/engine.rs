@@ -70,7 +70,7 @@ impl Engine {
         Self { raw: Matcher::new(View::Raw), folded: Matcher::new(View::Folded) }
     }
 
-    /// Whether both automata were built; a scanner that is not ready must not serve.
+    /// Returns whether both automata were built; a scanner that is not ready must not serve.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         self.raw.is_some() && self.folded.is_some()

@@ -72,7 +72,7 @@ impl Held {
         held
     }
 
-    /// Whether there is anything to search for.
+    /// Returns whether there is anything to search for.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.prints.is_empty()

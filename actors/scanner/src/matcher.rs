@@ -241,7 +241,7 @@ const fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'%' | b'+' | b'$')
 }
 
-/// Whether a token may begin at `at`: after the start, a sign, or an escape such as `\n` or `%20` whose last
+/// Returns whether a token may begin at `at`: after the start, a sign, or an escape such as `\n` or `%20` whose last
 /// character looks like part of a word.
 fn on_left_edge(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(3)..at).unwrap_or_default();

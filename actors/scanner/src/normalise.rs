@@ -154,7 +154,7 @@ fn folded(writer: &Writer, c: char, rest: &str, latin: bool) -> Option<char> {
     (joined || mixes(rest, latin)).then_some(ascii)
 }
 
-/// Whether the word at the head of `rest` mixes Latin letters in, or is all look-alikes in a Latin text.
+/// Returns whether the word at the head of `rest` mixes Latin letters in, or is all look-alikes in a Latin text.
 fn mixes(rest: &str, latin: bool) -> bool {
     let word =
         rest.chars().filter(|c| !invisible(*c) && !mark(*c)).take(24).take_while(|c| c.is_alphabetic());
@@ -244,7 +244,7 @@ fn leet_read(folded: &str, one: char) -> Option<Rewritten> {
     writer.finish()
 }
 
-/// Whether a quarter of the words, and at least three, have digits standing among letters as letters would.
+/// Returns whether a quarter of the words, and at least three, have digits standing among letters as letters would.
 fn leet_suspected(folded: &[u8]) -> bool {
     let (mut letters, mut signs, mut other) = (0_u32, 0_u32, 0_u32);
     let (mut disguised, mut words) = (0_u32, 0_u32);

@@ -33,7 +33,7 @@ const SAMPLES: &[u64] = &[
     0xf56e_3234_94a6_ffc2,
 ];
 
-/// Whether a value is one that its maker prints.
+/// Returns whether a value is one that its maker prints.
 pub(crate) fn sample(value: &str) -> bool {
     // Amazon's own samples, and no key that it gives out, end like this: a key identifier is random.
     if value.ends_with("EXAMPLE") || value.ends_with("EXAMPLEKEY") {

@@ -182,7 +182,7 @@ pub struct Rule {
     pub start: Start,
     /// How many bytes behind the keyword a match may end; see [`Rule::furthest`].
     pub reach: usize,
-    /// Whether a match may hold white space. Streaming then holds text back that far behind a keyword.
+    /// True if a match may hold white space. Streaming then holds text back that far behind a keyword.
     pub crosses: bool,
     /// Lower-case words one of which every match holds.
     pub keywords: &'static [&'static str],

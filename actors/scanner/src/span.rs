@@ -10,7 +10,7 @@ struct Piece {
     at: usize,
     from: usize,
     to: usize,
-    /// Whether the bytes are the same, so that offsets inside the piece carry over one to one.
+    /// True if the bytes are the same, so that offsets inside the piece carry over one to one.
     same: bool,
 }
 

@@ -131,7 +131,7 @@ fn run_start(text: &str, at: usize) -> usize {
     head.char_indices().rev().find(|(_, c)| breaks(*c)).map_or(0, |(place, c)| place + c.len_utf8())
 }
 
-/// Whether a token cannot run over this character: white space, and the scripts that are written without any.
+/// Returns whether a token cannot run over this character: white space, and the scripts that are written without any.
 fn breaks(c: char) -> bool {
     let unspaced = matches!(c, '\u{3001}'..='\u{3002}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}');
     (c.is_whitespace() || unspaced) && !normalise::invisible(c)

@@ -32,9 +32,9 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What it comes to, the worst first, one of each kind.
     pub threats: Vec<Threat>,
-    /// Whether the turn's canary was found, plain or transformed.
+    /// True if the turn's canary was found, plain or transformed.
     pub canary_leaked: bool,
-    /// Whether a secret that the host holds was found.
+    /// True if a secret that the host holds was found.
     pub held_secret: bool,
 }
 

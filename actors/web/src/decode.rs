@@ -30,12 +30,12 @@ impl MediaType {
         Self { essence: if valid { essence } else { String::new() }, charset }
     }
 
-    /// Whether it is HTML.
+    /// Returns whether it is HTML.
     pub(crate) fn is_html(&self) -> bool {
         matches!(self.essence.as_str(), "text/html" | "application/xhtml+xml")
     }
 
-    /// Whether it says that it is text.
+    /// Returns whether it says that it is text.
     fn is_text(&self) -> bool {
         let named = [
             "application/ecmascript",

@@ -66,7 +66,7 @@ impl Finding {
         [process.as_str(), property, expected, found, self.word(), reason].map(str::to_owned).to_vec()
     }
 
-    /// Whether it is of one of the processes of which there are several, and other ones each time.
+    /// Returns whether it is of one of the processes of which there are several, and other ones each time.
     pub(crate) fn is_of_a_runner(&self) -> bool {
         self.pid.is_some() && manifest::row_named(self.process).is_some_and(|row| row.process.is_runner())
     }

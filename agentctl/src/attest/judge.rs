@@ -52,7 +52,7 @@ pub(crate) struct Scene {
     pub(crate) uids: BTreeMap<Process, u32>,
     /// Uid and gid of every row's user; none where one is not installed.
     pub(crate) installed: BTreeMap<Process, (u32, u32)>,
-    /// Whether a cgroup holds the limits of jails.
+    /// True if a cgroup holds the limits of jails.
     pub(crate) by_cgroup: bool,
     /// The uid of every runner.
     pub(crate) slots: Vec<u32>,

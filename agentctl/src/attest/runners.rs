@@ -212,7 +212,7 @@ fn mounts(row: &Row, word: &Word, apart: bool) -> Finding {
     finding(row.process, "mounts", expected, said, |_| whole)
 }
 
-/// Whether a jail of this row has such a mount.
+/// Returns whether a jail of this row has such a mount.
 fn explained(mount: &Mount, row: &Row) -> bool {
     let is = |names: &[&str]| names.iter().all(|name| mount.attributes.contains(*name));
     let beneath = |folder: &str| {

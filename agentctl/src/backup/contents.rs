@@ -26,7 +26,7 @@ pub(super) struct Contents {
     pub(super) cordon: String,
     /// When, unix ms.
     pub(super) made_ms: u64,
-    /// Whether the vault, its key and the record's signing key are in it.
+    /// True if the vault, its key and the record's signing key are in it.
     pub(super) secrets: bool,
     /// The version of each database in it, by its path.
     pub(super) schemas: BTreeMap<String, u32>,
@@ -108,7 +108,7 @@ impl Contents {
     }
 }
 
-/// Whether a member may have this path: names below a folder, none of which leads up or away.
+/// Returns whether a member may have this path: names below a folder, none of which leads up or away.
 fn may_be(path: &str) -> bool {
     let name =
         |name: &str| !matches!(name, "" | "." | "..") && name.len() <= COMPONENT && !name.contains('\0');

@@ -108,7 +108,7 @@ pub(super) fn read(
     }
 }
 
-/// Whether it begins as an age file, as far as it goes.
+/// Returns whether it begins as an age file, as far as it goes.
 fn begins(file: &File) -> io::Result<Result<(), Fault>> {
     let mut first = [0; MAGIC.len()];
     let length = file.read_at(&mut first, 0)?;

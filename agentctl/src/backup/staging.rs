@@ -127,7 +127,7 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, Failure> {
     Ok(names)
 }
 
-/// Whether a backup has it: at the top the folders of processes alone; what is a secret only if asked for.
+/// Returns whether a backup has it: at the top the folders of processes alone; what is a secret only if asked for.
 fn is_state(path: &Path, meta: &fs::Metadata, secrets: bool) -> bool {
     let mut parts = path.iter().filter_map(OsStr::to_str);
     let (top, name) = (parts.next().unwrap_or_default(), path.file_name().and_then(OsStr::to_str));
@@ -172,7 +172,7 @@ fn one(from: &Path, to: &Path, path: &Path, meta: &fs::Metadata) -> io::Result<D
     }
 }
 
-/// Whether an agent closed it to everybody.
+/// Returns whether an agent closed it to everybody.
 fn is_closed(path: &Path, error: &io::Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied && path.starts_with(WORKSPACES)
 }

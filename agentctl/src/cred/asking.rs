@@ -64,7 +64,7 @@ pub(super) fn line(question: &str, bound: usize, again: bool) -> Result<Zeroizin
     Ok(first)
 }
 
-/// Whether a value is within its bound.
+/// Returns whether a value is within its bound.
 ///
 /// # Errors
 /// It is not.

@@ -72,7 +72,7 @@ impl Bound {
         Ok((binding, Lease { until_ms, uses: lease.uses.or(held.lease.uses) }))
     }
 
-    /// Whether nothing of it is given.
+    /// Returns whether nothing of it is given.
     pub(super) fn is_empty(&self) -> bool {
         let lists = self.verbs.is_empty() && self.paths.is_empty() && self.places().is_empty();
         lists && self.expires.is_none() && self.uses.is_none()
@@ -177,7 +177,7 @@ fn joined(items: impl Iterator<Item = String>, none: &str) -> String {
     if all.is_empty() { none.to_owned() } else { all.join(", ") }
 }
 
-/// Whether it may still be used.
+/// Returns whether it may still be used.
 pub(super) fn state(secret: &SecretInfo, now_ms: u64) -> &'static str {
     if secret.revoked {
         "revoked"

@@ -85,7 +85,7 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
 }
 
-/// Whether a file can be made there, found out before anything is asked for, or given out and put on the record, in vain.
+/// Returns whether a file can be made there, found out before anything is asked for, or given out and put on the record, in vain.
 fn free(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),

@@ -125,7 +125,7 @@ fn exposure(scene: &Scene) -> Row {
     of(Status::Pass, format!("no process of the host listens; {} others' do", found.len()))
 }
 
-/// Whether what agentd or gateway holds can be reached from other machines: no configuration says so.
+/// Returns whether what agentd or gateway holds can be reached from other machines: no configuration says so.
 fn is_strange(listener: &Listener, kept: &BTreeSet<String>) -> bool {
     kept.contains(&listener.inode) && loopback(&listener.at).is_none()
 }

@@ -153,7 +153,7 @@ fn counted(there: &Forgotten) -> String {
     format!("{}{} memories", if there.more { "more than " } else { "" }, there.rows)
 }
 
-/// Whether the person wants it.
+/// Returns whether the person wants it.
 fn agreed(app: &App, there: &Forgotten, purge: bool) -> Result<bool, Failure> {
     if app.out.json || !std::io::stdin().is_terminal() {
         let why = format!("{} would be forgotten: --yes does so without asking back", counted(there));

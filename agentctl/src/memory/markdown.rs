@@ -178,7 +178,7 @@ pub(super) fn again(id: MemoryId, time: u8) -> MemoryId {
     if time == 0 { id } else { hashed(&["again", &id.to_string(), &time.to_string()]) }
 }
 
-/// Whether a row is what a file said, and no revision by a person.
+/// Returns whether a row is what a file said, and no revision by a person.
 pub(super) fn is_of_a_file(row: &Row, project: Option<&Project>) -> bool {
     let Kind::Note { key: Some(key) } = &row.entry.detail.kind else { return false };
     let first = note(key, &row.entry.content, project).id;

@@ -109,7 +109,7 @@ impl Finding {
         Self { act, row, expected, seen }
     }
 
-    /// Whether it came out as it must not.
+    /// Returns whether it came out as it must not.
     pub(crate) fn surprises(&self) -> bool {
         !self.seen.fits(self.expected)
     }

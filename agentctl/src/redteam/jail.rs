@@ -118,7 +118,7 @@ impl Ran {
         Self { id: String::new(), attempt: None, wish, came, harm, audited }
     }
 
-    /// Whether it came out as it must not.
+    /// Returns whether it came out as it must not.
     pub(super) fn surprises(&self) -> bool {
         let as_wished = match (self.wish.come, &self.came) {
             (_, Came::Not(_)) => false,

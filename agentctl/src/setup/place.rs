@@ -31,7 +31,7 @@ pub(super) fn usual() -> PathBuf {
     folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
 }
 
-/// Whether both names are one file.
+/// Returns whether both names are one file.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     whole(one) == whole(other)

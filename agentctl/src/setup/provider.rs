@@ -47,7 +47,7 @@ pub(super) struct Provider {
     pub(super) base_url: Option<String>,
     /// The same in any case.
     pub(super) url: String,
-    /// Whether somebody gave it its name, rather than what it is.
+    /// True if somebody gave it its name, rather than what it is.
     pub(super) is_named: bool,
     /// How it is spoken to, where that is neither known by its name nor usual.
     pub(super) kind: Option<&'static str>,

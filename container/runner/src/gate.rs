@@ -89,7 +89,7 @@ impl Gate {
         relayed(self.0.run_pull(within(&method::run_pull), stream, credit).await)
     }
 
-    /// Whether it is heard matters to nobody here.
+    /// Returns whether it is heard matters to nobody here.
     pub(crate) async fn end(&self, stream: StreamId) {
         drop(self.0.run_end(within(&method::run_end), stream).await);
     }

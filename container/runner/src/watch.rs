@@ -38,7 +38,7 @@ pub(crate) fn begin(mode: Mode, row: &Row) {
     }));
 }
 
-/// Whether everything here holds more than `most` bytes. What several share is counted for each at first, and divided
+/// Returns whether everything here holds more than `most` bytes. What several share is counted for each at first, and divided
 /// among them only where it matters.
 fn is_over(most: u64) -> bool {
     let (pids, files) = (pids(), in_files());

@@ -40,7 +40,7 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
 ];
 
-/// Whether an address is one of the public internet.
+/// Returns whether an address is one of the public internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {

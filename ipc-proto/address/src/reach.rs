@@ -27,7 +27,7 @@ const LOCAL: &[&str] = &[
 /// Names at which a cloud serves an instance its credentials, and that do not end like a local one.
 const METADATA: &[&str] = &["instance-data", "metadata", "metadata.goog"];
 
-/// Whether a fetch, or one of its redirects, may go to this target: ports, lists and mode of the rule, and no place
+/// Returns whether a fetch, or one of its redirects, may go to this target: ports, lists and mode of the rule, and no place
 /// inside, save those that the rule names.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ fn outside(host: &Host, rule: &Rule) -> Result<(), Unfit> {
     if inside || !(name.contains('.') || spelt_out()) { Err(Unfit::LocalName) } else { Ok(()) }
 }
 
-/// Whether a connection may be made to a host with these addresses: one bad address spoils them all, since who
+/// Returns whether a connection may be made to a host with these addresses: one bad address spoils them all, since who
 /// answers one private address among public ones is trying something.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn may_connect(addresses: &[IpAddr]) -> Result<(), Unfit> {
     }
 }
 
-/// Whether a glob covers a host. A label `*` stands for one or more labels, a `*` beside other characters for any
+/// Returns whether a glob covers a host. A label `*` stands for one or more labels, a `*` beside other characters for any
 /// characters within its label, capitals and a dot at the end do not count. An address is covered by itself in any
 /// spelling and by `*` alone: `10.*` would look like a range and not be one.
 #[must_use]
@@ -99,7 +99,7 @@ fn label_matches(part: &str, label: &str) -> bool {
     covers(part.as_bytes(), label.as_bytes(), |byte| *byte == b'*', 0, |one, other| one == other)
 }
 
-/// Whether a pattern covers a sequence, where a wild item stands for at least `least` items. Quadratic at worst.
+/// Returns whether a pattern covers a sequence, where a wild item stands for at least `least` items. Quadratic at worst.
 fn covers<T>(
     pattern: &[T],
     items: &[T],

@@ -1,6 +1,6 @@
 //! Paths of URLs in whole segments: whether one leads under another whatever server resolves it.
 
-/// Whether `path` begins with one of `prefixes` in whole segments. A path, or a prefix, that two servers could read in
+/// Returns whether `path` begins with one of `prefixes` in whole segments. A path, or a prefix, that two servers could read in
 /// two ways leads nowhere. What follows a question mark is not looked at.
 #[must_use]
 pub fn leads_under<'a>(path: &str, prefixes: impl IntoIterator<Item = &'a str>) -> bool {
@@ -13,7 +13,7 @@ pub fn leads_under<'a>(path: &str, prefixes: impl IntoIterator<Item = &'a str>) 
     })
 }
 
-/// Whether every server reads the path in the same way: it begins with a slash, and no segment is dots (with a
+/// Returns whether every server reads the path in the same way: it begins with a slash, and no segment is dots (with a
 /// parameter behind them too) or holds a slash, a backslash, a per cent sign or a control character that was escaped.
 #[must_use]
 pub fn reads_one_way(path: &str) -> bool {

@@ -63,7 +63,7 @@ impl Target {
         if self.port == self.scheme.port() { self.host.to_string() } else { self.host_port().to_string() }
     }
 
-    /// Whether the other stands at the same scheme, host and port.
+    /// Returns whether the other stands at the same scheme, host and port.
     #[must_use]
     pub fn same_origin(&self, other: &Self) -> bool {
         (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)

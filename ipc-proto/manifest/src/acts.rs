@@ -182,7 +182,7 @@ impl Seen {
         }
     }
 
-    /// Whether it is what was expected. What this kernel has not got is no surprise; an act that was not tried is one,
+    /// Returns whether it is what was expected. What this kernel has not got is no surprise; an act that was not tried is one,
     /// since it proves nothing.
     #[must_use]
     pub fn fits(self, expected: Expected) -> bool {

@@ -12,7 +12,7 @@ pub const RUNTIME: [&str; 4] = ["control.sock", "gateway.sock", ROOT_OF_DISK, "t
 /// What a disk's own root has.
 pub const ROOT_OF_DISK: &str = "lost+found";
 
-/// Whether a host, or `agentctl` beside it, leaves this name in a state directory.
+/// Returns whether a host, or `agentctl` beside it, leaves this name in a state directory.
 #[must_use]
 pub fn is_of_state(name: &str) -> bool {
     STATE.contains(&name) || crate::row_named(name).is_some()

@@ -36,20 +36,20 @@ pub fn row_named(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.process.name() == name)
 }
 
-/// Whether `caller` may call `method` of `callee`. What the table does not say is refused.
+/// Returns whether `caller` may call `method` of `callee`. What the table does not say is refused.
 #[must_use]
 pub fn allowed(caller: Process, callee: Process, method: &str) -> bool {
     row(callee)
         .is_some_and(|row| row.methods().any(|(name, callers)| name == method && callers.contains(&caller)))
 }
 
-/// Whether the table has an edge from `caller` to `callee`: at least one method of `callee` is open to it.
+/// Returns whether the table has an edge from `caller` to `callee`: at least one method of `callee` is open to it.
 #[must_use]
 pub fn edge(caller: Process, callee: Process) -> bool {
     row(callee).is_some_and(|row| row.serves.iter().any(|audience| audience.callers.contains(&caller)))
 }
 
-/// Whether a second socket, for descriptors alone, accompanies the edge from `caller` to `callee`.
+/// Returns whether a second socket, for descriptors alone, accompanies the edge from `caller` to `callee`.
 /// Only a dialled connection is ever passed from one process to another.
 #[must_use]
 pub fn carries_descriptors(caller: Process, callee: Process) -> bool {

@@ -74,7 +74,7 @@ macro_rules! define {
 processes!(define);
 
 impl Process {
-    /// Whether it lives in a throw-away jail.
+    /// Returns whether it lives in a throw-away jail.
     #[must_use]
     pub const fn is_runner(self) -> bool {
         matches!(self, Self::Runner | Self::AgentRunner)
@@ -93,7 +93,7 @@ impl Process {
     }
 }
 
-/// Whether a process is an actor: one that `agentctl restart`, `hold` and `release` act on.
+/// Returns whether a process is an actor: one that `agentctl restart`, `hold` and `release` act on.
 #[must_use]
 pub const fn is_actor(process: Process) -> bool {
     !matches!(process, Process::Agentd | Process::Runner | Process::AgentRunner)

@@ -33,7 +33,7 @@ pub struct Row {
     pub commands: &'static [Kind],
     /// Descriptors that agentd keeps for it over its lives and hands to each.
     pub inherits: &'static [Inherited],
-    /// Whether a host may run without it, where its section or another that needs it is not configured.
+    /// True if a host may run without it, where its section or another that needs it is not configured.
     pub optional: bool,
     /// The methods it serves, in groups of those with the same callers for the same reason.
     pub serves: &'static [Audience],
@@ -47,7 +47,7 @@ impl Row {
             .flat_map(|audience| audience.methods.iter().map(|method| (*method, audience.callers)))
     }
 
-    /// Whether it may send agentd this command.
+    /// Returns whether it may send agentd this command.
     #[must_use]
     pub fn may_send(&self, kind: Kind) -> bool {
         COMMON_COMMANDS.contains(&kind) || self.commands.contains(&kind)

@@ -112,7 +112,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Settings {
-    /// Whether configuration left `process` its row.
+    /// Returns whether configuration left `process` its row.
     #[must_use]
     pub fn enabled(&self, process: Process) -> bool {
         self.enabled & bit(process) != 0

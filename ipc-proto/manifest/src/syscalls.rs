@@ -87,7 +87,7 @@ impl Call {
         self
     }
 
-    /// Whether these arguments are allowed to the process `own`.
+    /// Returns whether these arguments are allowed to the process `own`.
     #[must_use]
     pub fn takes(&self, arguments: &[u64; 6], own: u32) -> bool {
         self.when.is_empty() || self.alternative(arguments, own).is_some()
@@ -101,7 +101,7 @@ impl Call {
 }
 
 impl When {
-    /// Whether it holds of these arguments for the process `own`.
+    /// Returns whether it holds of these arguments for the process `own`.
     #[must_use]
     pub fn holds(&self, arguments: &[u64; 6], own: u32) -> bool {
         let Some(value) = arguments.get(usize::from(self.argument)) else { return false };
@@ -121,7 +121,7 @@ pub fn calls(row: &'static Row, name: &str) -> impl Iterator<Item = &'static Cal
     row.syscalls.iter().flat_map(|group| group.calls).filter(move |call| call.name == name)
 }
 
-/// Whether the row allows this call with these arguments to the process `own`.
+/// Returns whether the row allows this call with these arguments to the process `own`.
 #[must_use]
 pub fn allows(row: &'static Row, name: &str, arguments: &[u64; 6], own: u32) -> bool {
     calls(row, name).any(|call| call.takes(arguments, own))
@@ -161,7 +161,7 @@ pub fn quiets(row: &Row) -> impl Iterator<Item = &'static Quiet> + Clone + use<>
     all.iter().chain(sockets)
 }
 
-/// Whether the kernel answers this call of a runner's program by itself, and with which errno.
+/// Returns whether the kernel answers this call of a runner's program by itself, and with which errno.
 #[must_use]
 pub fn quiet(row: &Row, name: &str, arguments: &[u64; 6]) -> Option<u32> {
     let holds = |quiet: &&Quiet| {

@@ -63,7 +63,7 @@ impl Args {
         Ok(Self { given, bound })
     }
 
-    /// Whether a field is there.
+    /// Returns whether a field is there.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.given.contains_key(name)
     }

@@ -21,7 +21,7 @@ pub struct Model {
 pub struct Asking {
     /// `[model.route]`: of each task its models, in the order in which they are asked.
     pub route: BTreeMap<String, Vec<String>>,
-    /// Whether `offline/reader` answers for a task whose models have all failed.
+    /// True if `offline/reader` answers for a task whose models have all failed.
     pub offline_fallback: bool,
     /// Times that a request is made again.
     pub retries: u32,
@@ -78,7 +78,7 @@ pub struct Budget {
     pub cheaper_model: Option<String>,
     /// The share of a bound, in millionths, from which on the log warns.
     pub warn_at: u64,
-    /// Whether a model may be asked under a budget although nobody knows what it costs.
+    /// True if a model may be asked under a budget although nobody knows what it costs.
     pub unpriced: bool,
 }
 
@@ -153,15 +153,15 @@ pub struct ProviderModel {
     pub context: u32,
     /// Tokens it can give out.
     pub output: u32,
-    /// Whether it can ask for tools.
+    /// True if it can ask for tools.
     pub tools: bool,
-    /// Whether it can see images.
+    /// True if it can see images.
     pub vision: bool,
-    /// Whether it embeds texts rather than answers.
+    /// True if it embeds texts rather than answers.
     pub embeds: bool,
-    /// Whether it takes temperature, nucleus and stop sequences; some reasoning models refuse them.
+    /// True if it takes temperature, nucleus and stop sequences; some reasoning models refuse them.
     pub sampling: bool,
-    /// Whether it can be made to ask for a tool; some reasoning models refuse that.
+    /// True if it can be made to ask for a tool; some reasoning models refuse that.
     pub forced: bool,
     /// What it costs; nobody knows if none.
     pub prices: Option<Prices>,

@@ -27,7 +27,7 @@ pub struct Login {
 pub struct LoginInfo {
     /// When the token that requests carry now ends, unix ms, if its server said.
     pub until_ms: Option<u64>,
-    /// Whether another is asked for before that, by itself.
+    /// True if another is asked for before that, by itself.
     pub renews: bool,
 }
 

@@ -284,14 +284,14 @@ pub struct Question {
     pub filter: Filter,
     /// By what rows are ranked.
     pub manner: Manner,
-    /// Whether a row that repeats a better one is put behind those that say something else.
+    /// True if a row that repeats a better one is put behind those that say something else.
     pub varied: bool,
     /// At most so many rows.
     pub limit: u16,
     /// The words as the embedder of this host understands them. Whoever asks for a person or a model leaves it empty: the
     /// gate has it made.
     pub vector: Option<Vector>,
-    /// Whether a model is to put the first of the rows into order, also where the configuration does not say so. Memory
+    /// True if a model is to put the first of the rows into order, also where the configuration does not say so. Memory
     /// itself asks no model.
     pub reorder: bool,
     /// What else than how well it fits a row's score is multiplied by; each once, whatever their order.

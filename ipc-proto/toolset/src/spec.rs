@@ -13,7 +13,7 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// JSON Schema of its arguments, within the subset of [`validate`]; at most 8192 bytes as text.
     pub schema: Value,
-    /// Whether it runs in the jail; the gate runs the others.
+    /// True if it runs in the jail; the gate runs the others.
     pub in_jail: bool,
 }
 

@@ -100,7 +100,7 @@ impl Outbox {
         }
     }
 
-    /// Whether more should go before another frame is put.
+    /// Returns whether more should go before another frame is put.
     pub(crate) const fn is_full(&self) -> bool {
         self.bytes.len() - self.gone >= ENOUGH
     }

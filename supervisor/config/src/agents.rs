@@ -27,9 +27,9 @@ pub struct Known<'a> {
     pub models: &'a [String],
     /// What is known of these.
     pub asked: &'a Model,
-    /// Whether there is a memory.
+    /// True if there is a memory.
     pub memory: bool,
-    /// Whether there is the web.
+    /// True if there is the web.
     pub web: bool,
     /// The services there are.
     pub services: &'a BTreeMap<String, Service>,

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 /// Millionths in a thousandth.
 const THOUSANDTH: u64 = 1000;
 
-/// Whether there is a model of this name; `models` are all but the scripted ones.
+/// Returns whether there is a model of this name; `models` are all but the scripted ones.
 #[must_use]
 pub fn is_model(name: &str, models: &[String]) -> bool {
     name.strip_prefix("scripted/").is_some_and(script_holds) || models.iter().any(|model| model == name)
 }
 
-/// Whether what answers by this name has vision: of a task, any model of its chain.
+/// Returns whether what answers by this name has vision: of a task, any model of its chain.
 #[must_use]
 pub fn sees(name: &str, asked: &Model) -> bool {
     let has_vision = |name: &str| {

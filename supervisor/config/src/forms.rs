@@ -9,7 +9,7 @@ use ipc_proto::credproxy::PLACEHOLDER;
 pub struct Form {
     /// What is valid, for people.
     pub valid: &'static str,
-    /// Whether an error may show what was written. Not where a secret could stand by mistake.
+    /// True if an error may show what was written. Not where a secret could stand by mistake.
     pub shown: bool,
     /// Whether a text has the form.
     pub holds: fn(&str) -> bool,
@@ -265,7 +265,7 @@ pub const VARIABLE: Form = Form {
 /// Bytes that one tool's compiled patterns may take together: the bound of the gate, which compiles them as one set.
 const PATTERNS_BOUND: usize = 1 << 20;
 
-/// Whether these patterns can be one tool's, as the gate compiles them: together, letters of either case.
+/// Returns whether these patterns can be one tool's, as the gate compiles them: together, letters of either case.
 #[must_use]
 pub fn patterns_hold(patterns: &[&str]) -> bool {
     regex::RegexSetBuilder::new(patterns).case_insensitive(true).size_limit(PATTERNS_BOUND).build().is_ok()
@@ -299,13 +299,13 @@ fn origin(text: &str) -> bool {
         })
 }
 
-/// Whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
+/// Returns whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
 fn name(text: &str, also: &[u8], most: usize) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     first && text.len() <= most && text.bytes().all(|b| b.is_ascii_alphanumeric() || also.contains(&b))
 }
 
-/// Whether `file` may follow `scripted/`: a name in the model process's own folder, and nothing above it.
+/// Returns whether `file` may follow `scripted/`: a name in the model process's own folder, and nothing above it.
 #[must_use]
 pub fn script_holds(file: &str) -> bool {
     name(file, b"-_.", 64)

@@ -10,7 +10,7 @@ use manifest::settings::Loopback;
 /// `[gateway]`, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Whether gateway has a row.
+    /// True if gateway has a row.
     pub gateway: bool,
     /// Where agentd listens for it on TCP.
     pub listen: Option<Loopback>,

@@ -19,9 +19,9 @@ pub struct Host {
     pub disk_reserve: u32,
     /// Runners that wait for work.
     pub warm: u16,
-    /// Whether the processes' users are installed.
+    /// True if the processes' users are installed.
     pub installed: bool,
-    /// Whether processes will run under ids of their own.
+    /// True if processes will run under ids of their own.
     pub own_ids: bool,
     /// Uid and gid of each process.
     pub ids: Ids,
@@ -65,7 +65,7 @@ impl Host {
         self.base.saturating_add(FIRST_SLOT)
     }
 
-    /// Whether `uid` is one of the host's own processes.
+    /// Returns whether `uid` is one of the host's own processes.
     #[must_use]
     pub fn owns(&self, uid: u32) -> bool {
         let range = self.base..self.base.saturating_add(ID_RANGE);

@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Whether `text` is one of the words or of the form; else what is wrong with it.
+    /// Returns whether `text` is one of the words or of the form; else what is wrong with it.
     ///
     /// # Errors
     /// The words for a person.

@@ -35,7 +35,7 @@ use std::path::Path;
 pub struct Machine {
     /// Uid of the person who runs the host.
     pub owner: u32,
-    /// Whether agentd runs as root.
+    /// True if agentd runs as root.
     pub root: bool,
     /// The state directory.
     pub state_dir: String,
@@ -168,7 +168,7 @@ impl Plan {
         }
     }
 
-    /// Whether `process` has a row.
+    /// Returns whether `process` has a row.
     #[must_use]
     pub const fn enabled(&self, process: Process) -> bool {
         match process {

@@ -36,7 +36,7 @@ impl Problems {
         self.0.push(Problem { line, key: "syntax".to_owned(), what: quoted_free(what) });
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether nothing is wrong.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -17,7 +17,7 @@ const OFFLINE: [&str; 2] = ["offline/reader", "offline/hijackable"];
 /// What the host knows of the world outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
-    /// Whether credproxy, and with it dialer, has a row.
+    /// True if credproxy, and with it dialer, has a row.
     pub credproxy: bool,
     /// What model is handed.
     pub model: Model,

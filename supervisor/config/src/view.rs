@@ -74,7 +74,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether `name` is in the file but was reported and left out, in whole or in part: what would follow from that
+    /// Returns whether `name` is in the file but was reported and left out, in whole or in part: what would follow from that
     /// is not reported.
     #[must_use]
     pub fn wrong(&self, name: &str) -> bool {
@@ -111,7 +111,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether `name` is true.
+    /// Returns whether `name` is true.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {

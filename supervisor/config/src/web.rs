@@ -11,7 +11,7 @@ use ipc_proto::web::Mode;
 /// `[web]`, resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Whether web has a row.
+    /// True if web has a row.
     pub web: bool,
     /// What web is handed.
     pub own: Web,

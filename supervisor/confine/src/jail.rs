@@ -253,7 +253,7 @@ fn drop_privileges(ids: Option<Ids>, weakened: bool) -> Result<(), LaunchFault> 
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs).map(drop)
 }
 
-/// Whether what a weakened jail lacks is left out: never in a release.
+/// Returns whether what a weakened jail lacks is left out: never in a release.
 pub(crate) const fn is_left_out(weakened: bool) -> bool {
     weakened && cfg!(debug_assertions)
 }

@@ -87,7 +87,7 @@ pub fn kill(listener: BorrowedFd<'_>, notice: &Notice) -> io::Result<()> {
     sys::check(sent).map(drop)
 }
 
-/// Whether the thread that made the call still waits for its answer.
+/// Returns whether the thread that made the call still waits for its answer.
 fn waits(listener: BorrowedFd<'_>, notice: &Notice) -> bool {
     let mut id = notice.id;
     control(listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut id).is_ok()

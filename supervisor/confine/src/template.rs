@@ -62,7 +62,7 @@ impl Template {
         }
     }
 
-    /// Whether the host's files that it shows by themselves (all but folders) are still those that it was made of: an
+    /// Returns whether the host's files that it shows by themselves (all but folders) are still those that it was made of: an
     /// upgrade puts others in their place.
     #[must_use]
     pub fn is_current(&self) -> bool {

@@ -98,7 +98,7 @@ fn after(at: usize, step: &sock_filter) -> [Option<usize>; 2] {
     }
 }
 
-/// Whether it is a jump that asks something, `BPF_JMP` of `linux/bpf_common.h`.
+/// Returns whether it is a jump that asks something, `BPF_JMP` of `linux/bpf_common.h`.
 fn is_conditional(step: &sock_filter) -> bool {
     const CLASS: u16 = 0x07;
     const JUMPS: u16 = 0x05;

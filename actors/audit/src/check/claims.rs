@@ -112,7 +112,7 @@ pub(crate) fn other(what: &str, origin: &str, name: &str) -> Fault {
     Fault::new(Kind::OtherLog, None, format!("{what} is of the log {origin}, and the key is that of {name}"))
 }
 
-/// Whether the note of the counts is one of the log's keys, or is not there.
+/// Returns whether the note of the counts is one of the log's keys, or is not there.
 pub(crate) fn counts_hold(folder: &Folder, keys: &[PublicKey]) -> bool {
     match folder.read_text(counts::FILE, NOTE) {
         Ok(None) => true,

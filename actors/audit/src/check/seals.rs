@@ -37,7 +37,7 @@ impl Seals {
         self.gone.push((index, root));
     }
 
-    /// Whether this rotation is on the record.
+    /// Returns whether this rotation is on the record.
     pub(crate) fn has_rotation(&self, note: &Hash) -> bool {
         self.rotations.contains(note)
     }

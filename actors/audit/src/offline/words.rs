@@ -69,7 +69,7 @@ impl Words {
         self.options.get(option).map(String::as_str)
     }
 
-    /// Whether a flag is there.
+    /// Returns whether a flag is there.
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.options.contains_key(flag)
     }

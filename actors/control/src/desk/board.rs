@@ -35,7 +35,7 @@ impl Board {
         }
     }
 
-    /// Whether a process will not come by itself: it is configured away, held or stopped.
+    /// Returns whether a process will not come by itself: it is configured away, held or stopped.
     pub(crate) fn is_away(&self, process: Process) -> bool {
         let state = self.processes.get(&process).map(|words| word(words, state_words::STATE));
         state

@@ -47,7 +47,7 @@ pub(crate) fn words(room: Room) -> String {
 }
 
 impl Desk {
-    /// Whether something new may be begun.
+    /// Returns whether something new may be begun.
     pub(crate) fn disk_has_room(&self) -> Answer<()> {
         let Room { low, free_mib, kept_mib } = self.board.borrow().room;
         if low { Err(ControlError::Router(RouterError::NoRoom { free_mib, kept_mib })) } else { Ok(()) }

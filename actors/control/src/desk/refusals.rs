@@ -15,7 +15,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Whether another refusal of this uid goes on the record.
+    /// Returns whether another refusal of this uid goes on the record.
     pub(crate) fn admits(&mut self, uid: u32, now: Instant) -> bool {
         if self.since.is_none_or(|since| now.duration_since(since) >= SPAN) {
             self.since = Some(now);

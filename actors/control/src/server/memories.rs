@@ -63,7 +63,7 @@ fn of_the_gate(error: RelayError) -> ControlError {
     }
 }
 
-/// Whether it needs room on the disk.
+/// Returns whether it needs room on the disk.
 const fn writes(ask: &Ask) -> bool {
     matches!(
         ask,

@@ -40,7 +40,7 @@ impl Caller {
         status
     }
 
-    /// Whether memory's database is damaged. A memory that is away or slow does not keep its host's state waiting.
+    /// Returns whether memory's database is damaged. A memory that is away or slow does not keep its host's state waiting.
     async fn memory_is_damaged(&self) -> bool {
         let asked = self.desk.ask(&self.desk.memory, &memory::method::sound, |memory, context| async move {
             memory.sound(context).await

@@ -6,7 +6,7 @@ use address::leads_under;
 use ipc_proto::Text;
 use ipc_proto::credproxy::{At, Binding, Lease};
 
-/// Whether whatever the second allows, the first allows too.
+/// Returns whether whatever the second allows, the first allows too.
 pub(super) fn narrows(old: (&Binding, Lease), new: (&Binding, Lease)) -> bool {
     let ((old, old_lease), (new, new_lease)) = (old, new);
     new.hosts.iter().all(|host| old.hosts.iter().any(|bound| covers(bound, host)))

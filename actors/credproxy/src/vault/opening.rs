@@ -25,7 +25,7 @@ pub(crate) struct Locked {
     store: Arc<Store>,
     sources: Arc<Sources>,
     locker: Locker,
-    /// Whether there is no vault yet.
+    /// True if there is no vault yet.
     pub(crate) empty: bool,
 }
 

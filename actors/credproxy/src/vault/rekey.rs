@@ -61,7 +61,7 @@ impl Vault {
         Ok(Some(Rekeying { opener: Opener::Passphrase(stretch), key, step: Step::Rewrap }))
     }
 
-    /// Whether this is the passphrase of the vault, which is open already.
+    /// Returns whether this is the passphrase of the vault, which is open already.
     pub(crate) fn check(&self, passphrase: &[u8]) -> Result<(), VaultFault> {
         match self.head.opener {
             Opener::Passphrase(_) => self.prove(passphrase),
@@ -69,7 +69,7 @@ impl Vault {
         }
     }
 
-    /// Whether this opens the vault: its passphrase, or what its key file or credential holds.
+    /// Returns whether this opens the vault: its passphrase, or what its key file or credential holds.
     pub(super) fn prove(&self, proof: &[u8]) -> Result<(), VaultFault> {
         let key = match self.head.opener {
             Opener::File => keys::of_digits(proof).ok_or(VaultFault::WrongPassphrase)?,

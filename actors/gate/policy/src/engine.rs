@@ -231,7 +231,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a policy's scope lets it speak of an action.
+    /// Returns whether a policy's scope lets it speak of an action.
     fn can_match(&self, policy: &Policy, action: &str) -> bool {
         let action = self.kinds.action(action);
         match policy.action_constraint() {

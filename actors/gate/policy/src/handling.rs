@@ -35,7 +35,7 @@ impl Handling {
         }
     }
 
-    /// Whether an outcome (`blocked`, `error`, `success` or `asked`) is an alert.
+    /// Returns whether an outcome (`blocked`, `error`, `success` or `asked`) is an alert.
     #[must_use]
     pub fn alerts(&self, outcome: &str) -> bool {
         self.alert_on.iter().any(|wanted| wanted == outcome)

@@ -28,7 +28,7 @@ impl Passage {
     }
 }
 
-/// Whether content with this label may pass; nobody is asked here.
+/// Returns whether content with this label may pass; nobody is asked here.
 ///
 /// # Errors
 /// The policies that keep it.

@@ -120,7 +120,7 @@ impl Session {
         self.plan = Some(tools.into_iter().collect());
     }
 
-    /// Whether something untrusted is in the context.
+    /// Returns whether something untrusted is in the context.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.label.trust == Trust::Untrusted

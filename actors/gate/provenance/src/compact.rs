@@ -34,7 +34,7 @@ const fn is_gap(char: char) -> bool {
     matches!(char, ' ' | '-' | '(' | ')')
 }
 
-/// Whether the text holds the number, from the beginning of a word to the end of one. `text` in its exact form.
+/// Returns whether the text holds the number, from the beginning of a word to the end of one. `text` in its exact form.
 pub(crate) fn holds(text: &str, wanted: &str) -> bool {
     let mut before = ' ';
     for (at, char) in text.char_indices() {

@@ -170,7 +170,7 @@ fn is_host(char: char) -> bool {
     is_word(char) || matches!(char, '-' | '.')
 }
 
-/// Whether a run of host characters is an address where it stands.
+/// Returns whether a run of host characters is an address where it stands.
 fn leads(before: &str, run: &str, after: &str) -> bool {
     let host = run.trim_matches(['.', '-', '_']);
     if before.ends_with("\\\\") {

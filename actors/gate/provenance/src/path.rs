@@ -158,7 +158,7 @@ fn inside(path: &str) -> Result<String, &'static str> {
     Ok(steps.fold(ROOT.to_owned(), |path, step| path + "/" + step))
 }
 
-/// Whether a step of a path has a protected name. A file system may not tell capitals apart, so neither does this.
+/// Returns whether a step of a path has a protected name. A file system may not tell capitals apart, so neither does this.
 pub(crate) fn is_protected(path: &str) -> bool {
     let lower = path.to_lowercase();
     let steps: Vec<&str> = lower.split('/').filter(|step| !step.is_empty()).collect();

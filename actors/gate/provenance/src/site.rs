@@ -34,7 +34,7 @@ impl Site {
         links::plain(text).iter().filter_map(|link| Self::read(link)).collect()
     }
 
-    /// Whether a text that names this one names `other`.
+    /// Returns whether a text that names this one names `other`.
     pub(crate) fn names(&self, other: &Self) -> bool {
         let scheme = (self.scheme, other.scheme) != (Some(Scheme::Https), Some(Scheme::Http));
         let port = self.port() == other.port();

@@ -36,7 +36,7 @@ impl Text {
         std::iter::once(self.exact.as_str()).chain(self.parted.iter().map(|(exact, _)| exact.as_str()))
     }
 
-    /// Whether it holds the value as it stands.
+    /// Returns whether it holds the value as it stands.
     pub(crate) fn holds(&self, sought: &Sought<'_>) -> bool {
         let Sought { value, wanted } = sought;
         let Some(wanted) = wanted else {
@@ -193,7 +193,7 @@ pub(crate) fn is_word(char: char) -> bool {
     char.is_alphanumeric() || char == '_' || is_combining_mark(char) || is_invisible(char)
 }
 
-/// Whether the value stands somewhere in the text with an end on both sides, where `fits` holds of what stands
+/// Returns whether the value stands somewhere in the text with an end on both sides, where `fits` holds of what stands
 /// before and after it.
 fn stand_in(text: &str, value: &str, strict: bool, fits: impl Fn(&str, &str) -> bool) -> bool {
     let (Some(first), Some(last)) = (value.chars().next(), value.chars().next_back()) else {
@@ -233,7 +233,7 @@ fn is_joint(char: char) -> bool {
     matches!(char, '-' | '.' | '@' | '/' | '\\' | ':' | '=' | '&' | '#' | '+' | '~' | '%' | '?' | '$' | '*')
 }
 
-/// Whether a word may begin behind `before`: not inside another word, address, path, number or option.
+/// Returns whether a word may begin behind `before`: not inside another word, address, path, number or option.
 fn begins(before: &str, own: char) -> bool {
     let mut back = before.chars().rev();
     let Some(char) = back.next() else { return true };
@@ -251,7 +251,7 @@ fn begins(before: &str, own: char) -> bool {
     }
 }
 
-/// Whether a word may end before `after`: not inside another word, address, path or number; `'s` may follow.
+/// Returns whether a word may end before `after`: not inside another word, address, path or number; `'s` may follow.
 fn finishes(after: &str, own: char) -> bool {
     let mut ahead = after.chars();
     let Some(char) = ahead.next() else { return true };

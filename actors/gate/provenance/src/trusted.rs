@@ -41,19 +41,19 @@ impl Trusted {
         self.records.add(text);
     }
 
-    /// Whether the trusted texts vouch for all of `value`: each element, and each member, has to be vouched for.
+    /// Returns whether the trusted texts vouch for all of `value`: each element, and each member, has to be vouched for.
     #[must_use]
     pub fn vouches(&self, value: &Value) -> bool {
         self.words.vouches(value)
     }
 
-    /// Whether the owner's records vouch for all of `value`, by the same rules.
+    /// Returns whether the owner's records vouch for all of `value`, by the same rules.
     #[must_use]
     pub fn records_vouch(&self, value: &Value) -> bool {
         self.records.vouches(value)
     }
 
-    /// Whether the trusted texts hold a link.
+    /// Returns whether the trusted texts hold a link.
     pub(crate) fn holds_link(&self, link: &str) -> bool {
         self.words.vouches_text(link) || self.words.texts.iter().any(|entry| entry.links.contains(link))
     }

@@ -84,7 +84,7 @@ pub(super) async fn remove(shared: &Shared, context: &TurnContext, args: &Value)
     Ok(done(format!("forgot {id}"), None))
 }
 
-/// Whether a tool changes memory.
+/// Returns whether a tool changes memory.
 pub(super) fn changes(tool: &str) -> bool {
     matches!(tool, "memory_write" | "memory_revise" | "memory_delete")
 }

@@ -33,7 +33,7 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// Whether the scanner found instructions in what is remembered.
+    /// Returns whether the scanner found instructions in what is remembered.
     pub(super) fn found_instructions(&self) -> bool {
         !self.block.left_out.is_empty() || self.block.kept_back.is_some()
     }

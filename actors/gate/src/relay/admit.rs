@@ -156,7 +156,7 @@ impl Client {
         shared.rates.take(self.whose, Instant::now())
     }
 
-    /// Whether its key reaches this model.
+    /// Returns whether its key reaches this model.
     fn reaches(&self, model: &str) -> bool {
         !matches!(&self.who, Who::Holder(holder) if !holder.may_use(model))
     }
@@ -382,7 +382,7 @@ pub(super) async fn question(
     Ok((request, (seat, load)))
 }
 
-/// Whether somebody may have the tokens of a request counted: nothing leaves by that, so nobody reads it.
+/// Returns whether somebody may have the tokens of a request counted: nothing leaves by that, so nobody reads it.
 pub(crate) async fn count(shared: &Shared, caller: Caller, request: &Request) -> Result<Load, RelayError> {
     let load = shared.rates.hold(clean::size(request))?;
     Client::of(shared, caller).await?.may_ask(shared, &request.model).await?;

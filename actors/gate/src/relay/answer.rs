@@ -322,7 +322,7 @@ impl Answer {
     }
 }
 
-/// Whether a block of reasoning shows no secret; that one was kept back for it is on the record. In its seal, which
+/// Returns whether a block of reasoning shows no secret; that one was kept back for it is on the record. In its seal, which
 /// nobody can read, only what is surely one of the host's own counts.
 async fn shows_nothing(around: &impl Around, id: CallId, thought: &Thought) -> Result<bool, RelayError> {
     let mut clean = true;

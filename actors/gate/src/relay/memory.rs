@@ -128,7 +128,7 @@ const fn tool(ask: &Ask) -> Option<&'static str> {
     }
 }
 
-/// Whether the client may read so; on the record. Nobody is there to be asked: what asks is refused.
+/// Returns whether the client may read so; on the record. Nobody is there to be asked: what asks is refused.
 async fn decide(shared: &Shared, client: &Client, tool: &str) -> Result<(), RelayError> {
     let label = Label::of(Trust::User, Class::Internal, &format!("api:{}", client.phrase()));
     let (session, args) =

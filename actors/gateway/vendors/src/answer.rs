@@ -106,7 +106,7 @@ pub trait Writer: Send + 'static {
     fn begin(&mut self, origin: Origin);
     /// Another model answers than was asked for.
     fn by(&mut self, model: String);
-    /// Whether the client takes one call at most. A model that asks for more is not asked again: it sees what came of the first
+    /// Returns whether the client takes one call at most. A model that asks for more is not asked again: it sees what came of the first
     /// and asks for the next.
     fn takes_one_call(&self) -> bool {
         false

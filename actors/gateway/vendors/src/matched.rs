@@ -32,7 +32,7 @@ impl Matched {
         }
     }
 
-    /// Whether each call has a result and each result a call.
+    /// Returns whether each call has a result and each result a call.
     ///
     /// # Errors
     /// One has none: where it stands.

@@ -41,7 +41,7 @@ pub struct Wish {
 pub struct Ask<W> {
     /// What it asks for.
     pub wish: Wish,
-    /// Whether the answer is to come as a stream.
+    /// True if the answer is to come as a stream.
     pub streams: bool,
     /// What tells the answer.
     pub writer: W,
@@ -63,7 +63,7 @@ pub struct Options {
     pub model: String,
     /// The client's own tools.
     pub tools: Vec<ToolSpec>,
-    /// Whether it has others besides, which its vendor would run.
+    /// True if it has others besides, which its vendor would run.
     pub others: bool,
     /// Most tokens of the answer, and the field that says so.
     pub max_output: Option<(&'static str, u32)>,

@@ -149,7 +149,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the other end has closed it already.
+    /// Returns whether the other end has closed it already.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.sender.is_closed()

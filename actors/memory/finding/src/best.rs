@@ -17,7 +17,7 @@ impl Best {
         Self { most, held: Vec::new(), floor: 0.0 }
     }
 
-    /// Whether a row of this score could be among them.
+    /// Returns whether a row of this score could be among them.
     pub(crate) fn may_hold(&self, score: f32) -> bool {
         score >= self.floor
     }

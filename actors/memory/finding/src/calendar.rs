@@ -47,7 +47,7 @@ pub(crate) fn month(word: &str) -> Option<i64> {
     i64::try_from(at + 1).ok()
 }
 
-/// Whether a month's name is more often something else.
+/// Returns whether a month's name is more often something else.
 pub(crate) fn is_unsure(word: &str) -> bool {
     UNSURE.contains(&word)
 }

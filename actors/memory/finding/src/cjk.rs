@@ -19,7 +19,7 @@ const WHO: &[&str] = &["谁", "誰", "哪里", "哪儿", "哪裡", "どこ", "�
 const OF_TIME: &str = "年月日時时点號号周週昨曜";
 const OF_NUMBER: &str = "二两三四五六七八九十百千万";
 
-/// Whether a pair of characters says little: kana of the grammar alone, or with a particle in it.
+/// Returns whether a pair of characters says little: kana of the grammar alone, or with a particle in it.
 pub(crate) fn says_little(pair: &str) -> bool {
     let is_hiragana = |c| matches!(c, '\u{3041}'..='\u{309f}');
     pair.chars().all(is_hiragana) || pair.contains(|c| PARTICLES.contains(c))
@@ -39,7 +39,7 @@ pub(crate) fn wants(question: &str) -> Wants {
     }
 }
 
-/// Whether a text that is written so speaks of a time, and whether of a number.
+/// Returns whether a text that is written so speaks of a time, and whether of a number.
 pub(crate) fn holds(text: &str) -> (bool, bool) {
     if text.is_ascii() || !text.contains(unspaced) {
         return (false, false);

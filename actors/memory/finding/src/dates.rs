@@ -28,12 +28,12 @@ impl Span {
         Self { from: day - slack, to: day + slack }
     }
 
-    /// Whether a day is both in one and in the other.
+    /// Returns whether a day is both in one and in the other.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.from <= other.to && other.from <= self.to
     }
 
-    /// Whether a day is in it.
+    /// Returns whether a day is in it.
     pub(crate) const fn holds(self, day: Day) -> bool {
         self.from <= day && day <= self.to
     }

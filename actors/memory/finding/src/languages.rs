@@ -151,7 +151,7 @@ impl Language {
         (little > english && shows).then_some(tongue)
     }
 
-    /// Whether a word says little.
+    /// Returns whether a word says little.
     pub(crate) fn says_little(&self, plain: &str) -> bool {
         self.little.contains(&plain)
     }

@@ -22,7 +22,7 @@ const ASKING: &[&str] = &[
     "mentioned", "whose",
 ];
 
-/// Whether a word in lower case says little about what is meant, in English or German.
+/// Returns whether a word in lower case says little about what is meant, in English or German.
 #[must_use]
 pub fn says_little(word: &str) -> bool {
     let plain = fold(word);
@@ -117,12 +117,12 @@ impl Lexicon {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a plain word is about the asking, or says little.
+    /// Returns whether a plain word is about the asking, or says little.
     pub(crate) fn is_common(&self, plain: &str) -> bool {
         self.common.contains(plain)
     }
 
-    /// Whether a plain word of a question in English is about the asking, or says little: "war" and "hat" are words of
+    /// Returns whether a plain word of a question in English is about the asking, or says little: "war" and "hat" are words of
     /// their own there.
     pub(crate) fn is_asking(&self, plain: &str) -> bool {
         self.asking.contains(plain)

@@ -39,7 +39,7 @@ impl Sketch {
         Self(first & Self::FIRST | begin << 5 & Self::BEGIN | end << 10 & Self::END | letters << 16)
     }
 
-    /// Whether it may be like a term of that look. Of one that is not, it is certain.
+    /// Returns whether it may be like a term of that look. Of one that is not, it is certain.
     fn may_be_like(self, other: Self) -> bool {
         let differs = self.0 ^ other.0;
         let same = |part| differs & part == 0;
@@ -137,7 +137,7 @@ pub(crate) fn parts(code: &str) -> Vec<&str> {
     if parts.len() <= MOST_PARTS { parts } else { Vec::new() }
 }
 
-/// Whether two terms that begin alike for so many bytes differ in one letter more, less, another, or two that changed places.
+/// Returns whether two terms that begin alike for so many bytes differ in one letter more, less, another, or two that changed places.
 fn is_slip(one: &str, other: &str, begun: usize) -> bool {
     if one.len().abs_diff(other.len()) > 2 {
         return false;

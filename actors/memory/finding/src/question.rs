@@ -61,7 +61,7 @@ impl Question {
         Self { terms, times, wants, says_little, is_a_sentence }
     }
 
-    /// Whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
+    /// Returns whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
     /// three, each as itself or its kin. Nothing is about a question that says little.
     #[must_use]
     pub fn fits(&self, text: &str, lexicon: &Lexicon) -> bool {
@@ -78,13 +78,13 @@ impl Question {
         !self.says_little && self.terms.iter().filter(holds).take(least).count() == least
     }
 
-    /// Whether it is asked as one asks a person, and not by the words alone that a text must hold.
+    /// Returns whether it is asked as one asks a person, and not by the words alone that a text must hold.
     #[must_use]
     pub const fn is_a_sentence(&self) -> bool {
         self.is_a_sentence
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there is nothing to look for.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.terms.is_empty()

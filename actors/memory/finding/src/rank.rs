@@ -335,7 +335,7 @@ impl Index {
     }
 }
 
-/// Whether a row is there and may be found.
+/// Returns whether a row is there and may be found.
 pub(crate) fn allows(row: &StoredRow, limits: &Limits<'_>) -> bool {
     !row.gone()
         && limits.only.is_none_or(|only| only.contains(&row.n))
@@ -343,7 +343,7 @@ pub(crate) fn allows(row: &StoredRow, limits: &Limits<'_>) -> bool {
         && limits.until_ms.is_none_or(|until| row.time_ms < until)
 }
 
-/// Whether what is said on a day may be about a span: people tell of things a few days later.
+/// Returns whether what is said on a day may be about a span: people tell of things a few days later.
 const fn is_near(day: Day, span: Span) -> bool {
     span.from <= day && day <= span.to + NEAR_DAYS
 }

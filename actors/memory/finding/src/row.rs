@@ -40,7 +40,7 @@ impl StoredRow {
         some(self.after)
     }
 
-    /// Whether it was taken out.
+    /// Returns whether it was taken out.
     pub(crate) const fn gone(&self) -> bool {
         self.holds.has(Holds::GONE)
     }
@@ -64,7 +64,7 @@ impl Holds {
     /// The row was taken out.
     pub(crate) const GONE: Self = Self(16);
 
-    /// Whether it holds what the other does.
+    /// Returns whether it holds what the other does.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -83,7 +83,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Whether a row of it has the tag.
+    /// Returns whether a row of it has the tag.
     pub(crate) fn has(&self, tag: u32) -> bool {
         self.tags.iter().any(|(of, _)| *of == tag)
     }

@@ -24,7 +24,7 @@ pub(super) struct Candidate {
     pub(super) n: i64,
     pub(super) id: [u8; 16],
     pub(super) project: Option<String>,
-    /// Whether nobody may be told of it.
+    /// True if nobody may be told of it.
     pub(super) is_secret: bool,
     /// When it was written, unix ms.
     pub(super) created_ms: u64,
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it may be told of in this project: secrets may be nowhere.
+    /// Returns whether it may be told of in this project: secrets may be nowhere.
     pub(super) fn may_be_told_of(&self, project: Option<&str>) -> bool {
         let is_elsewhere =
             project.is_some_and(|own| self.project.as_ref().is_some_and(|theirs| theirs != own));

@@ -30,7 +30,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{}…", begun.trim_end())
 }
 
-/// Whether a line ends here, for whoever reads the block.
+/// Returns whether a line ends here, for whoever reads the block.
 const fn breaks(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -61,7 +61,7 @@ fn unfenced(text: &str) -> String {
     text.replace("```", "'''").replace("~~~", "'''")
 }
 
-/// Whether a line is one that makes a heading of itself or of the line before.
+/// Returns whether a line is one that makes a heading of itself or of the line before.
 fn begins(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('#')

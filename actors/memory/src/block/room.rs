@@ -33,7 +33,7 @@ impl Room {
         Self { chars: self.chars / parts, bytes: self.bytes / parts }
     }
 
-    /// Whether the text fits.
+    /// Returns whether the text fits.
     pub(super) fn holds(self, text: &str) -> bool {
         text.chars().count() <= self.chars && text.len() <= self.bytes
     }

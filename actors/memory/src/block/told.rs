@@ -144,7 +144,7 @@ fn kind(row: &Row) -> String {
     format!("{name}{}", if others { "*" } else { "" })
 }
 
-/// Whether it is told among decisions.
+/// Returns whether it is told among decisions.
 pub(super) fn decides(row: &Row) -> bool {
     matches!(&row.entry.detail.kind, Kind::Observation(seen) if seen.r#type == ObservationType::Decision)
 }

@@ -87,7 +87,7 @@ impl Answer {
         self.begun = true;
     }
 
-    /// Whether some part of an answer has come.
+    /// Returns whether some part of an answer has come.
     pub(crate) const fn has_begun(&self) -> bool {
         self.begun
     }
@@ -181,7 +181,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Whether nothing of a call's arguments has come.
+    /// Returns whether nothing of a call's arguments has come.
     pub(crate) fn is_bare(&self, call: usize) -> bool {
         self.calls.get(call).is_none_or(|call| call.args.is_empty())
     }
@@ -210,12 +210,12 @@ impl Answer {
         self.last = true;
     }
 
-    /// Whether no more can follow.
+    /// Returns whether no more can follow.
     pub(crate) const fn is_last(&self) -> bool {
         self.last
     }
 
-    /// Whether the provider has said why the answer ended, so that what is lost after it does no harm.
+    /// Returns whether the provider has said why the answer ended, so that what is lost after it does no harm.
     pub(crate) const fn is_finished(&self) -> bool {
         self.last || self.finish.is_some()
     }

@@ -92,7 +92,7 @@ pub fn ask(
     })
 }
 
-/// Whether the texts at which an answer ends are looked for here: OpenAI's responses know none, and its reasoning models
+/// Returns whether the texts at which an answer ends are looked for here: OpenAI's responses know none, and its reasoning models
 /// refuse them.
 pub(crate) const fn must_stop_here(kind: ProviderKind, known: ProviderModel) -> bool {
     match kind {

@@ -55,7 +55,7 @@ pub(crate) fn tools(request: &Request, known: ProviderModel) -> &[ToolSpec] {
     if known.tools { &request.tools } else { &[] }
 }
 
-/// Whether tools are to be asked for, as far as the model lets itself be made to: one that refuses to be forced is left
+/// Returns whether tools are to be asked for, as far as the model lets itself be made to: one that refuses to be forced is left
 /// to see fit, which is nearer to what was asked than an error.
 pub(crate) fn choice(request: &Request, known: ProviderModel) -> &Choice {
     match &request.choice {

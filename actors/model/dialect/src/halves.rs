@@ -31,7 +31,7 @@ pub(crate) fn without_halves(json: &str) -> Option<String> {
     found.then_some(clean)
 }
 
-/// Whether it begins with the escape of such a half.
+/// Returns whether it begins with the escape of such a half.
 fn is_half(escape: &str, kind: &str) -> bool {
     let digits = escape.strip_prefix("\\u").and_then(|rest| rest.get(..4));
     digits.is_some_and(|digits| {

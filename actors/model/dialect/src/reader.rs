@@ -90,13 +90,13 @@ impl Reader {
         self.answer.ready()
     }
 
-    /// Whether no more can follow.
+    /// Returns whether no more can follow.
     #[must_use]
     pub const fn is_last(&self) -> bool {
         self.answer.is_last()
     }
 
-    /// Whether the provider has said why the answer ended, so that what is lost after it does no harm.
+    /// Returns whether the provider has said why the answer ended, so that what is lost after it does no harm.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.answer.is_finished()

@@ -70,7 +70,7 @@ pub(crate) enum Order {
     Reserve {
         /// What for, and how much.
         asked: Reserved,
-        /// Whether it is the cheaper model that is asked.
+        /// True if it is the cheaper model that is asked.
         exempt: bool,
         /// What was set aside.
         reply: oneshot::Sender<Result<Held, Refused>>,
@@ -371,7 +371,7 @@ impl Side {
     }
 }
 
-/// Whether anything of this account has a bound: then what a model costs must be known.
+/// Returns whether anything of this account has a bound: then what a model costs must be known.
 pub(crate) fn is_bounded(budget: &Budget, account: &Account, now_ms: u64) -> bool {
     scopes(account, now_ms).iter().any(|scope| bound(budget, account, scope).is_some())
 }

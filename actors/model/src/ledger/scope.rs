@@ -80,7 +80,7 @@ pub(crate) fn scopes(account: &Account, now_ms: u64) -> Vec<Scope> {
     some.map(|(per, whose)| Scope::new(per, whose, now_ms)).collect()
 }
 
-/// Whether what this account spends then counts to that sum.
+/// Returns whether what this account spends then counts to that sum.
 pub(crate) fn counts_to(account: &Account, at_ms: u64, scope: &Scope) -> bool {
     let Account { session, agent, key, .. } = account;
     let (whose, period) = match scope.per {

@@ -35,7 +35,7 @@ fn mentioned<'a>(request: &'a Request, words: &'a str) -> impl Iterator<Item = S
     names.filter(|name| is_among(name, words)).map(str::to_owned)
 }
 
-/// Whether a name stands among the words, as a word of its own.
+/// Returns whether a name stands among the words, as a word of its own.
 fn is_among(name: &str, words: &str) -> bool {
     words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }

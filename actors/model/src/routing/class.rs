@@ -61,7 +61,7 @@ const fn of_credproxy(error: &CredError) -> Class {
     }
 }
 
-/// Whether it tells of the provider's own state: of credproxy's, or of this host's, it does not.
+/// Returns whether it tells of the provider's own state: of credproxy's, or of this host's, it does not.
 pub(crate) const fn is_the_providers(error: &ModelError) -> bool {
     match error {
         ModelError::Credentials(
@@ -75,7 +75,7 @@ pub(crate) const fn is_the_providers(error: &ModelError) -> bool {
     }
 }
 
-/// Whether the provider may have read a request that failed so, and then it was paid. One that refused, or could not be
+/// Returns whether the provider may have read a request that failed so, and then it was paid. One that refused, or could not be
 /// reached, was paid nothing; one that fell silent, whose reply was lost with credproxy, or was refused there, may have read it.
 pub(crate) const fn was_read(error: &ModelError) -> bool {
     matches!(

@@ -101,7 +101,7 @@ impl Course {
         Next::Over(self.why(breaker, now))
     }
 
-    /// Whether it may be asked now or in time.
+    /// Returns whether it may be asked now or in time.
     fn may_try(&self, it: &Candidate, now: Instant) -> bool {
         let in_time = it.until.is_none_or(|until| it.not_before.max(now) < until);
         !it.out && it.attempts < self.bounds.attempts && in_time

@@ -69,7 +69,7 @@ impl Tx<'_> {
 }
 
 impl Store {
-    /// Whether any bytes belong to a message.
+    /// Returns whether any bytes belong to a message.
     pub(crate) fn has_parts(&self, message: i64) -> Result<bool, StoreFault> {
         let sql = "SELECT 1 FROM parts WHERE message = ? LIMIT 1";
         Ok(self.one(sql, [message], |_| Ok(()))?.is_some())

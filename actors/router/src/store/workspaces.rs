@@ -26,7 +26,7 @@ impl Store {
         self.one(sql, [id.bytes()], workspace)
     }
 
-    /// Whether a session that has not ended works in it.
+    /// Returns whether a session that has not ended works in it.
     pub(crate) fn workspace_in_use(&self, id: WorkspaceId) -> Result<bool, StoreFault> {
         let sql = "SELECT 1 FROM sessions WHERE workspace = ? AND ended_ms IS NULL LIMIT 1";
         Ok(self.one(sql, [id.bytes()], |_| Ok(()))?.is_some())

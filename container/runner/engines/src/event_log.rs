@@ -104,7 +104,7 @@ impl EventLog {
         }
     }
 
-    /// Whether a tool call is open.
+    /// Returns whether a tool call is open.
     pub(super) fn is_open(&self, id: &str) -> bool {
         self.open.contains_key(id)
     }
@@ -129,7 +129,7 @@ fn failure(why: &str) -> End {
     End::Failed { why: Text::clip(why), for_good: is_for_good(why) }
 }
 
-/// Whether a failure's text says that another try would be refused as well. The numbers count as whole words only: a session's
+/// Returns whether a failure's text says that another try would be refused as well. The numbers count as whole words only: a session's
 /// name may contain them.
 fn is_for_good(why: &str) -> bool {
     let mut words = why.split(|c: char| !c.is_ascii_alphanumeric());

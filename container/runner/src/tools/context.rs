@@ -24,7 +24,7 @@ impl Abort {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was given.
+    /// Returns whether it was given.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -77,7 +77,7 @@ impl Context {
         })
     }
 
-    /// Whether a tool may go on; asked between steps of whatever may take long.
+    /// Returns whether a tool may go on; asked between steps of whatever may take long.
     pub(super) fn go_on(&self) -> Result<(), ToolFault> {
         if self.abort.is_set() {
             Err(ToolFault::Aborted)

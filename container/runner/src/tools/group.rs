@@ -88,7 +88,7 @@ impl Group {
         }
     }
 
-    /// Whether [`Group::end`] was called.
+    /// Returns whether [`Group::end`] was called.
     pub(super) const fn is_ending(&self) -> bool {
         self.ending.is_some()
     }

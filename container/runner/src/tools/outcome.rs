@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// What a call gave back.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// Whether it did what was asked. A command that ends with a status other than 0 did not.
+    /// True if it did what was asked. A command that ends with a status other than 0 did not.
     pub ok: bool,
     /// What the model is shown, cut with a visible marker where it was too long.
     pub output: String,

@@ -49,7 +49,7 @@ pub(super) struct Place<'a> {
     pub(super) rel: PathBuf,
     /// How the model knows it.
     pub(super) shown: String,
-    /// Whether it lies in the workspace, the one root that may be written.
+    /// True if it lies in the workspace, the one root that may be written.
     pub(super) writable: bool,
 }
 

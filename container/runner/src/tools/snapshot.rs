@@ -20,7 +20,7 @@ const PATH_KEPT: usize = 400;
 pub struct Snapshot {
     /// The file, relative to the workspace; at most 400 bytes of it.
     pub path: String,
-    /// Whether there is something of that name within reach.
+    /// True if there is something of that name within reach.
     pub exists: bool,
     /// Bytes, of a regular file.
     pub size: Option<u64>,

@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
         Ok(Level { rel, entries: entries.into_iter(), rules })
     }
 
-    /// Whether a rule leaves this out; the innermost folder with a rule for it decides.
+    /// Returns whether a rule leaves this out; the innermost folder with a rule for it decides.
     fn ignored(&self, rel: &Path, kind: Kind) -> bool {
         let path = anchored(&self.origin.join(rel));
         let inner = self.stack.iter().rev().filter_map(|level| level.rules.as_ref());
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
         false
     }
 
-    /// Whether one more entry may be looked at.
+    /// Returns whether one more entry may be looked at.
     fn may_go_on(&mut self) -> bool {
         if let Err(fault) = self.context.go_on() {
             self.cut = Some(fault.to_string());

@@ -67,7 +67,7 @@ async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
     found.ok_or_else(|| Fault::field("sessionId", "is no session that is known", json!(SESSION)))
 }
 
-/// Whether somebody told of this session here.
+/// Returns whether somebody told of this session here.
 async fn is_known<S: Store>(store: &S, id: SessionId) -> Result<bool, Fault> {
     let asked = Ask::Sessions { project: None, limit: 1, start: Start::Behind(List::clip([id])) };
     match store.ask(asked).await {

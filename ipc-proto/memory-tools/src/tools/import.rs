@@ -68,7 +68,7 @@ struct Payload {
 }
 
 impl Payload {
-    /// Whether its form is one that is read here: the first, of open-mem and of this contract.
+    /// Returns whether its form is one that is read here: the first, of open-mem and of this contract.
     fn known(&self) -> Result<(), Fault> {
         let is_first = |version: &Value| match version {
             Value::String(text) => text == "1" || text.starts_with("1."),

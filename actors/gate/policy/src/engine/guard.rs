@@ -13,7 +13,7 @@ pub(super) struct Guard {
     of: Subject,
     attribute: String,
     value: Wanted,
-    /// Whether it must be that value.
+    /// True if it must be that value.
     is: bool,
 }
 
@@ -30,7 +30,7 @@ enum Wanted {
 }
 
 impl Guard {
-    /// Whether the condition can be true. What is missing or of another kind is Cedar's to say.
+    /// Returns whether the condition can be true. What is missing or of another kind is Cedar's to say.
     pub(super) fn may_hold(&self, context: &Attributes, principal: &Attributes) -> bool {
         let attributes = match self.of {
             Subject::Context => context,

@@ -32,7 +32,7 @@ impl Reading {
         reading
     }
 
-    /// Whether this attribute of the context is read.
+    /// Returns whether this attribute of the context is read.
     pub(super) fn has(&self, name: &str) -> bool {
         self.context.as_ref().is_none_or(|names| names.contains(name))
     }
@@ -77,7 +77,7 @@ impl Reading {
     }
 }
 
-/// Whether a policy's scope asks for more than a kind: Cedar knows the kind from the name alone.
+/// Returns whether a policy's scope asks for more than a kind: Cedar knows the kind from the name alone.
 fn scoped(constraint: Option<&Value>) -> bool {
     let Some(constraint) = constraint else { return true };
     let operator = constraint.get("op").and_then(Value::as_str);

@@ -89,7 +89,7 @@ const ALWAYS: &[&str] = &[
 /// Programs whose options decide whether they do harm.
 const CAREFUL: &[&str] = &["rm", "chmod", "install", "find", "fd", "tar", "rsync", "zip"];
 
-/// Whether a program with these arguments may run what does not stand there.
+/// Returns whether a program with these arguments may run what does not stand there.
 pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Option<Sign> {
     let name = base(program);
     let hidden = ALWAYS.contains(&name)

@@ -284,7 +284,7 @@ fn setting(words: &[Word]) -> Option<Sign> {
     if sets && !reads { Some(Sign::Danger(SETS)) } else { (unread && !reads).then_some(Sign::Unread) }
 }
 
-/// Whether a setting names a program.
+/// Returns whether a setting names a program.
 fn names_a_program(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let Some((section, _)) = key.split_once('.') else { return false };
@@ -292,7 +292,7 @@ fn names_a_program(key: &str) -> bool {
     RUNS.iter().any(|(of, last)| *of == section && (*last == "*" || *last == name))
 }
 
-/// Whether a word is one of these options: a letter among others, or a long one, whole, cut short or with a value.
+/// Returns whether a word is one of these options: a letter among others, or a long one, whole, cut short or with a value.
 pub(super) fn is_option(text: &str, letters: &str, long: &[&str]) -> bool {
     let Some(rest) = text.strip_prefix('-') else { return false };
     let name = text.split('=').next().unwrap_or_default();

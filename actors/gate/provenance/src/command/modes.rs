@@ -2,7 +2,7 @@
 
 use super::split::Word;
 
-/// Whether a mode lets everybody write, or lets the file run with its owner's rights.
+/// Returns whether a mode lets everybody write, or lets the file run with its owner's rights.
 pub(super) fn opens(mode: &str) -> bool {
     !mode.is_empty() && mode.split(',').map(clause).try_fold(false, |all, one| Some(all | one?)) == Some(true)
 }

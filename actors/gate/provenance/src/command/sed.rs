@@ -2,7 +2,7 @@
 
 use super::split::Word;
 
-/// Whether every script among the arguments was read and runs nothing.
+/// Returns whether every script among the arguments was read and runs nothing.
 pub(super) fn is_plain(arguments: &[Word]) -> bool {
     let (mut given, mut scripts, mut files) = (false, Vec::new(), Vec::new());
     let mut words = arguments.iter();
@@ -48,7 +48,7 @@ pub(super) fn is_plain(arguments: &[Word]) -> bool {
     !arguments.iter().any(Word::may_be_option) && scripts.iter().all(|(script, open)| !open && edits(script))
 }
 
-/// Whether a script has nothing in it but commands that edit.
+/// Returns whether a script has nothing in it but commands that edit.
 fn edits(script: &str) -> bool {
     let chars: Vec<char> = script.chars().collect();
     Reader { chars: &chars, at: 0 }.all().is_some()

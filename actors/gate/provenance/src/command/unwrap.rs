@@ -96,7 +96,7 @@ pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether it is a shell.
+/// Returns whether it is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&base(program))
 }

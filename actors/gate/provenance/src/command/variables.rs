@@ -79,7 +79,7 @@ const DECLARING: &[&str] = &["export", "declare", "typeset", "readonly", "local"
 /// Builtins that set the variables that they are given the names of.
 const FILLING: &[&str] = &["read", "mapfile", "readarray", "getopts", "let"];
 
-/// Whether `NAME=…` sets a variable that decides which code runs.
+/// Returns whether `NAME=…` sets a variable that decides which code runs.
 pub(super) fn decides(word: &Word) -> bool {
     let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
     let name = name.trim_end_matches('+');

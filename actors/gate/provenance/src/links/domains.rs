@@ -19,7 +19,7 @@ const GENERIC: &str = "academy agency app art arpa asia bank bar best bet bid bi
 /// Country codes that are rather the end of a file's name, where no more than one dot stands before them.
 const FILES: [&str; 6] = ["md", "pl", "ps", "py", "rs", "sh"];
 
-/// Whether a host of this many labels that ends so is an address by itself.
+/// Returns whether a host of this many labels that ends so is an address by itself.
 pub(super) fn is_domain(last: &str, labels: usize) -> bool {
     let last = last.to_lowercase();
     if !last.is_ascii() {

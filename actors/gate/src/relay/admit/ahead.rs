@@ -141,7 +141,7 @@ impl Drop for Unsaid<'_> {
 }
 
 impl Client {
-    /// Whether it is the same as another in everything that is known of it.
+    /// Returns whether it is the same as another in everything that is known of it.
     fn is(&self, other: &Self) -> bool {
         matches!((&self.who, &other.who), (Who::Holder(one), Who::Holder(two)) if one == two)
     }

@@ -3,7 +3,7 @@
 use crate::assemble::in_pieces;
 use ipc_proto::model::{Piece, Thought};
 
-/// Whether a piece says something of the answer itself.
+/// Returns whether a piece says something of the answer itself.
 pub(super) const fn is_said(piece: &Piece) -> bool {
     !matches!(piece, Piece::Usage(_) | Piece::Failover { .. } | Piece::OverBudget { .. } | Piece::Failed(_))
 }

@@ -47,7 +47,7 @@ struct Stream<S, W, M: Meter> {
     usage: Usage,
     /// Bytes of text and arguments.
     bytes: usize,
-    /// Whether any text was sent since the answer began or began again.
+    /// True if any text was sent since the answer began or began again.
     spoke: bool,
     /// Calls that were sent; they cannot be taken back.
     calls: usize,

@@ -105,7 +105,7 @@ struct Chosen {
 }
 
 impl Ask {
-    /// Whether its client takes one call at most.
+    /// Returns whether its client takes one call at most.
     pub(super) fn takes_one_call(&self) -> bool {
         self.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use) == Some(true)
     }

@@ -12,11 +12,11 @@ pub struct Messages {
     model: String,
     /// The texts that the client named for the answer to end at.
     stops: Vec<String>,
-    /// Whether the client takes one call at most.
+    /// True if the client takes one call at most.
     alone: bool,
     /// Blocks that are whole.
     blocks: usize,
-    /// Whether a block of text is open.
+    /// True if a block of text is open.
     saying: bool,
 }
 

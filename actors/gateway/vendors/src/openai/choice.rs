@@ -24,7 +24,7 @@ pub(super) fn no_role(at: &str, valid: &str) -> Fault {
     Fault::bad(at, format!("Invalid value: supported values are {valid}.")).coded("invalid_value")
 }
 
-/// Whether tools are to be asked for: a word, or an object that names one.
+/// Returns whether tools are to be asked for: a word, or an object that names one.
 ///
 /// # Errors
 /// It is neither.

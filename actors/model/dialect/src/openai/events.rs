@@ -80,7 +80,7 @@ struct FunctionDelta {
 }
 
 impl FunctionDelta {
-    /// Whether it is more than a field that is filled in with nothing.
+    /// Returns whether it is more than a field that is filled in with nothing.
     fn says_something(&self) -> bool {
         let is_named = self.name.as_ref().is_some_and(|name| !name.is_empty());
         let has_words = match &self.arguments {

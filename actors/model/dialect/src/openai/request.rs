@@ -82,7 +82,7 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-/// Whether the bound of the output goes by its newer name there.
+/// Returns whether the bound of the output goes by its newer name there.
 pub(crate) fn is_renamed(provider: &Provider) -> bool {
     provider.base_url.starts_with(RENAMED)
 }

@@ -54,7 +54,7 @@ impl<'a> Turn<'a> {
         Self { question, calls: calls.collect(), tools }
     }
 
-    /// Whether it was told of this tool.
+    /// Returns whether it was told of this tool.
     pub(super) fn has(&self, tool: &str) -> bool {
         self.tools.iter().any(|spec| spec.name.as_str() == tool)
     }

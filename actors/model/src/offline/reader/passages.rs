@@ -42,7 +42,7 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    /// Whether two passages say the same in nearly the same words.
+    /// Returns whether two passages say the same in nearly the same words.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let words =
             |passage: &Self| passage.quote.split_whitespace().map(str::to_owned).collect::<HashSet<_>>();

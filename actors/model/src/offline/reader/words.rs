@@ -24,7 +24,7 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// Whether any word is there.
+    /// Returns whether any word is there.
     pub(super) fn any(&self) -> bool {
         self.each.iter().any(|strength| *strength > 0.0)
     }

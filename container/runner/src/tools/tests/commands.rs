@@ -10,7 +10,7 @@ fn bash(bench: &Bench, command: &str) -> Outcome {
     bench.run("bash", json!({"command": command}))
 }
 
-/// Whether a process is gone, or waits as a zombie for an init that does not reap.
+/// Returns whether a process is gone, or waits as a zombie for an init that does not reap.
 fn is_gone(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     stat.map_or(true, |stat| stat.rsplit(')').next().unwrap().trim_start().starts_with('Z'))

@@ -13,9 +13,9 @@ pub struct Chat {
     model: String,
     /// Seconds since 1970.
     created: u64,
-    /// Whether a stream ends with what it cost.
+    /// True if a stream ends with what it cost.
     counts: bool,
-    /// Whether its client takes one call at most.
+    /// True if its client takes one call at most.
     alone: bool,
     calls: usize,
 }

@@ -32,7 +32,7 @@ pub struct Echo {
     pub(super) top_p: Option<f64>,
     pub(super) tools: Vec<Value>,
     pub(super) tool_choice: Option<Value>,
-    /// Whether its client takes one call at most.
+    /// True if its client takes one call at most.
     pub(super) alone: bool,
     pub(super) format: Option<Value>,
     pub(super) user: Option<String>,
