@@ -14,6 +14,7 @@ mod callers;
 mod commands;
 mod crossings;
 mod denials;
+mod fetches;
 mod files;
 mod hijack;
 mod hostile_client;

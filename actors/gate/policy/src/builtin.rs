@@ -148,7 +148,7 @@ fn fetch() -> Capability {
         execution: Execution { timeout: 30_000, ..Execution::default() },
         audit: Audit { alert_on: texts(&["blocked"]), ..Audit::default() },
         effect: Effect::Read,
-        relevant_args: texts(&["url"]),
+        relevant_args: texts(&["url", "method", "headers", "body"]),
         ..Capability::default()
     }
 }
@@ -179,7 +179,7 @@ fn call() -> Capability {
         execution: Execution { timeout: 30_000, ..Execution::default() },
         audit: Audit { alert_on: texts(&["blocked"]), ..Audit::default() },
         effect: Effect::Read,
-        relevant_args: texts(&["path", "query", "body"]),
+        relevant_args: texts(&["method", "path", "query", "body"]),
         ..Capability::default()
     }
 }

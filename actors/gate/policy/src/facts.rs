@@ -2,15 +2,14 @@
 
 use crate::catalogue::Declared;
 use crate::target::Target;
-use crate::{Call, Catalogue, Session, canonical, reach};
+use crate::{Call, Catalogue, Session, canonical, reach, routine};
 use address::{host_matches, may_go};
 use ipc_proto::capability::{Access, Capability, Effect, Env, NetworkMode, Sandbox};
 use ipc_proto::web::Rule;
 use provenance::{Fact, Kind, judge};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-/// HTTP methods that only read.
-const READS: &[&str] = &["GET", "HEAD"];
 /// The tools that store what later sessions believe.
 const MEMORY: [&str; 2] = ["memory_write", "memory_revise"];
 /// Where the jail's own address space of paths ends; shown for a path that was refused before it could be read.
@@ -59,8 +58,9 @@ impl Facts {
         let nothing = std::cell::LazyCell::new(Declared::default);
         let declared = found.unwrap_or_else(|| &nothing);
         let capability = &declared.capability;
-        let args = judge(&session.trusted, &capability.relevant_args, &capability.record_args, call.args);
         let target = Target::of(declared, call.args);
+        let told = if target.reaches() { routine::without(call.args) } else { Cow::Borrowed(call.args) };
+        let args = judge(&session.trusted, &capability.relevant_args, &capability.record_args, &told);
         let rule = reach::rule(session.profile, &session.web, &capability.network);
         let effect = effect(capability.effect, target.method.as_deref());
         let known = known(capability, session, call.args, &target, &args);
@@ -99,7 +99,7 @@ impl Facts {
         }
     }
 
-    /// Whether trusted texts vouch for every relevant argument and every link.
+    /// Returns whether trusted texts vouch for every relevant argument and every link.
     pub(crate) fn vouched(&self) -> bool {
         self.args.iter().all(|fact| fact.vouched)
     }
@@ -114,12 +114,12 @@ impl Facts {
 fn effect(declared: Effect, method: Option<&str>) -> Effect {
     match method {
         Some("DELETE") => declared.max(Effect::Delete),
-        Some(method) if !READS.contains(&method) => declared.max(Effect::Send),
+        Some(method) if !routine::reads(method) => declared.max(Effect::Send),
         _ => declared,
     }
 }
 
-/// Whether there is anything in a value: an empty one is vouched for by nobody in particular.
+/// Returns whether there is anything in a value: an empty one is vouched for by nobody in particular.
 fn says(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -210,7 +210,7 @@ fn holds(args: &Map<String, Value>, needle: &str) -> bool {
     args.iter().any(|(name, value)| name.contains(needle) || any_text(value, &|text| text.contains(needle)))
 }
 
-/// Whether any text within a value is such. JSON that was parsed is at most 128 deep.
+/// Returns whether any text within a value is such. JSON that was parsed is at most 128 deep.
 fn any_text(value: &Value, such: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => such(text),

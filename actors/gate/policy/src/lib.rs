@@ -19,6 +19,7 @@ pub mod offline;
 mod passage;
 mod preview;
 mod reach;
+mod routine;
 mod session;
 mod target;
 mod verdict;

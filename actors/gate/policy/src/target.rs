@@ -56,6 +56,11 @@ impl Target {
         }
     }
 
+    /// It goes to an address or a service.
+    pub(crate) const fn reaches(&self) -> bool {
+        self.address.is_some() || self.service.is_some()
+    }
+
     /// The address as it will be dialled.
     pub(crate) fn url(&self) -> Option<String> {
         self.address.as_ref().and_then(|address| address.as_ref().ok()).map(ToString::to_string)

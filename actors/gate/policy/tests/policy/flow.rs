@@ -6,7 +6,7 @@ use ipc_proto::capability::{Capability, Data, Effect, Sandbox};
 use ipc_proto::label::{Class, Label, Trust};
 use policy::Decision::{Allow, Ask, Deny};
 use policy::{Passage, Profile, passes, result_label};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn content() -> serde_json::Value {
     json!({"content": "the gate code is 1234"})
@@ -85,6 +85,42 @@ fn rule_2_egress_by_class_and_by_whether_the_host_is_known() {
         assert_eq!(verdict.decision, expected, "{class:?}: {}", verdict.reason);
         assert!(policy.is_none_or(|policy| policies(&verdict).contains(&policy)), "{:?}", policies(&verdict));
         assert_eq!(verdict.declassifies, policy == Some("flow-2-sensitive"));
+    }
+}
+
+// Holds P5-40.
+#[test]
+fn rule_3_headers_and_body_of_a_fetch_are_judged_beside_its_address() {
+    let url = "https://example.com/page";
+    let world =
+        |profile| World::new(profile).said("See https://example.com/page please").planned(&["web_fetch"]);
+    let decide = |world: &World, more: Value| {
+        let mut args = json!({"url": url});
+        args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.verdict("web_fetch", args)
+    };
+    let routine = [json!({}), json!({"method": "GET"}), json!({"headers": {"Accept": "text/html"}})];
+    let live = [
+        ("headers", json!({"headers": {"Accept": "text/the-data"}})),
+        ("headers", json!({"headers": {"If-None-Match": "the-data"}})),
+        ("body", json!({"body": "the-data"})),
+        ("method", json!({"method": "DELETE"})),
+    ];
+    let (clean, read) = (world(Profile::Standard), world(Profile::Standard).untrusted());
+    for more in routine {
+        assert_eq!(decide(&read, more.clone()).decision, Allow, "{more}");
+    }
+    for (name, more) in live {
+        let verdict = decide(&read, more.clone());
+        assert_eq!(verdict.decision, Ask, "{more}");
+        assert!(verdict.reason.contains(&format!("not named by you: {name}")), "{}", verdict.reason);
+        assert!(verdict.why.args.iter().any(|(arg, vouched)| arg.as_str() == name && !vouched), "{more}");
+        assert_ne!(
+            verdict.scope,
+            decide(&read, json!({})).scope,
+            "a grant for the address covers no such call"
+        );
+        assert_eq!(decide(&clean, more.clone()).decision == Ask, name == "method", "{more}");
     }
 }
 
