@@ -6,8 +6,8 @@ use crate::{edit, text, view};
 use ipc_proto::Text;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::curator::{
-    AnswerType, Ask, CuratorError, Edit, JobInfo, JobState, JobView, LISTED, Listing, PROMPT_BOUND, Priority,
-    Said, Wish,
+    AnswerType, CuratorError, Edit, JobInfo, JobState, JobView, LISTED, Listing, PROMPT_BOUND, Priority,
+    PromptJob,
 };
 use ipc_proto::ids::JobId;
 use ipc_proto::model::ModelName;
@@ -102,18 +102,22 @@ pub(crate) async fn run(app: &App, command: Curator) -> Outcome {
         Curator::List { state } => list(app, state).await,
         Curator::Show { id } => show(app, &id).await,
         Curator::Ask { prompt, wants, priority, model } => {
-            let wish = Wish { prompt, wants, priority, model };
-            changed(app, Ask::Put(JobId::random(), wish), "put in").await
+            let (id, job) = (JobId::random(), PromptJob { prompt, wants, priority, model });
+            let put =
+                app.link.ask(&method::curator_ask, async |c, cx| c.curator_ask(cx, id, job.clone()).await);
+            changed(app, &put.await?, "put in")
         }
         Curator::Edit { id, priority, model, prompt } => {
             change(app, &id, Edit { prompt, priority, model }).await
         }
         Curator::Requeue { id } => {
-            changed(app, Ask::Requeue(find(app, &id).await?), "in the queue again").await
+            let id = find(app, &id).await?;
+            let put = app.link.ask(&method::curator_requeue, async |c, cx| c.curator_requeue(cx, id).await);
+            changed(app, &put.await?, "in the queue again")
         }
         Curator::Drop { id } => {
             let id = find(app, &id).await?;
-            ask(app, Ask::Drop(id)).await?;
+            app.link.ask(&method::curator_drop, async |c, cx| c.curator_drop(cx, id).await).await?;
             Ok(app.out.done(json!({ "id": id.to_string() }), &format!("{id} is taken out"))?)
         }
         Curator::Pause => pause(app, true).await,
@@ -123,33 +127,22 @@ pub(crate) async fn run(app: &App, command: Curator) -> Outcome {
                 Some(id) => Some(find(app, &id).await?),
                 None => None,
             };
-            count(app, Ask::Abort(id), "aborted", "broken off").await
+            let aborted = app.link.ask(&method::curator_abort, async |c, cx| c.curator_abort(cx, id).await);
+            count(app, aborted.await?, "aborted", "interrupted")
         }
-        Curator::Run => count(app, Ask::Run, "waiting", "waiting; work is looked for now").await,
+        Curator::Run => {
+            let waiting = app.link.ask(&method::curator_run, async |c, cx| c.curator_run(cx).await);
+            count(app, waiting.await?, "waiting", "waiting; curator looks for work now")
+        }
     }
 }
 
-async fn ask(app: &App, ask: Ask) -> Result<Said, Failure> {
-    app.link.ask(&method::curator, async |c, cx| c.curator(cx, ask.clone()).await).await
-}
-
-/// Another answer than the question has comes from no sound host.
-fn unsound() -> Failure {
-    ControlError::Curator(CuratorError::Storage).into()
-}
-
-async fn job(app: &App, question: Ask) -> Result<JobView, Failure> {
-    match ask(app, question).await? {
-        Said::Job(job) => Ok(*job),
-        _ => Err(unsound()),
-    }
+async fn job(app: &App, id: JobId) -> Result<JobView, Failure> {
+    app.link.ask(&method::curator_job, async |c, cx| c.curator_job(cx, id).await).await
 }
 
 async fn listing(app: &App, state: Option<JobState>) -> Result<Listing, Failure> {
-    match ask(app, Ask::List { state }).await? {
-        Said::Listing(listing) => Ok(*listing),
-        _ => Err(unsound()),
-    }
+    app.link.ask(&method::curator_jobs, async |c, cx| c.curator_jobs(cx, state).await).await
 }
 
 /// The one job whose id begins so.
@@ -284,7 +277,7 @@ fn whole(job: &JobView) -> Value {
 }
 
 async fn show(app: &App, id: &str) -> Outcome {
-    let job = job(app, Ask::Show(find(app, id).await?)).await?;
+    let job = job(app, find(app, id).await?).await?;
     if app.out.json {
         app.out.document(json!({ "job": whole(&job) }))?;
         return Ok(ExitCode::SUCCESS);
@@ -315,7 +308,7 @@ async fn show(app: &App, id: &str) -> Outcome {
 async fn change(app: &App, id: &str, mut edit: Edit) -> Outcome {
     let id = find(app, id).await?;
     if edit == Edit::default() {
-        let job = job(app, Ask::Show(id)).await?;
+        let job = job(app, id).await?;
         if job.prompt.is_empty() {
             return Err(ControlError::Curator(CuratorError::NotSo).into());
         }
@@ -326,22 +319,26 @@ async fn change(app: &App, id: &str, mut edit: Edit) -> Outcome {
         let came = match Text::new(&draft.text) {
             Ok(prompt) => {
                 edit.prompt = Some(prompt);
-                changed(app, Ask::Edit(id, edit), "changed").await
+                write(app, id, &edit).await
             }
             Err(why) => Err(Failure::TooLong { what: "the prompt", why }),
         };
         return draft.settle(came);
     }
-    changed(app, Ask::Edit(id, edit), "changed").await
+    write(app, id, &edit).await
 }
 
-async fn changed(app: &App, question: Ask, how: impl Display) -> Outcome {
-    let job = job(app, question).await?;
-    Ok(app.out.done(json!({ "job": whole(&job) }), &format!("{} is {how}", job.info.id))?)
+async fn write(app: &App, id: JobId, edit: &Edit) -> Outcome {
+    let job = app.link.ask(&method::curator_edit, async |c, cx| c.curator_edit(cx, id, edit.clone()).await);
+    changed(app, &job.await?, "changed")
+}
+
+fn changed(app: &App, job: &JobView, how: impl Display) -> Outcome {
+    Ok(app.out.done(json!({ "job": whole(job) }), &format!("{} is {how}", job.info.id))?)
 }
 
 async fn pause(app: &App, paused: bool) -> Outcome {
-    ask(app, Ask::Pause(paused)).await?;
+    app.link.ask(&method::curator_pause, async |c, cx| c.curator_pause(cx, paused).await).await?;
     let sentence = if paused {
         "background work is paused: what is under way goes on, nothing is begun"
     } else {
@@ -350,7 +347,6 @@ async fn pause(app: &App, paused: bool) -> Outcome {
     Ok(app.out.done(json!({ "paused": paused }), sentence)?)
 }
 
-async fn count(app: &App, question: Ask, name: &str, what: &str) -> Outcome {
-    let Said::Count(count) = ask(app, question).await? else { return Err(unsound()) };
+fn count(app: &App, count: u32, name: &str, what: &str) -> Outcome {
     Ok(app.out.done(json!({ name: count }), &format!("{count} {what}"))?)
 }

@@ -228,6 +228,8 @@ pub struct Agent {
     pub tools: Vec<String>,
     /// `paranoid`, `standard` or `power-user`.
     pub profile: String,
+    /// True if what the scanner blocks is blocked from the host's own people as well, at their own terminals and APIs.
+    pub blocks_own_words: bool,
     /// True if each of its turns is given what is remembered.
     pub memory: bool,
     /// Most tokens of that.

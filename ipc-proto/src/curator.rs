@@ -145,9 +145,9 @@ pub struct Listing {
     pub jobs: List<JobInfo, LISTED>,
 }
 
-/// A prompt of the owner's.
+/// A prompt of the owner's, to be answered in the background.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PromptJob {
     /// What is asked.
     pub prompt: Text<PROMPT_BOUND>,
     /// What the answer is to be.
@@ -167,46 +167,6 @@ pub struct Edit {
     pub priority: Option<Priority>,
     /// Another model.
     pub model: Option<ModelName>,
-}
-
-/// What is asked of the queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ask {
-    /// The queue. Said: [`Said::Listing`].
-    List {
-        /// Only jobs in this state.
-        state: Option<JobState>,
-    },
-    /// One job. Said: [`Said::Job`].
-    Show(JobId),
-    /// Puts a prompt into the queue; the same id twice is one job. Said: [`Said::Job`].
-    Put(JobId, Wish),
-    /// Changes a job that waits or was given up. Said: [`Said::Job`].
-    Edit(JobId, Edit),
-    /// Puts a job that was given up into the queue again. Said: [`Said::Job`].
-    Requeue(JobId),
-    /// Takes a job out. Work of memory's stays undone: its plain record is what there is. Said: [`Said::Done`].
-    Drop(JobId),
-    /// Has nothing be begun, or lets it go on. Said: [`Said::Done`].
-    Pause(bool),
-    /// Breaks off a job that is under way, or all: each waits again, and it counts as no failure. Said: [`Said::Count`], none
-    /// for a job that is there and not under way.
-    Abort(Option<JobId>),
-    /// Looks for work now, and does what is due. Said: [`Said::Count`], of what waits.
-    Run,
-}
-
-/// An answer; which, [`Ask`] says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Said {
-    /// The queue.
-    Listing(Box<Listing>),
-    /// One job.
-    Job(Box<JobView>),
-    /// Done.
-    Done,
-    /// So many.
-    Count(u32),
 }
 
 /// Why curator refused.
@@ -235,10 +195,35 @@ pub enum CuratorError {
 }
 
 service! {
-    /// The queue of background work.
+    /// The queue of background work. A change is on the record first, as made by the user named `by`.
     pub trait Curator {
-        /// A question or a change, as this user.
+        /// The queue; with a state, only jobs in it.
         [idempotent, 512, 15]
-        async fn curate(by: Name, owner: UserId, ask: Ask) -> Result<Said, CuratorError>;
+        async fn jobs(state: Option<JobState>) -> Result<Listing, CuratorError>;
+        /// One job.
+        [idempotent, 512, 15]
+        async fn job(id: JobId) -> Result<JobView, CuratorError>;
+        /// Puts a prompt into the queue; the same id twice is one job.
+        [idempotent, 512, 15]
+        async fn ask(by: Name, owner: UserId, id: JobId, job: PromptJob) -> Result<JobView, CuratorError>;
+        /// Changes a job that waits or was given up.
+        [idempotent, 512, 15]
+        async fn edit(by: Name, id: JobId, edit: Edit) -> Result<JobView, CuratorError>;
+        /// Puts a job that was given up into the queue again.
+        [idempotent, 512, 15]
+        async fn requeue(by: Name, id: JobId) -> Result<JobView, CuratorError>;
+        /// Takes a job out. A memory whose work it was keeps its plain record.
+        [idempotent, 4, 15]
+        async fn remove(by: Name, id: JobId) -> Result<(), CuratorError>;
+        /// Pauses the queue, so that no job is begun, or resumes it.
+        [idempotent, 4, 15]
+        async fn pause(by: Name, paused: bool) -> Result<(), CuratorError>;
+        /// Interrupts a running job, or all; each waits again and counts as no failure. Returns how many: none for a job that is
+        /// not running.
+        [idempotent, 4, 15]
+        async fn abort(by: Name, id: Option<JobId>) -> Result<u32, CuratorError>;
+        /// Looks for work now. Returns how many jobs wait.
+        [idempotent, 4, 15]
+        async fn run() -> Result<u32, CuratorError>;
     }
 }

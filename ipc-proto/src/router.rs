@@ -475,8 +475,8 @@ pub enum End {
     },
     /// The person cancelled it.
     Cancelled,
-    /// The scanner kept the message from being answered.
-    Blocked,
+    /// The scanner kept the message from being answered: by which rules, where, and what to do, in the host's words.
+    Blocked(Text<512>),
     /// It ran out of time.
     TimedOut,
     /// It failed; the reason is in the host's words.

@@ -13,6 +13,9 @@ pub const SCAN_BOUND: usize = 1024 * 1024;
 pub enum Crossing {
     /// From a person or a platform.
     ChannelInput,
+    /// From a person of the host's own, whom the kernel or a key of theirs names, at a terminal or an API of their own. They
+    /// may say to their assistant what they like: it is flagged and never blocked.
+    OwnWords,
     /// From a tool to a model.
     ToolOutput,
     /// From the web to a model.
@@ -46,7 +49,9 @@ impl Crossing {
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
-            Self::ChannelInput | Self::ToolOutput | Self::Web | Self::MemoryRecall => Direction::Input,
+            Self::ChannelInput | Self::OwnWords | Self::ToolOutput | Self::Web | Self::MemoryRecall => {
+                Direction::Input
+            }
             Self::MemoryWrite | Self::Arguments | Self::ModelStream | Self::Answer | Self::Record => {
                 Direction::Output
             }

@@ -1,6 +1,7 @@
 //! `service!`: an interface stated once. It expands to the tarpc trait and to `METHODS`, which says per method
 //! its bound, its deadline and whether it may be repeated. The stub, the server and the laws read the same list.
 
+use crate::config::UserRole;
 use std::time::Duration;
 
 /// What is fixed about one method.
@@ -14,16 +15,19 @@ pub struct Method {
     pub deadline: Duration,
     /// True if a caller that lost its peer may ask again by itself.
     pub idempotent: bool,
+    /// The least role of a person who may call it; none where processes alone do.
+    pub role: Option<UserRole>,
 }
 
-/// States an interface: `[idempotent|once, KiB, seconds]` before each method.
+/// States an interface: `[idempotent|once, KiB, seconds]` before each method, and the least role of a person who may call it
+/// where people do: `[idempotent, 4, 15, User]`.
 macro_rules! service {
     (
         $(#[$outer:meta])*
         pub trait $service:ident {
             $(
                 $(#[$inner:meta])*
-                [$repeat:ident, $kib:expr, $seconds:expr]
+                [$repeat:ident, $kib:expr, $seconds:expr $(, $role:ident)?]
                 async fn $method:ident($($arg:ident: $type:ty),* $(,)?) -> $reply:ty;
             )+
         }
@@ -41,6 +45,7 @@ macro_rules! service {
                 bound: $kib * 1024,
                 deadline: std::time::Duration::from_secs($seconds),
                 idempotent: $crate::service::repeat!($repeat),
+                role: $crate::service::role!($($role)?),
             } ),+
         ];
 
@@ -54,6 +59,7 @@ macro_rules! service {
                     bound: $kib * 1024,
                     deadline: std::time::Duration::from_secs($seconds),
                     idempotent: $crate::service::repeat!($repeat),
+                    role: $crate::service::role!($($role)?),
                 };
             )+
         }
@@ -72,7 +78,16 @@ macro_rules! repeat {
     };
 }
 
-pub(crate) use {repeat, service};
+macro_rules! role {
+    () => {
+        None
+    };
+    ($role:ident) => {
+        Some($crate::config::UserRole::$role)
+    };
+}
+
+pub(crate) use {repeat, role, service};
 
 /// The largest bound among `methods`.
 pub(crate) const fn largest(methods: &[Method]) -> usize {

@@ -8,7 +8,6 @@ use crate::provider::{self, Provider};
 use crate::spread::Samples;
 use ipc_proto::Text;
 use ipc_proto::control::{ControlClient, method};
-use ipc_proto::curator;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Ask};
 use manifest::Process;
@@ -146,10 +145,7 @@ async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()>
             if models.is_empty() { Err(io::ErrorKind::NotConnected.into()) } else { Ok(()) }
         }
         Process::Curator => {
-            let list = async |control: &ControlClient, context| {
-                control.curator(context, curator::Ask::List { state: None }).await
-            };
-            person.ask(&method::curator, list).await.map(drop)
+            person.ask(&method::curator_jobs, async |c, cx| c.curator_jobs(cx, None).await).await.map(drop)
         }
         Process::Router => person.ask(&method::sessions, async |c, cx| c.sessions(cx).await).await.map(drop),
         Process::Control => person.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await.map(drop),

@@ -97,7 +97,8 @@ macro_rules! refusals {
 refusals! {
     Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow Cancel TypeIn Sessions
     Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
-    Models Workspaces RemoveWorkspace Memory Curator AuditTail
+    Models Workspaces RemoveWorkspace Memory CuratorJobs CuratorJob CuratorAsk CuratorEdit CuratorRequeue CuratorDrop CuratorPause
+    CuratorAbort CuratorRun AuditTail
     AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
     AuditWitness CredSet CredList CredRemove Approvals Approval Answer Grants Revoke Call Policies SetPolicy
     RemovePolicy KeyCreate KeyList KeyRevoke ModelTest ModelUsage ModelBudgets CredBind CredRevoke
@@ -154,7 +155,15 @@ mod tests {
             "users",
             "add_user",
             "remove_user",
-            "curator",
+            "curator_jobs",
+            "curator_job",
+            "curator_ask",
+            "curator_edit",
+            "curator_requeue",
+            "curator_drop",
+            "curator_pause",
+            "curator_abort",
+            "curator_run",
             "audit_tail",
             "audit_verify",
             "audit_prove",

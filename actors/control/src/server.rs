@@ -25,9 +25,9 @@ use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk, Probed};
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
-use ipc_proto::curator;
+use ipc_proto::curator::{Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
-use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
 use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
@@ -194,8 +194,40 @@ impl Control for Caller {
         self.ask_memory(area, ask).await
     }
 
-    async fn curator(self, _: Context, ask: curator::Ask) -> Answer<curator::Said> {
-        self.ask_curator(ask).await
+    async fn curator_jobs(self, _: Context, state: Option<JobState>) -> Answer<Listing> {
+        self.list_jobs(state).await
+    }
+
+    async fn curator_job(self, _: Context, id: JobId) -> Answer<JobView> {
+        self.show_job(id).await
+    }
+
+    async fn curator_ask(self, _: Context, id: JobId, job: PromptJob) -> Answer<JobView> {
+        self.ask_in_background(id, job).await
+    }
+
+    async fn curator_edit(self, _: Context, id: JobId, edit: Edit) -> Answer<JobView> {
+        self.edit_job(id, edit).await
+    }
+
+    async fn curator_requeue(self, _: Context, id: JobId) -> Answer<JobView> {
+        self.requeue_job(id).await
+    }
+
+    async fn curator_drop(self, _: Context, id: JobId) -> Answer<()> {
+        self.remove_job(id).await
+    }
+
+    async fn curator_pause(self, _: Context, paused: bool) -> Answer<()> {
+        self.pause_jobs(paused).await
+    }
+
+    async fn curator_abort(self, _: Context, id: Option<JobId>) -> Answer<u32> {
+        self.abort_jobs(id).await
+    }
+
+    async fn curator_run(self, _: Context) -> Answer<u32> {
+        self.run_jobs().await
     }
 
     async fn audit_tail(self, _: Context, from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>> {

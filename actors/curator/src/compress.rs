@@ -1,13 +1,13 @@
 //! What a hook captured becomes an observation: by a model if there is one, else by what stands in it. The captured row is
 //! untouched until memory has the observation, and stays in its history after that.
 
-use crate::desk::Desk;
+use crate::extraction::{self, Entity, Relation, Statement};
 use crate::failure::Failure;
 use crate::model::{Asking, written_by};
 use crate::plain;
+use crate::queue::Queue;
 use crate::reading::{quoted, texts};
 use crate::store::Job;
-use crate::taken::{self, Entity, Relation, Statement};
 use crate::work::row_of;
 use ipc_proto::label::Label;
 use ipc_proto::memory::{
@@ -63,17 +63,18 @@ const fn middling() -> u8 {
 
 /// Makes an observation of a captured row.
 pub(crate) async fn compress(
-    desk: &Desk,
+    queue: &Queue,
     job: &Job,
     (row, raw): (&Row, &Text<RAW_BOUND>),
 ) -> Result<Settled, Failure> {
     let id = row.entry.id;
     let Kind::Observation(seen) = &row.entry.detail.kind else { return Ok(Settled::LeftPlain(id)) };
-    if let Some(model) = desk.model_of(job) {
-        match by_model(desk, job, row, raw).await {
+    if let Some(model) = queue.model_of(job) {
+        match by_model(queue, job, row, raw).await {
             Ok(made) => {
                 let label = written_by(&model, &row.entry.label);
-                let taken = taken::entries(job, &label, &made.statements, &made.entities, &made.relations);
+                let taken =
+                    extraction::entries(job, &label, &made.statements, &made.entities, &made.relations);
                 let entry = observed(job, row, seen, made, label);
                 return Ok(Settled::Compressed { id, entry: Box::new(entry), taken });
             }
@@ -94,13 +95,13 @@ pub(crate) async fn compress(
     })
 }
 
-async fn by_model(desk: &Desk, job: &Job, row: &Row, raw: &str) -> Result<Compressed, Failure> {
+async fn by_model(queue: &Queue, job: &Job, row: &Row, raw: &str) -> Result<Compressed, Failure> {
     let tool = row.entry.detail.source.tool.as_ref().map_or("unknown", |tool| tool.as_str());
-    let entities = desk.config.extract_entities;
+    let entities = queue.config.extract_entities;
     let system = format!("{SYSTEM}{}", if entities { ENTITIES } else { "" });
     let input = quoted(&[("tool", tool), ("output", raw)]);
-    let asking = Asking { by: desk.asker(job), label: &row.entry.label, system: &system, input };
-    let mut made: Compressed = desk.ask_json(&asking).await?;
+    let asking = Asking { by: queue.asker(job), label: &row.entry.label, system: &system, input };
+    let mut made: Compressed = queue.ask_json(&asking).await?;
     if made.title.trim().is_empty() || made.narrative.trim().is_empty() {
         return Err(Failure::Unusable("LLM_INVALID_JSON: the observation says nothing".to_owned()));
     }
@@ -115,7 +116,7 @@ async fn by_model(desk: &Desk, job: &Job, row: &Row, raw: &str) -> Result<Compre
 /// The observation as a row: all of it is a model's word about a stranger's text.
 fn observed(job: &Job, row: &Row, seen: &Observation, made: Compressed, label: Label) -> Entry {
     let relations =
-        taken::relations(&made.entities, &made.relations).into_iter().map(|(_, sentence)| sentence);
+        extraction::relations(&made.entities, &made.relations).into_iter().map(|(_, sentence)| sentence);
     let concepts = made.concepts.into_iter().chain(made.entities.into_iter().map(|entity| entity.name));
     let facts: Vec<String> = made.facts.into_iter().chain(relations).collect();
     let observation = Observation {

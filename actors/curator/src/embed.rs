@@ -1,8 +1,8 @@
 //! A text becomes a vector, by the embedder that is configured. A provider's model is asked through the gate, which looks at
 //! the text's label first. The model of this machine is asked at once: nothing leaves the host by it.
 
-use crate::desk::Desk;
 use crate::failure::Failure;
+use crate::queue::Queue;
 use crate::store::Job;
 use ipc_proto::embedder::{self, is_local};
 use ipc_proto::gate::method;
@@ -14,15 +14,15 @@ use ipc_proto::{Blob, List, Name, Text};
 
 /// Makes a vector of a text.
 pub(crate) async fn embed(
-    desk: &Desk,
+    queue: &Queue,
     job: &Job,
     (id, text, label): (MemoryId, &Text<RAW_BOUND>, &Label),
 ) -> Result<Settled, Failure> {
-    let Some(model) = desk.model_of(job) else {
+    let Some(model) = queue.model_of(job) else {
         return Err(Failure::Permanent("no embedder is configured".to_owned()));
     };
     if is_local(&model) {
-        return here(desk, Name::clip(&model), id, text).await;
+        return here(queue, Name::clip(&model), id, text).await;
     }
     let owner = job.view.info.owner;
     let request = Embedding {
@@ -32,12 +32,12 @@ pub(crate) async fn embed(
         // The gate fills it in.
         payer: Payer::of(owner),
     };
-    let embedded = desk.gate.call(&method::background_embed, |gate, context| {
+    let embedded = queue.gate.call(&method::background_embed, |gate, context| {
         let (label, request) = (label.clone(), request.clone());
         async move { gate.background_embed(context, owner, label, request).await }
     });
     let embedded = embedded.await??;
-    if let Err(error) = desk.store.spend(kit::now_ms(), embedded.usage.input.into()) {
+    if let Err(error) = queue.store.spend(kit::now_ms(), embedded.usage.input.into()) {
         tracing::error!(%error, "tokens could not be counted");
     }
     let Some(values) = embedded.vectors.first() else {
@@ -49,8 +49,8 @@ pub(crate) async fn embed(
 }
 
 /// The vector that the model of this machine makes.
-async fn here(desk: &Desk, by: Name, id: MemoryId, text: &Text<RAW_BOUND>) -> Result<Settled, Failure> {
-    let vector = desk.embedder.call(&embedder::method::embed, |embedder, context| {
+async fn here(queue: &Queue, by: Name, id: MemoryId, text: &Text<RAW_BOUND>) -> Result<Settled, Failure> {
+    let vector = queue.embedder.call(&embedder::method::embed, |embedder, context| {
         let (by, text) = (by.clone(), text.clone());
         async move { embedder.embed(context, by, text).await }
     });

@@ -1,8 +1,8 @@
 //! How a job ends: which handler does it, what memory is told, and where in the queue it stands afterwards. A failure never
 //! touches the plain record: that is memory's, and nothing here removes it.
 
-use crate::desk::Desk;
 use crate::failure::{AWAY_MS, Failure, HOUR_MS, backoff_ms};
+use crate::queue::Queue;
 use crate::store::{Job, StoreFault};
 use crate::{compress, embed, resolve, summarise};
 use ipc_proto::curator::JobKind;
@@ -19,16 +19,16 @@ pub(crate) enum Done {
 }
 
 /// Does a piece of work.
-pub(crate) async fn handle(desk: &Desk, job: &Job, work: &Work) -> Result<Settled, Failure> {
+pub(crate) async fn handle(queue: &Queue, job: &Job, work: &Work) -> Result<Settled, Failure> {
     match &work.task {
-        Task::Compress { row, raw } => compress::compress(desk, job, (row, raw)).await,
-        Task::Summarise { session, rows } => summarise::summarise(desk, job, (*session, rows)).await,
-        Task::Resolve { row, like } => resolve::resolve(desk, job, (row, like)).await,
-        Task::Embed { id, text, label } => embed::embed(desk, job, (*id, text, label)).await,
+        Task::Compress { row, raw } => compress::compress(queue, job, (row, raw)).await,
+        Task::Summarise { session, rows } => summarise::summarise(queue, job, (*session, rows)).await,
+        Task::Resolve { row, like } => resolve::resolve(queue, job, (row, like)).await,
+        Task::Embed { id, text, label } => embed::embed(queue, job, (*id, text, label)).await,
     }
 }
 
-impl Desk {
+impl Queue {
     /// Gives memory what came of a piece of work. Asked twice it changes nothing more.
     pub(crate) async fn settle(&self, scope: &Scope, settled: Settled) -> Result<(), Failure> {
         let told = self.memory.call(&method::settle, |memory, context| {

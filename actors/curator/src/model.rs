@@ -1,9 +1,9 @@
 //! Asking a model, through the gate alone: it looks at labels, policy, budget and scanner, and records. What comes back is
 //! a stranger's text.
 
-use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::reading::{self, Wrong};
+use crate::queue::Queue;
+use crate::reading::{self, Answer, Wrong};
 use crate::store::Job;
 use ipc_proto::gate::method;
 use ipc_proto::ids::UserId;
@@ -38,20 +38,12 @@ pub(crate) struct Asking<'a> {
     pub(crate) input: String,
 }
 
-/// What a model said.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) text: String,
-    /// It ran into the bound of its length.
-    pub(crate) cut: bool,
-}
-
 /// The label of what a model makes of something: whoever wrote that, a model is nobody's word.
 pub(crate) fn written_by(model: &str, input: &Label) -> Label {
     input.join(&Label::of(Trust::Untrusted, Class::Public, &format!("model:{model}")))
 }
 
-impl Desk {
+impl Queue {
     /// The model that a job asks; none if it is to do without.
     pub(crate) fn model_of(&self, job: &Job) -> Option<ModelName> {
         job.view.info.model.clone().or_else(|| self.model(job).map(ModelName::clip))
@@ -113,14 +105,14 @@ impl Desk {
             let (label, request) = (asking.label.clone(), request.clone());
             async move { gate.background(context, owner, label, order, request).await }
         });
-        Hearing { desk: self, stream: stream.await??, used: Usage::default(), over: false }.whole().await
+        Hearing { queue: self, stream: stream.await??, used: Usage::default(), over: false }.whole().await
     }
 }
 
 /// An answer that comes. However it ends, what it used is counted. One that is dropped before its end is ended at the gate:
 /// nobody pays for what nobody hears.
 struct Hearing<'a> {
-    desk: &'a Desk,
+    queue: &'a Queue,
     stream: StreamId,
     used: Usage,
     over: bool,
@@ -131,7 +123,7 @@ impl Hearing<'_> {
         let mut text = String::new();
         let stream = self.stream;
         loop {
-            let pulled = self.desk.gate.call(&method::relayed, |gate, context| async move {
+            let pulled = self.queue.gate.call(&method::relayed, |gate, context| async move {
                 gate.relayed(context, stream, CREDIT).await
             });
             for piece in pulled.await?? {
@@ -168,14 +160,14 @@ impl Drop for Hearing<'_> {
     fn drop(&mut self) {
         let tokens = u64::from(self.used.input) + u64::from(self.used.output);
         if tokens > 0
-            && let Err(error) = self.desk.store.spend(kit::now_ms(), tokens)
+            && let Err(error) = self.queue.store.spend(kit::now_ms(), tokens)
         {
             tracing::error!(%error, "tokens could not be counted");
         }
         if self.over {
             return;
         }
-        let (gate, stream) = (self.desk.gate.clone(), self.stream);
+        let (gate, stream) = (self.queue.gate.clone(), self.stream);
         drop(tokio::task::spawn_local(async move {
             let ended = gate.call(&method::relay_end, |gate, context| async move {
                 gate.relay_end(context, stream).await

@@ -1,11 +1,18 @@
 //! Reading what a model answered, and quoting what it is given. Pure. What a model says is taken for data of one shape or
 //! for nothing.
 
-use crate::model::Answer;
 use ipc_proto::ids::JobId;
 use ipc_proto::{List, Text};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// An answer of a model.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    /// It ran into the bound of its length.
+    pub(crate) cut: bool,
+}
 
 /// Ends of a model's reasoning, whose beginnings are often missing.
 const THOUGHTS: [(&str, &str); 3] =

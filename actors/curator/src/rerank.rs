@@ -2,9 +2,9 @@
 //! of the queue: what is not done in time is not done, and the rows stay as they were found. What comes of it is an order
 //! and no text, so that nothing that a row says goes further by it.
 
-use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::model::{Asker, Asking};
+use crate::queue::Queue;
 use crate::reading::quoted;
 use ipc_proto::gate::{TO_ORDER, ToOrder, method};
 use ipc_proto::model::ModelName;
@@ -49,18 +49,18 @@ impl Judged {
 }
 
 /// Takes what waits, for as long as the process lives.
-pub(crate) async fn serve(desk: Rc<Desk>) {
+pub(crate) async fn serve(queue: Rc<Queue>) {
     let seats = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok(seat) = Arc::clone(&seats).acquire_owned().await else { return };
-        let next = desk
+        let next = queue
             .gate
             .call(&method::to_order, |gate, context| async move { gate.to_order(context, WAIT_MS).await });
         match next.await {
             Ok(Some(wanted)) => {
-                let desk = Rc::clone(&desk);
+                let queue = Rc::clone(&queue);
                 drop(tokio::task::spawn_local(async move {
-                    answer(&desk, wanted).await;
+                    answer(&queue, wanted).await;
                     drop(seat);
                 }));
             }
@@ -71,13 +71,13 @@ pub(crate) async fn serve(desk: Rc<Desk>) {
 }
 
 /// Tells the gate the order, or why there is none.
-async fn answer(desk: &Desk, wanted: ToOrder) {
+async fn answer(queue: &Queue, wanted: ToOrder) {
     let (id, patience) = (wanted.id, Duration::from_millis(wanted.patience_ms.into()));
-    let judged = tokio::time::timeout(patience, order(desk, wanted)).await;
+    let judged = tokio::time::timeout(patience, order(queue, wanted)).await;
     // Nobody waits any more for what comes too late.
     let Ok(judged) = judged else { return };
     let told = judged.map_err(|why| Text::clip(&why.to_string()));
-    let told = desk.gate.call(&method::ordered, |gate, context| {
+    let told = queue.gate.call(&method::ordered, |gate, context| {
         let told = told.clone();
         async move { gate.ordered(context, id, told).await }
     });
@@ -87,14 +87,14 @@ async fn answer(desk: &Desk, wanted: ToOrder) {
 }
 
 /// The order that the model gives the rows.
-async fn order(desk: &Desk, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failure> {
-    let Some(model) = desk.config.model.as_deref() else {
+async fn order(queue: &Queue, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failure> {
+    let Some(model) = queue.config.model.as_deref() else {
         return Err(Failure::Permanent("no model is configured, [curator] model".to_owned()));
     };
-    if desk.is_paused() {
+    if queue.is_paused() {
         return Err(Failure::Aborted);
     }
-    if let Some(why) = desk.withheld(model, kit::now_ms()) {
+    if let Some(why) = queue.withheld(model, kit::now_ms()) {
         return Err(Failure::Passing(why));
     }
     let rows =
@@ -105,7 +105,7 @@ async fn order(desk: &Desk, wanted: ToOrder) -> Result<List<u8, TO_ORDER>, Failu
         question.into_iter().chain(rows.iter().map(|(name, row)| (name.as_str(), *row))).collect();
     let by = Asker { owner: wanted.owner, model: Some(ModelName::clip(model)), order: Some(wanted.id) };
     let asking = Asking { by, label: &wanted.label, system: SYSTEM, input: quoted(&parts) };
-    let judged: Judged = desk.ask_for(&asking, |judged: &Judged| judged.is_of(wanted.rows.len())).await?;
+    let judged: Judged = queue.ask_for(&asking, |judged: &Judged| judged.is_of(wanted.rows.len())).await?;
     Ok(judged.places())
 }
 

@@ -2,9 +2,9 @@
 //! them a model does, and where it fails the observation is new. What is less trusted never takes the place of what is
 //! trusted more.
 
-use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::model::Asking;
+use crate::queue::Queue;
 use crate::reading::quoted;
 use crate::store::Job;
 use ipc_proto::memory::{Kind, Row, Settled};
@@ -34,12 +34,12 @@ struct Judged {
 
 /// Compares a row with those like it.
 pub(crate) async fn resolve(
-    desk: &Desk,
+    queue: &Queue,
     job: &Job,
     (row, like): (&Row, &[(Row, u16)]),
 ) -> Result<Settled, Failure> {
     let id = row.entry.id;
-    let (low, high) = (desk.config.conflict_low, desk.config.conflict_high);
+    let (low, high) = (queue.config.conflict_low, queue.config.conflict_high);
     if let Some((other, likeness)) = like.first()
         && *likeness >= high
     {
@@ -47,10 +47,10 @@ pub(crate) async fn resolve(
     }
     let doubtful: Vec<&Row> =
         like.iter().filter(|(_, likeness)| *likeness >= low).map(|(row, _)| row).collect();
-    if doubtful.is_empty() || desk.model_of(job).is_none() {
+    if doubtful.is_empty() || queue.model_of(job).is_none() {
         return Ok(Settled::Distinct(id));
     }
-    match judge(desk, job, row, &doubtful).await {
+    match judge(queue, job, row, &doubtful).await {
         Ok(judged) => Ok(settled(row, &doubtful, &judged)),
         Err(Failure::Unusable(reason)) => {
             tracing::info!(job = %job.view.info.id, reason, "taken for new");
@@ -60,13 +60,13 @@ pub(crate) async fn resolve(
     }
 }
 
-async fn judge(desk: &Desk, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<Judged, Failure> {
+async fn judge(queue: &Queue, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<Judged, Failure> {
     let label = doubtful.iter().fold(row.entry.label.clone(), |label, row| label.join(&row.entry.label));
     let mut parts = vec![("new".to_owned(), told(row))];
     parts.extend((1..).zip(doubtful).map(|(number, row): (usize, _)| (number.to_string(), told(row))));
     let parts: Vec<(&str, &str)> = parts.iter().map(|(name, told)| (name.as_str(), told.as_str())).collect();
-    let asking = Asking { by: desk.asker(job), label: &label, system: SYSTEM, input: quoted(&parts) };
-    desk.ask_json(&asking).await
+    let asking = Asking { by: queue.asker(job), label: &label, system: SYSTEM, input: quoted(&parts) };
+    queue.ask_json(&asking).await
 }
 
 fn told(row: &Row) -> String {

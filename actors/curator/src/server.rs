@@ -1,20 +1,20 @@
 //! The process: its queue, opened before the seal, and the one interface. Handlers translate; the table says who calls.
 
-use crate::desk::Desk;
-use crate::driving;
+use crate::queue::Queue;
 use crate::rerank;
+use crate::scheduler;
 use crate::store::{FILE, Store};
 use ipc_proto::Name;
 use ipc_proto::config;
-use ipc_proto::curator::{Ask, Curator, CuratorError, FRAME_BOUND, Said};
-use ipc_proto::ids::UserId;
+use ipc_proto::curator::{Curator, CuratorError, Edit, FRAME_BOUND, JobState, JobView, Listing, PromptJob};
+use ipc_proto::ids::{JobId, UserId};
 use kit::{Edge, Host, OpenFault, Place};
 use std::rc::Rc;
 use tarpc::context::Context;
 
 /// The process.
 pub(crate) struct Process {
-    desk: Rc<Desk>,
+    queue: Rc<Queue>,
 }
 
 impl kit::Actor for Process {
@@ -28,26 +28,66 @@ impl kit::Actor for Process {
     }
 
     async fn start((config, store): Self::Opened, host: Host) -> Self {
-        let desk = Rc::new(Desk::new(config, store, &host));
-        drop(tokio::task::spawn_local(driving::drive(Rc::clone(&desk))));
-        drop(tokio::task::spawn_local(rerank::serve(Rc::clone(&desk))));
-        Self { desk }
+        let queue = Rc::new(Queue::new(config, store, &host));
+        drop(tokio::task::spawn_local(scheduler::run(Rc::clone(&queue))));
+        drop(tokio::task::spawn_local(rerank::serve(Rc::clone(&queue))));
+        Self { queue }
     }
 
     async fn serve(&self, edge: Edge) {
-        edge.serve(FRAME_BOUND, Serving(Rc::clone(&self.desk)).serve()).await;
+        edge.serve(FRAME_BOUND, Serving(Rc::clone(&self.queue)).serve()).await;
     }
 
     fn queue_depth(&self) -> u64 {
-        self.desk.depth()
+        self.queue.depth()
     }
 }
 
 #[derive(Clone)]
-struct Serving(Rc<Desk>);
+struct Serving(Rc<Queue>);
 
 impl Curator for Serving {
-    async fn curate(self, _: Context, by: Name, owner: UserId, ask: Ask) -> Result<Said, CuratorError> {
-        self.0.steer(&by, owner, ask).await
+    async fn jobs(self, _: Context, state: Option<JobState>) -> Result<Listing, CuratorError> {
+        self.0.listing(state)
+    }
+
+    async fn job(self, _: Context, id: JobId) -> Result<JobView, CuratorError> {
+        self.0.view(id)
+    }
+
+    async fn ask(
+        self,
+        _: Context,
+        by: Name,
+        owner: UserId,
+        id: JobId,
+        job: PromptJob,
+    ) -> Result<JobView, CuratorError> {
+        self.0.put(&by, owner, id, job).await
+    }
+
+    async fn edit(self, _: Context, by: Name, id: JobId, edit: Edit) -> Result<JobView, CuratorError> {
+        self.0.edit(&by, id, edit).await
+    }
+
+    async fn requeue(self, _: Context, by: Name, id: JobId) -> Result<JobView, CuratorError> {
+        self.0.requeue(&by, id).await
+    }
+
+    async fn remove(self, _: Context, by: Name, id: JobId) -> Result<(), CuratorError> {
+        self.0.remove(&by, id).await
+    }
+
+    async fn pause(self, _: Context, by: Name, paused: bool) -> Result<(), CuratorError> {
+        self.0.pause(&by, paused).await
+    }
+
+    async fn abort(self, _: Context, by: Name, id: Option<JobId>) -> Result<u32, CuratorError> {
+        self.0.abort(&by, id).await
+    }
+
+    async fn run(self, _: Context) -> Result<u32, CuratorError> {
+        self.0.look_now();
+        self.0.waiting()
     }
 }

@@ -2,9 +2,9 @@
 //! say.
 
 use crate::compress::names;
-use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::model::{Asking, written_by};
+use crate::queue::Queue;
 use crate::reading::{quoted, texts};
 use crate::store::Job;
 use crate::work::row_of;
@@ -65,7 +65,7 @@ struct Summed {
 
 /// Sums up a session.
 pub(crate) async fn summarise(
-    desk: &Desk,
+    queue: &Queue,
     job: &Job,
     (session, rows): (SessionId, &[Row]),
 ) -> Result<Settled, Failure> {
@@ -76,8 +76,8 @@ pub(crate) async fn summarise(
     tracing::debug!(job = %job.view.info.id, observations = seen.len(), "a session is summed up");
     let label = seen.iter().fold(Label::bottom(), |label, (row, _)| label.join(&row.entry.label));
     let mut by = None;
-    if let Some(model) = desk.model_of(job) {
-        match by_model(desk, job, &seen, &label).await {
+    if let Some(model) = queue.model_of(job) {
+        match by_model(queue, job, &seen, &label).await {
             Ok(summed) => by = Some((summed, model)),
             Err(Failure::Unusable(reason)) => {
                 tracing::info!(job = %job.view.info.id, reason, "done without a model")
@@ -98,15 +98,15 @@ fn observation(row: &Row) -> Option<(&Row, &Observation)> {
 }
 
 async fn by_model(
-    desk: &Desk,
+    queue: &Queue,
     job: &Job,
     seen: &[(&Row, &Observation)],
     label: &Label,
 ) -> Result<Summed, Failure> {
     let told: Vec<String> = seen.iter().map(|(row, seen)| told(row, seen)).collect();
     let parts: Vec<(&str, &str)> = told.iter().map(|told| ("observation", told.as_str())).collect();
-    let asking = Asking { by: desk.asker(job), label, system: SYSTEM, input: quoted(&parts) };
-    let summed: Summed = desk.ask_json(&asking).await?;
+    let asking = Asking { by: queue.asker(job), label, system: SYSTEM, input: quoted(&parts) };
+    let summed: Summed = queue.ask_json(&asking).await?;
     if summed.summary.trim().is_empty() {
         return Err(Failure::Unusable("LLM_INVALID_JSON: the summary says nothing".to_owned()));
     }

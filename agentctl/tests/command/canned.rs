@@ -21,9 +21,9 @@ use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChun
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
-use ipc_proto::curator;
+use ipc_proto::curator::{CuratorError, Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet, Tried};
-use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, WorkspaceId};
+use ipc_proto::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
 use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role, UsageRow};
 use ipc_proto::router::{
@@ -335,20 +335,49 @@ impl Control for Canned {
         Ok(())
     }
 
-    async fn curator(self, _: Context, ask: curator::Ask) -> Answer<curator::Said> {
+    async fn curator_jobs(self, _: Context, _: Option<JobState>) -> Answer<Listing> {
         self.guard()?;
-        Ok(match ask {
-            curator::Ask::List { .. } => {
-                let jobs = List::clip([job().info]);
-                let listing =
-                    curator::Listing { waiting: 1, tokens_today: 7, jobs, ..curator::Listing::default() };
-                curator::Said::Listing(Box::new(listing))
-            }
-            curator::Ask::Pause(_) => curator::Said::Done,
-            curator::Ask::Abort(_) | curator::Ask::Run => curator::Said::Count(2),
-            curator::Ask::Drop(_) => return Err(ControlError::Curator(curator::CuratorError::Busy)),
-            _ => curator::Said::Job(Box::new(job())),
-        })
+        let jobs = List::clip([job().info]);
+        Ok(Listing { waiting: 1, tokens_today: 7, jobs, ..Listing::default() })
+    }
+
+    async fn curator_job(self, _: Context, _: JobId) -> Answer<JobView> {
+        self.guard()?;
+        Ok(job())
+    }
+
+    async fn curator_ask(self, _: Context, _: JobId, _: PromptJob) -> Answer<JobView> {
+        self.guard()?;
+        Ok(job())
+    }
+
+    async fn curator_edit(self, _: Context, _: JobId, _: Edit) -> Answer<JobView> {
+        self.guard()?;
+        Ok(job())
+    }
+
+    async fn curator_requeue(self, _: Context, _: JobId) -> Answer<JobView> {
+        self.guard()?;
+        Ok(job())
+    }
+
+    async fn curator_drop(self, _: Context, _: JobId) -> Answer<()> {
+        self.guard()?;
+        Err(ControlError::Curator(CuratorError::Busy))
+    }
+
+    async fn curator_pause(self, _: Context, _: bool) -> Answer<()> {
+        self.guard()
+    }
+
+    async fn curator_abort(self, _: Context, _: Option<JobId>) -> Answer<u32> {
+        self.guard()?;
+        Ok(2)
+    }
+
+    async fn curator_run(self, _: Context) -> Answer<u32> {
+        self.guard()?;
+        Ok(2)
     }
 
     async fn memory(self, _: Context, _: Area, ask: memory::Ask) -> Answer<Said> {

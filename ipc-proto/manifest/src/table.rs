@@ -243,7 +243,7 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
         config: &["log", "curator"],
         optional: true,
-        serves: &[to(&[Control], "the operators' surface", &["curate"])],
+        serves: &[to(&[Control], "the operators' surface", &["jobs", "job", "ask", "edit", "requeue", "remove", "pause", "abort", "run"])],
         ..NOTHING
     },
     Row {

@@ -1,10 +1,10 @@
-//! What the owner asks of the queue. A change is on the record before it is made; a look is not.
+//! The owner's commands to the queue. A change is on the record before it is made; a read is not.
 
-use crate::desk::Desk;
+use crate::queue::Queue;
 use crate::store::{Job, StoreFault, listed, new_job};
 use crate::work::{nothing, scope_of};
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::curator::{Ask, CuratorError, Edit, JobKind, JobState, LISTED, Listing, Said, Wish};
+use ipc_proto::curator::{CuratorError, Edit, JobKind, JobState, JobView, LISTED, Listing, PromptJob};
 use ipc_proto::ids::{JobId, UserId};
 use ipc_proto::memory::Area;
 use kit::now_ms;
@@ -20,23 +20,10 @@ impl From<StoreFault> for CuratorError {
     }
 }
 
-impl Desk {
-    /// Does what the owner asks.
-    pub(crate) async fn steer(&self, by: &str, owner: UserId, ask: Ask) -> Result<Said, CuratorError> {
-        match ask {
-            Ask::List { state } => Ok(Said::Listing(Box::new(self.listing(state)?))),
-            Ask::Show(id) => self.said(id),
-            Ask::Put(id, wish) => self.put(by, owner, id, wish).await,
-            Ask::Edit(id, edit) => self.edit(by, id, edit).await,
-            Ask::Requeue(id) => self.requeue(by, id).await,
-            Ask::Drop(id) => self.discard(by, id).await,
-            Ask::Pause(paused) => self.pause(by, paused).await,
-            Ask::Abort(id) => self.abort(by, id).await,
-            Ask::Run => {
-                self.look_now();
-                Ok(Said::Count(self.store.count(JobState::Waiting)?))
-            }
-        }
+impl Queue {
+    /// How many jobs wait.
+    pub(crate) fn waiting(&self) -> Result<u32, CuratorError> {
+        Ok(self.store.count(JobState::Waiting)?)
     }
 
     async fn record(&self, by: &str, what: &str) -> Result<(), CuratorError> {
@@ -45,7 +32,8 @@ impl Desk {
         self.recorder.record(event).await.map(drop).map_err(|_| CuratorError::NotRecorded)
     }
 
-    fn listing(&self, state: Option<JobState>) -> Result<Listing, CuratorError> {
+    /// The queue; with a state, only jobs in it.
+    pub(crate) fn listing(&self, state: Option<JobState>) -> Result<Listing, CuratorError> {
         let now_ms = now_ms();
         let store = &self.store;
         let mut waiting = store.list(JobState::Waiting)?;
@@ -90,25 +78,34 @@ impl Desk {
         if job.view.info.state == JobState::Running { Err(CuratorError::Busy) } else { Ok(job) }
     }
 
-    fn said(&self, id: JobId) -> Result<Said, CuratorError> {
-        Ok(Said::Job(Box::new(self.shown(self.find(id)?).view)))
+    /// One job.
+    pub(crate) fn view(&self, id: JobId) -> Result<JobView, CuratorError> {
+        Ok(self.shown(self.find(id)?).view)
     }
 
-    async fn put(&self, by: &str, owner: UserId, id: JobId, wish: Wish) -> Result<Said, CuratorError> {
-        if wish.model.is_none() && self.config.model.is_none() {
+    /// Puts a prompt into the queue.
+    pub(crate) async fn put(
+        &self,
+        by: &str,
+        owner: UserId,
+        id: JobId,
+        prompt: PromptJob,
+    ) -> Result<JobView, CuratorError> {
+        if prompt.model.is_none() && self.config.model.is_none() {
             return Err(CuratorError::NoModel);
         }
         self.record(by, &format!("prompt {id} put in")).await?;
-        let mut job = new_job(id, JobKind::Ask, wish.priority, (owner, Area::User), "", now_ms());
-        job.info.model = wish.model;
-        job.wants = wish.wants;
-        job.prompt = wish.prompt;
+        let mut job = new_job(id, JobKind::Ask, prompt.priority, (owner, Area::User), "", now_ms());
+        job.info.model = prompt.model;
+        job.wants = prompt.wants;
+        job.prompt = prompt.prompt;
         self.store.add(&job)?;
         self.wake.notify_one();
-        self.said(id)
+        self.view(id)
     }
 
-    async fn edit(&self, by: &str, id: JobId, edit: Edit) -> Result<Said, CuratorError> {
+    /// Changes a job that waits or was given up.
+    pub(crate) async fn edit(&self, by: &str, id: JobId, edit: Edit) -> Result<JobView, CuratorError> {
         let job = self.idle(id)?.view;
         let is_prompt = job.info.kind == JobKind::Ask;
         if job.info.state == JobState::Done || (edit.prompt.is_some() && !is_prompt) {
@@ -126,14 +123,15 @@ impl Desk {
         job.info.model = edit.model.or(job.info.model);
         self.store.change(&job)?;
         self.wake.notify_one();
-        self.said(id)
+        self.view(id)
     }
 
-    async fn requeue(&self, by: &str, id: JobId) -> Result<Said, CuratorError> {
+    /// Puts a job that was given up into the queue again.
+    pub(crate) async fn requeue(&self, by: &str, id: JobId) -> Result<JobView, CuratorError> {
         let state = self.idle(id)?.view.info.state;
         if state == JobState::Waiting {
             // Asked twice, or somebody else was quicker: it is where it is to be.
-            return self.said(id);
+            return self.view(id);
         }
         if state != JobState::Dead {
             return Err(CuratorError::NotSo);
@@ -141,10 +139,11 @@ impl Desk {
         self.record(by, &format!("job {id} requeued")).await?;
         self.store.requeue(id, now_ms())?;
         self.look_now();
-        self.said(id)
+        self.view(id)
     }
 
-    async fn discard(&self, by: &str, id: JobId) -> Result<Said, CuratorError> {
+    /// Takes a job out.
+    pub(crate) async fn remove(&self, by: &str, id: JobId) -> Result<(), CuratorError> {
         self.idle(id)?;
         self.record(by, &format!("job {id} dropped")).await?;
         let job = self.idle(id)?;
@@ -156,19 +155,21 @@ impl Desk {
         }
         self.forget(job.view.info.id);
         self.store.remove(id)?;
-        Ok(Said::Done)
+        Ok(())
     }
 
-    async fn pause(&self, by: &str, paused: bool) -> Result<Said, CuratorError> {
+    /// Pauses the queue, or resumes it.
+    pub(crate) async fn pause(&self, by: &str, paused: bool) -> Result<(), CuratorError> {
         self.record(by, if paused { "paused" } else { "resumed" }).await?;
         self.store.pause(paused, now_ms())?;
         // A pause may be long: what is forgotten meanwhile is not to be found here after it.
         self.let_go(Duration::ZERO);
         self.look_now();
-        Ok(Said::Done)
+        Ok(())
     }
 
-    async fn abort(&self, by: &str, id: Option<JobId>) -> Result<Said, CuratorError> {
+    /// Interrupts a running job, or all; returns how many.
+    pub(crate) async fn abort(&self, by: &str, id: Option<JobId>) -> Result<u32, CuratorError> {
         if let Some(id) = id {
             self.find(id)?;
         }
@@ -181,6 +182,6 @@ impl Desk {
             flight.aborted.notify_one();
             count += 1;
         }
-        Ok(Said::Count(count))
+        Ok(count)
     }
 }

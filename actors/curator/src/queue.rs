@@ -3,7 +3,6 @@
 
 mod sweeping;
 
-use crate::driving;
 use crate::order::{self, Candidate};
 use crate::store::{Job, Store, StoreFault};
 use crate::work::{job_of, resource_of};
@@ -21,8 +20,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Most jobs under way.
-const AT_ONCE: usize = 8;
 /// Most texts that are held of one kind of work; what is offered besides is offered again. Work of one kind that cannot go
 /// on, since its model is held, keeps no other kind from being done.
 const TEXTS: usize = 16;
@@ -38,16 +35,12 @@ const BREATH: Duration = Duration::from_secs(1);
 /// What the tokens of a day are called among what is held.
 pub(crate) const TOKENS: &str = "tokens a day";
 const DAY_MS: u64 = 86_400_000;
-/// Why a job waits again whose end was not written down.
-const UNWRITTEN: &str = "how it ended could not be written down";
-/// Why a job is given up that was tried as often as may be and never came to an end.
-const UNENDED: &str = "it was begun as often as may be, and no try came to an end";
 
 /// A job that is under way.
 pub(crate) struct Flight {
-    resource: String,
-    scope: String,
-    /// Told when a person breaks it off.
+    pub(crate) resource: String,
+    pub(crate) scope: String,
+    /// Notified when a person interrupts it.
     pub(crate) aborted: Rc<Notify>,
 }
 
@@ -57,8 +50,8 @@ struct Quota {
     reason: String,
 }
 
-/// The queue.
-pub(crate) struct Desk {
+/// The queue, and the links to the processes that it calls.
+pub(crate) struct Queue {
     pub(crate) config: config::Curator,
     pub(crate) store: Store,
     pub(crate) gate: Link<GateClient>,
@@ -77,7 +70,7 @@ pub(crate) struct Desk {
     look: Cell<Instant>,
 }
 
-impl Desk {
+impl Queue {
     pub(crate) fn new(config: config::Curator, store: Store, host: &Host) -> Self {
         Self {
             config,
@@ -209,44 +202,8 @@ impl Desk {
         self.store.paused().unwrap_or(true)
     }
 
-    /// Has wait again what is not under way any more, though how it ended could not be written down.
-    fn take_back(&self, now_ms: u64) -> Result<(), StoreFault> {
-        let flying = self.flying.borrow();
-        for id in self.store.running()?.into_iter().filter(|id| !flying.contains_key(id)) {
-            self.store.again(id, now_ms, true, UNWRITTEN)?;
-        }
-        Ok(())
-    }
-
-    /// Begins what can be begun.
-    pub(crate) fn begin(self: &Rc<Self>) -> Result<(), StoreFault> {
-        self.take_back(kit::now_ms())?;
-        if self.is_paused() {
-            return Ok(());
-        }
-        while self.flying.borrow().len() < AT_ONCE {
-            let now_ms = kit::now_ms();
-            let Some((job, candidate)) = self.next(now_ms)? else { break };
-            let id = job.view.info.id;
-            if job.view.info.attempts >= self.config.attempts {
-                // Its last try had no end: this process did not outlive it, or could not write it down.
-                self.forget(id);
-                self.store.give_up(id, now_ms, UNENDED)?;
-                continue;
-            }
-            self.store.claim(id, now_ms)?;
-            kit::fault_point!("curator.claimed");
-            let aborted = Rc::new(Notify::new());
-            let Candidate { resource, scope, .. } = candidate;
-            let flight = Flight { resource, scope, aborted: Rc::clone(&aborted) };
-            self.flying.borrow_mut().insert(id, flight);
-            drop(tokio::task::spawn_local(driving::fly(Rc::clone(self), job, aborted)));
-        }
-        Ok(())
-    }
-
     /// What is to be begun next.
-    fn next(&self, now_ms: u64) -> Result<Option<(Job, Candidate)>, StoreFault> {
+    pub(crate) fn next(&self, now_ms: u64) -> Result<Option<(Job, Candidate)>, StoreFault> {
         let mut waiting = self.store.list(JobState::Waiting)?;
         // What is chosen is read whole; the others are only compared.
         let texts = self.texts.borrow();

@@ -1,7 +1,7 @@
 //! What the queue forgets by itself: what was given up or answered and is old or too much, and work that nobody offers any
 //! more. It touches the queue alone, and tells memory of what it gave up; it never takes away what somebody still waits for.
 
-use super::{Desk, STALE};
+use super::{Queue, STALE};
 use crate::failure::Failure;
 use crate::store::StoreFault;
 use crate::work::{nothing, scope_of};
@@ -10,7 +10,7 @@ use ipc_proto::curator::{JobKind, JobState};
 /// How long a job of memory's waits without being offered again before it is forgotten, ms: somebody else settled it.
 const ORPHANED_MS: u64 = 600_000;
 
-impl Desk {
+impl Queue {
     /// Forgets what is too old or too much, and what nobody offers any more.
     pub(super) async fn sweep(&self) {
         let now_ms = kit::now_ms();
