@@ -19,6 +19,7 @@ mod mcp;
 mod memory;
 mod models;
 mod operations;
+mod own_words;
 mod providers;
 mod queue;
 mod reminded;

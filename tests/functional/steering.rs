@@ -10,7 +10,12 @@ const PROGRAM: &str = include_str!("engines.py");
 
 /// A painter who takes six seconds before it has painted, and does as it is told meanwhile.
 fn host() -> Host {
-    let host = Setup::default().config(CONFIG).start();
+    host_with("")
+}
+
+/// The same with these further lines about the agent.
+fn host_with(lines: &str) -> Host {
+    let host = Setup::default().config(&format!("{CONFIG}{lines}")).start();
     host.script(
         "painter",
         &[
@@ -113,7 +118,7 @@ fn what_is_said_too_late_for_a_turn_is_the_session_s_next_message() {
 // Holds P7-58.
 #[test]
 fn words_are_scanned_and_labelled_as_a_message_is() {
-    let host = host();
+    let host = host_with("own_words = \"block\"\n");
     let turn = painting(&host);
     let blocked = steer(
         &host,
@@ -121,6 +126,8 @@ fn words_are_scanned_and_labelled_as_a_message_is() {
     );
     let message = text(&blocked, "message");
     host.wait_for("the scanner keeps it", || state(&host, &message) == "blocked");
+    let shown = host.json(&["message", "show", &message]).to_string();
+    assert!(shown.contains("(characters 1-"), "it is said by which rules, and where: {shown}");
     let personal = steer(&host, &["write my number on it, 219-09-9999"]);
     assert_eq!(personal["ok"], true, "{personal}");
     let ended = turn.ended();

@@ -219,6 +219,7 @@ pub(crate) mod tests {
             prompt: String::new(),
             tools: vec![],
             profile: String::new(),
+            blocks_own_words: false,
             memory: false,
             memory_tokens: 4000,
             limits: LIMITS,

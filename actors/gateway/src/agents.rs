@@ -300,8 +300,9 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
             said.push(Said::Done(Finish::Stop));
             return;
         }
-        End::Blocked => {
-            Fault::new(Kind::Bad, "The scanner kept the message from being answered.").coded("content_filter")
+        End::Blocked(why) => {
+            let message = format!("The scanner kept the message from being answered: {why}.");
+            Fault::new(Kind::Bad, message).coded("content_filter")
         }
         End::TimedOut => Fault::new(Kind::Late, "The agent's turn ran out of time."),
         End::Cancelled => Fault::new(Kind::Conflict, "The agent's turn was cancelled.").coded("cancelled"),
@@ -426,7 +427,7 @@ mod tests {
         assert_eq!(answered[0], Said::Answer("all".into()));
         assert_eq!(answered[2], Said::Done(Finish::Stop));
         for (how, kind) in [
-            (End::Blocked, Kind::Bad),
+            (End::Blocked(Text::clip("why")), Kind::Bad),
             (End::TimedOut, Kind::Late),
             (End::Cancelled, Kind::Conflict),
             (End::Failed(Text::clip("why")), Kind::Failed),

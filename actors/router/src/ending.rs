@@ -249,10 +249,9 @@ fn note_of(end: &End) -> String {
         End::Answered => String::new(),
         End::Exited { status } => format!("exit status {status}"),
         End::Cancelled => "cancelled".into(),
-        End::Blocked => "blocked".into(),
         End::TimedOut => "out of time".into(),
         End::Recalled => "by its sender".into(),
-        End::Failed(why) | End::Quarantined(why) => why.to_string(),
+        End::Blocked(why) | End::Failed(why) | End::Quarantined(why) => why.to_string(),
         End::OverLimit(limit) => limit.sentence(),
         End::TakenIn(into) => steering::note_of(*into),
     }
@@ -261,7 +260,7 @@ fn note_of(end: &End) -> String {
 fn record_of(finished: &Finished, note: &str) -> Event {
     let (action, result) = match finished.end {
         End::Answered | End::Exited { .. } => (Action::TurnEnded, Result3::Success),
-        End::Blocked => (Action::MessageBlocked, Result3::Blocked),
+        End::Blocked(_) => (Action::MessageBlocked, Result3::Blocked),
         End::Recalled => (Action::MessageRecalled, Result3::Success),
         End::Quarantined(_) => (Action::MessageQuarantined, Result3::Error),
         End::TakenIn(_) => (Action::MessageTakenIn, Result3::Success),

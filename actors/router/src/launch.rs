@@ -186,7 +186,8 @@ impl Desk {
         kit::fault_point!("router.start.committed");
         self.tell_where(&head, EventName::MessageProcessing, None);
         let (now, due) = (self.now.at, self.overdue_at(&head));
-        self.ring_begins(head.turn, head.attempts);
+        let flag = self.admission.flag(seq);
+        self.ring_begins(head.turn, head.attempts, flag);
         let Time { runner, wall_ms, cpu_ms } = self.time(&session.agent, self.is_jailed_apart(&head)?);
         self.errands.push(Errand::Launch(Launch {
             turn: head.turn,
@@ -320,11 +321,11 @@ impl Desk {
         Time { runner: Process::Runner, wall_ms, cpu_ms }
     }
 
-    /// The ring of a turn of which an attempt begins.
-    fn ring_begins(&mut self, turn: TurnId, attempt: u32) {
+    /// The ring of a turn of which an attempt begins. `flag`: what its sender is told of their message.
+    fn ring_begins(&mut self, turn: TurnId, attempt: u32, flag: Option<Text<512>>) {
         let again =
             "the runner ended before its turn did; the turn is taken up again from what it has recorded";
-        let notice = (attempt > 1).then(|| TurnEvent::Notice(Text::clip(again)));
+        let notice = (attempt > 1).then(|| Text::clip(again)).or(flag).map(TurnEvent::Notice);
         self.audience.begin(turn, attempt, notice);
         self.wake(turn);
     }

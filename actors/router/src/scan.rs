@@ -12,10 +12,13 @@ use ipc_proto::content::Content;
 use ipc_proto::ids::SessionId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{End, EventName, MessageState, Run, Task};
-use ipc_proto::scanner::{Crossing, Judgement, Profile, Subject, Verdict};
+use ipc_proto::scanner::{Crossing, Judgement, Profile, Span, Subject, Verdict};
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
+/// Rules, and places in the text, that a person is told of.
+const RULES: usize = 4;
+const PLACES: usize = 3;
 /// Messages that are with audit or the scanner at once.
 const AT_ONCE: usize = 4;
 /// The channel on which a caller is known by the kernel's word.
@@ -30,6 +33,8 @@ pub(crate) struct Admission {
     out: HashMap<i64, SessionId>,
     /// Not before then: a peer was away.
     not_before: Option<Instant>,
+    /// What the senders of messages are told of them once their turns begin.
+    flagged: HashMap<i64, Text<512>>,
 }
 
 impl Admission {
@@ -41,7 +46,13 @@ impl Admission {
     /// A message is over, wherever it was: its place is free.
     pub(crate) fn leave(&mut self, seq: i64) {
         self.out.remove(&seq);
+        self.flagged.remove(&seq);
         self.waiting.retain(|it| *it != seq);
+    }
+
+    /// What the sender of a message is told of it, once.
+    pub(crate) fn flag(&mut self, seq: i64) -> Option<Text<512>> {
+        self.flagged.remove(&seq)
     }
 }
 
@@ -104,8 +115,12 @@ impl Desk {
         });
         match said {
             Ok((subject, text, chat)) => {
-                let then = Box::new(move |desk: &mut Self, verdict| desk.scanned(seq, chat, verdict));
-                self.errands.push(Errand::Scan(subject, Text::clip(&text), then));
+                let (shown, own) = (Text::clip(&text), subject.crossing == Crossing::OwnWords);
+                let then = Box::new(move |desk: &mut Self, verdict: Option<Verdict>| {
+                    let verdict = verdict.map(|verdict| (found(&verdict, &text), verdict));
+                    desk.scanned(seq, (chat, own), verdict);
+                });
+                self.errands.push(Errand::Scan(subject, shown, then));
             }
             Err(fault) => {
                 tracing::error!(%fault, "a message cannot be read");
@@ -114,18 +129,23 @@ impl Desk {
         }
     }
 
-    /// How a message is judged: as channel input, by its agent's profile, after what its session said before.
+    /// How a message is judged: by who sent it and how, by its agent's profile, after what its session said before.
     fn subject(&self, seq: i64) -> Result<Subject, StoreFault> {
         let head = self.store.message_at(seq)?.ok_or(StoreFault::Missing("message"))?;
         let agent = self.store.session(head.session)?.agent;
-        let profile = self.config.agents.get(agent.as_str()).map_or("", |agent| &agent.profile);
+        let agent = self.config.agents.get(agent.as_str());
+        let (profile, blocks) =
+            agent.map_or(("", true), |agent| (agent.profile.as_str(), agent.blocks_own_words));
+        let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
+        let own = is_own(role, &head.channel) && !blocks;
+        let crossing = if own { Crossing::OwnWords } else { Crossing::ChannelInput };
         let conversation = self.store.conversation(head.session)?;
-        Ok(Subject { conversation, ..Subject::at(Crossing::ChannelInput).by(profile_named(profile)) })
+        Ok(Subject { conversation, ..Subject::at(crossing).by(profile_named(profile)) })
     }
 
-    fn scanned(&mut self, seq: i64, chat: bool, verdict: Option<Verdict>) {
-        let Some(verdict) = verdict else { return self.put_off(seq) };
-        match self.let_in(seq, chat, &verdict) {
+    fn scanned(&mut self, seq: i64, of: (bool, bool), verdict: Option<(String, Verdict)>) {
+        let Some((found, verdict)) = verdict else { return self.put_off(seq) };
+        match self.let_in(seq, of, (&found, &verdict)) {
             Ok(()) => drop(self.admission.out.remove(&seq)),
             Err(fault) => {
                 tracing::error!(%fault, "a message could not be queued; it waits");
@@ -135,22 +155,34 @@ impl Desk {
         self.drive();
     }
 
-    /// Queues a scanned message with its label, or ends it there.
-    fn let_in(&mut self, seq: i64, chat: bool, verdict: &Verdict) -> Result<(), StoreFault> {
+    /// Queues a scanned message with its label, or ends it there. `chat`: it goes to a model. `own`: who sent it is one of the
+    /// host's own people. `found`: the rules that hit, and where.
+    fn let_in(
+        &mut self,
+        seq: i64,
+        (chat, own): (bool, bool),
+        (found, verdict): (&str, &Verdict),
+    ) -> Result<(), StoreFault> {
         // It may have been cancelled while the scanner had it.
         let Some(Live { head, phase: Phase::Accepted, .. }) = self.live(seq) else { return Ok(()) };
         let head = head.clone();
-        let rules = rules_of(verdict);
         // What a person has run in the jail goes to no model, and is theirs to type.
         if verdict.judgement == Judgement::Block && chat {
             self.store.commit(|tx| tx.keep_conversation(head.session, &verdict.conversation))?;
-            self.end_without_answer(seq, End::Blocked, &format!("blocked by {rules}"), None);
+            let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
+            let why = format!("blocked by {found}: {}", way_on(is_own(role, &head.channel)));
+            self.end_without_answer(
+                seq,
+                End::Blocked(Text::clip(&why)),
+                &format!("blocked by {found}"),
+                None,
+            );
             return Ok(());
         }
         let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
         let label = label_of(role, &head.channel, verdict.class);
         let flagged = verdict.judgement >= Judgement::Flag;
-        let note = if flagged { format!("flagged by {rules}") } else { String::new() };
+        let note = if flagged { format!("flagged by {found}") } else { String::new() };
         let pass = Pass { note: &note, ..Pass::of(&head, MessageState::Queued, self.now.ms) };
         self.store.commit(|tx| {
             // What a person has run in the jail is no part of what they say.
@@ -161,6 +193,10 @@ impl Desk {
             tx.pass(&pass)
         })?;
         kit::fault_point!("router.queued.committed");
+        if flagged && own && chat {
+            let told = format!("{note}: it goes on, since it is from you");
+            self.admission.flagged.insert(seq, Text::clip(&told));
+        }
         if let Some(live) = self.live(seq) {
             live.head.state = MessageState::Queued;
             live.phase = Phase::Queued;
@@ -200,8 +236,12 @@ fn text_of(content: &Content, task: &Task) -> String {
 /// The label of a message: whoever is known by the kernel's word or by a key of their own is the user, everybody else is
 /// merely known.
 fn label_of(role: UserRole, channel: &str, class: Class) -> Label {
-    let known = matches!(channel, CONTROL | API) && role >= UserRole::User;
-    Label::of(if known { Trust::User } else { Trust::Verified }, class, channel)
+    Label::of(if is_own(role, channel) { Trust::User } else { Trust::Verified }, class, channel)
+}
+
+/// Returns whether a sender is one of the host's own people, at a terminal or an API of their own.
+fn is_own(role: UserRole, channel: &str) -> bool {
+    matches!(channel, CONTROL | API) && role >= UserRole::User
 }
 
 /// The scanner's word for an agent's profile; one that is unknown is the strictest.
@@ -213,9 +253,29 @@ fn profile_named(profile: &str) -> Profile {
     }
 }
 
-fn rules_of(verdict: &Verdict) -> String {
-    let rules: Vec<&str> = verdict.rules.iter().map(|rule| rule.as_str()).collect();
-    if rules.is_empty() { "the scanner".to_owned() } else { rules.join(", ") }
+/// The rules that hit, and where in the text: characters, counted from 1. Nothing of the text itself.
+pub(crate) fn found(verdict: &Verdict, text: &str) -> String {
+    let rules: Vec<&str> = verdict.rules.iter().map(|rule| rule.as_str()).take(RULES).collect();
+    let characters = |bytes: u32| {
+        let at = usize::try_from(bytes).unwrap_or(usize::MAX).min(text.len());
+        text.char_indices().take_while(|(start, _)| *start < at).count()
+    };
+    let place = |span: &Span| match (characters(span.start) + 1, characters(span.end)) {
+        (first, last) if first >= last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    };
+    let places: Vec<String> = verdict.spans.iter().take(PLACES).map(place).collect();
+    let rules = if rules.is_empty() { "the scanner".to_owned() } else { rules.join(", ") };
+    if places.is_empty() { rules } else { format!("{rules} (characters {})", places.join(", ")) }
+}
+
+/// What a person can do about a message that was blocked.
+const fn way_on(own: bool) -> &'static str {
+    if own {
+        "say it in other words; or have the owner set own_words = \"flag\" for this agent, and send it again"
+    } else {
+        "say it in other words; or have a user of this host send it from their own terminal"
+    }
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ pub(crate) const fn of_end(end: &End) -> MessageState {
     match end {
         End::Answered | End::Exited { .. } => Answered,
         End::Cancelled => Cancelled,
-        End::Blocked => Blocked,
+        End::Blocked(_) => Blocked,
         End::TimedOut | End::Failed(_) | End::OverLimit(_) => Failed,
         End::Recalled => Recalled,
         End::Quarantined(_) => Quarantined,

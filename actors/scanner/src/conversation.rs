@@ -16,7 +16,7 @@ pub(crate) const OVERRIDES: u16 = 2;
 /// would close a conversation for good.
 pub(crate) fn counted(subject: &Subject, report: &mut Report) -> Conversation {
     let mut after = subject.conversation;
-    if subject.crossing != Crossing::ChannelInput {
+    if !matches!(subject.crossing, Crossing::ChannelInput | Crossing::OwnWords) {
         return after;
     }
     after.turns = after.turns.saturating_add(1);

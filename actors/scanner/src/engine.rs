@@ -10,7 +10,7 @@ use crate::rules::{CERTAIN, Class, Family, View};
 use crate::span::Rewritten;
 use crate::verdict::{self, Finding, HELD, Report};
 use crate::{conversation, decode, model, normalise, span};
-use ipc_proto::scanner::{Conversation, Direction, Profile, Subject};
+use ipc_proto::scanner::{Conversation, Crossing, Direction, Judgement, Profile, Subject};
 use std::ops::Range;
 
 /// Most findings in one report. A text with more is reported with a last finding that covers all of its rest.
@@ -84,6 +84,9 @@ impl Engine {
         let direction = subject.crossing.direction();
         let mut report = verdict::judge(direction, subject.profile, gathered.findings, gathered.canary);
         let after = conversation::counted(subject, &mut report);
+        if subject.crossing == Crossing::OwnWords {
+            report.judgement = report.judgement.min(Judgement::Flag);
+        }
         (report, after)
     }
 

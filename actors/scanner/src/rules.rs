@@ -321,6 +321,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_in_english_is_no_other_languages_finding() {
+        let engine = Engine::new();
+        let english = [&overriding::RULES, &persona::RULES, &extraction::RULES, &indirect::RULES];
+        let texts = || english.iter().flat_map(|family| family.list()).flat_map(|rule| rule.hits);
+        let mut wrong = Vec::new();
+        for rule in languages::RULES.list() {
+            let found = texts().filter(|text| text.is_ascii() && found(&engine, text, rule));
+            wrong.extend(found.map(|text| format!("{}: found in {text:?}", rule.id)));
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
     fn every_file_under_rules_is_registered() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/rules");
         let there: BTreeSet<String> = std::fs::read_dir(folder)

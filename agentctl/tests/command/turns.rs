@@ -85,7 +85,7 @@ fn a_refused_call_is_shown_with_the_reason_and_as_blocked() {
 #[test]
 fn an_end_that_is_no_answer_is_a_failure_with_the_same_fields() {
     for (end, kind) in [
-        (End::Blocked, "blocked"),
+        (End::Blocked(Text::clip("why")), "blocked"),
         (End::TimedOut, "timed_out"),
         (End::Failed(Text::clip("the model failed")), "failed"),
         (End::Recalled, "recalled"),
@@ -247,7 +247,7 @@ fn a_command_in_a_named_session_leaves_it_as_it_is() {
 #[test]
 fn a_command_that_cordon_ended_exits_124_or_125() {
     for (end, exit) in
-        [(End::TimedOut, 124), (End::Failed(Text::clip("no such program")), 125), (End::Blocked, 125)]
+        [(End::TimedOut, 124), (End::Failed(Text::clip("no such program")), 125), (End::Blocked(Text::clip("why")), 125)]
     {
         let host = Host::new(Canned::with(vec![done(end.clone(), "")]));
         assert_eq!(host.run(&["sandbox", "run", "--", "x"]).status.code(), Some(exit), "{end:?}");

@@ -60,6 +60,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         prompt: prompt(view, known, problems),
         tools: tools(name, view, known, problems),
         profile: view.word("profile"),
+        blocks_own_words: view.word("own_words") == "block",
         memory: memory(view, known, problems),
         memory_tokens: view.number("memory_tokens"),
         limits: AgentLimits {

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
         let agent =
-            ["model", "prompt_file", "tools", "profile", "memory", "memory_tokens", "engine", "limits"];
+            ["model", "prompt_file", "tools", "profile", "own_words", "memory", "memory_tokens", "engine", "limits"];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());
     }

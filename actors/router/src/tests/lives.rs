@@ -84,9 +84,8 @@ fn a_blocked_message_is_on_the_record_never_launched_and_its_sender_is_told() {
     assert!(world.launched.is_empty());
     assert_eq!(world.recorded(Action::MessageBlocked, accepted.turn), 1);
     let followed = world.ask(|desk, port| desk.follow(None, accepted.turn, 0, 64, port)).unwrap().unwrap();
-    assert!(
-        matches!(&followed.events[..], [ipc_proto::router::TurnEvent::Done(done)] if done.end == End::Blocked)
-    );
+    assert!(matches!(&followed.events[..], [ipc_proto::router::TurnEvent::Done(done)]
+            if matches!(&done.end, End::Blocked(why) if why.starts_with("blocked by override: say it in other words"))));
     assert_eq!(world.state(accepted.message), Blocked);
     world.scanner = Some(Judgement::Pass);
     let next = world.say("s", "and now");

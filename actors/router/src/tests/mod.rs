@@ -57,6 +57,7 @@ pub(crate) fn config() -> config::Router {
         prompt: String::new(),
         tools: vec!["read".into()],
         profile: "paranoid".into(),
+        blocks_own_words: false,
         memory: false,
         memory_tokens: 4000,
         limits,

@@ -69,6 +69,15 @@ pub(super) const KEYS: &[Key] = &[
         means: "Which policy it is held to.",
     },
     Key {
+        path: "agent.NAME.own_words",
+        kind: Kind::Word(&["flag", "block"]),
+        preset: Preset::Text("flag"),
+        seen_by: &[Router, Gate],
+        means: "What becomes of a message that looks like an attack on its model, if one of your own people sent it: an owner or \
+                user, at a terminal or with an API key of their own. `flag`: it is answered, and they are told what was \
+                found. `block`: it is not answered. Messages of guests and of channels are always blocked.",
+    },
+    Key {
         path: "agent.NAME.memory",
         kind: Kind::Flag,
         preset: Preset::Flag(false),

@@ -310,6 +310,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.prompt_file", "agent.default.prompt_file = 'p'"),
         ("agent.NAME.tools", "agent.default.tools = []"),
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
+        ("agent.NAME.own_words", "agent.default.own_words = 'block'"),
         ("agent.NAME.memory", "agent.default.memory = true"),
         ("agent.NAME.memory_tokens", "agent.default.memory_tokens = 500"),
         ("agent.NAME.engine", "agent.default.engine = 'codex'"),
