@@ -1,8 +1,7 @@
 //! Approvals: one person's yes to one action, bound to its exact bytes, kept by router, claimed once.
 
-use crate::ids::{ApprovalId, CallId, SessionId, TurnId};
+use crate::ids::{ApprovalId, CallId, SessionId, SessionName, TurnId};
 use crate::label::Label;
-use crate::router::SessionName;
 use crate::tool::ARGS_BOUND;
 use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,9 @@
 mod audit;
 mod models;
 
+pub use crate::credproxy::KeySource;
 use crate::memory::{Manner, Question};
+pub use crate::role::UserRole;
 pub use audit::{AlertRule, Alerts, Audit, Checkpoint, RetentionDays};
 pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind, ProviderModel};
 use serde::{Deserialize, Serialize};
@@ -68,19 +70,6 @@ pub struct Credproxy {
     pub gate_secrets: Vec<String>,
     /// Where the vault's key comes from.
     pub key: KeySource,
-}
-
-/// Where the key of the vault comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KeySource {
-    /// A file beside the vault.
-    #[default]
-    File,
-    /// A person, after each start of the host.
-    Passphrase,
-    /// The credential `cordon-vault` of agentd's unit.
-    Systemd,
 }
 
 /// `[scanner]`.
@@ -202,18 +191,6 @@ pub struct User {
     pub role: UserRole,
     /// `channel:platform-id`, opaque.
     pub identities: Vec<String>,
-}
-
-/// What a user may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UserRole {
-    /// Talk to agents.
-    Guest,
-    /// The same, with sessions, memory and workspaces of their own.
-    User,
-    /// Everything.
-    Owner,
 }
 
 /// `[agent.NAME]`.

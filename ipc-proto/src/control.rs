@@ -8,7 +8,6 @@ use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use crate::audit::{
     AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
 };
-use crate::config::UserRole;
 use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{
     Binding, CredError, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
@@ -20,6 +19,7 @@ use crate::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
 use crate::memory::{self, Area, MemoryError, Said};
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
+use crate::role::UserRole;
 use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
     RouterError, SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo,

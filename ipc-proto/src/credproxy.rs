@@ -4,12 +4,24 @@
 mod login;
 mod sealing;
 
-use crate::config::KeySource;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
 pub use login::{Grant, LOGIN, Login, LoginInfo, REPLY_BOUND};
 pub use sealing::{Exported, Purpose, binding, open_parcel, parcel};
 use serde::{Deserialize, Serialize};
+
+/// Where the key of the vault comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeySource {
+    /// A file beside the vault.
+    #[default]
+    File,
+    /// A person, after each start of the host.
+    Passphrase,
+    /// The credential `cordon-vault` of agentd's unit.
+    Systemd,
+}
 
 /// Bytes of a request's or a reply's body in one frame.
 pub const CHUNK: usize = 64 * 1024;

@@ -1,9 +1,22 @@
 //! Engines: programs that answer an agent's messages in place of the host's own loop, each in a jail of its own. Everything
 //! that comes from one is untrusted; nothing here holds a key or names a place outside of a jail.
 
-use crate::router::Profile;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
+
+/// What a program needs besides the addresses of the model API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Nothing.
+    Plain,
+    /// `codex`.
+    Codex,
+    /// `claude`.
+    ClaudeCode,
+    /// `opencode`.
+    Opencode,
+}
 
 /// Bytes of what is kept of an engine's own memory of one session, compressed.
 pub const STATE: usize = 1 << 20;
@@ -61,7 +74,7 @@ pub enum Input {
 
 /// What is kept of an engine's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SavedState {
     /// Its own name of it.
     pub token: Token,
     /// The files that it needs, packed by the runner; nobody else looks into them.
@@ -76,7 +89,7 @@ pub struct Work {
     /// How it is run.
     pub engine: Engine,
     /// What it is to go on with, if it has been here before.
-    pub kept: Option<Kept>,
+    pub kept: Option<SavedState>,
     /// How many of the messages are history.
     pub history: u32,
     /// The one after these is what is remembered, and the person's comes behind it.

@@ -94,3 +94,6 @@ id! {
     /// A piece of background work.
     JobId,
 }
+
+/// The name of a session, as its user chose it.
+pub type SessionName = crate::Text<128>;

@@ -24,6 +24,7 @@ pub mod json;
 pub mod label;
 pub mod memory;
 pub mod model;
+pub mod role;
 pub mod router;
 pub mod runner_gate;
 pub mod scanner;

@@ -2,22 +2,24 @@
 //! that comes from the authenticated edge and session: there is no unscoped read.
 
 mod asking;
+mod block;
 mod entry;
+mod query_text;
 mod refusal;
-mod words;
+mod search;
+mod session;
 mod work;
 
-pub use asking::{
-    Answered, Ask, Block, BlockAsk, Capture, CaptureEvent, Filter, Forget, Forgotten, Found, Hit, LeftOut,
-    Manner, Muted, Over, Part, Question, Raw, SIGNALS, Said, SessionRow, SessionStatus, Signal, Start, Stats,
-    Unread, Vector, Weighed, Why, Without,
-};
+pub use asking::{Ask, Over, Raw, Said, Start, Unread};
+pub use block::{Block, BlockAsk, LeftOut, Muted, Part, Stats, Without};
 pub use entry::{
     Category, Detail, Entity, EntityType, Entry, Fact, FilePath, Importance, Kind, KindName, Observation,
     ObservationType, Project, Row, Source, SourceType, State, StateName, Summary,
 };
+pub use query_text::{WORDS, words};
 pub use refusal::Refusal;
-pub use words::{WORDS, words};
+pub use search::{Answered, Filter, Found, Hit, Manner, Question, SIGNALS, Signal, Vector, Weighed, Why};
+pub use session::{Capture, CaptureEvent, Forget, Forgotten, SessionRow, SessionStatus};
 pub use work::{Settled, Task, TaskName, Work};
 
 use crate::ids::{MemoryId, UserId};

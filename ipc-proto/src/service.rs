@@ -1,7 +1,7 @@
 //! `service!`: an interface stated once. It expands to the tarpc trait and to `METHODS`, which says per method
 //! its bound, its deadline and whether it may be repeated. The stub, the server and the laws read the same list.
 
-use crate::config::UserRole;
+use crate::role::UserRole;
 use std::time::Duration;
 
 /// What is fixed about one method.
@@ -83,7 +83,7 @@ macro_rules! role {
         None
     };
     ($role:ident) => {
-        Some($crate::config::UserRole::$role)
+        Some($crate::role::UserRole::$role)
     };
 }
 

@@ -12,7 +12,7 @@ use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::engine::{Kept, STATE, Token};
+use ipc_proto::engine::{SavedState, STATE, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
@@ -264,7 +264,7 @@ impl Router for RouterServer {
         typed.await.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
     }
 
-    async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Reply<Option<Kept>> {
+    async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Reply<Option<SavedState>> {
         self.now(move |desk| desk.engine_state(turn, &engine)).await
     }
 

@@ -16,14 +16,14 @@ macro_rules! from_number {
     };
 }
 
+mod layout;
 mod states;
-mod words;
 
 use crate::process::Process;
+pub use layout::{check_words, state_words, violation_words};
 pub use states::{
     Answer, Ended, Failure, Holder, HostState, ListenerKind, Mode, ProcessState, RecordState, SelfCheck,
 };
-pub use words::{check_words, state_words, violation_words};
 
 /// Bytes of one frame.
 pub const FRAME: usize = 128;

@@ -243,7 +243,11 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
         config: &["log", "curator"],
         optional: true,
-        serves: &[to(&[Control], "the operators' surface", &["jobs", "job", "ask", "edit", "requeue", "remove", "pause", "abort", "run"])],
+        serves: &[to(
+            &[Control],
+            "the operators' surface",
+            &["jobs", "job", "ask", "edit", "requeue", "remove", "pause", "abort", "run"],
+        )],
         ..NOTHING
     },
     Row {

@@ -1,8 +1,8 @@
 //! What curator takes from memory to work on, and what it brings back. Each piece of work names its scope: memory chose
 //! it, and curator can only give it back.
 
-use super::asking::Vector;
 use super::entry::{Entry, Row};
+use super::search::Vector;
 use super::{LISTED, RAW_BOUND, Scope, TAKEN};
 use crate::ids::{MemoryId, SessionId};
 use crate::{List, Text};

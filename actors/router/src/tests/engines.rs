@@ -3,7 +3,7 @@
 
 use super::world::World;
 use super::{answer, config, said};
-use ipc_proto::engine::{Engine, Format, Input, Kept, Token};
+use ipc_proto::engine::{Engine, Format, Input, SavedState, Token};
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::Trust;
 use ipc_proto::router::{Profile, RouterError, Run, Submission, Task};
@@ -37,7 +37,7 @@ fn keep(world: &mut World, turn: TurnId, state: &[u8]) {
     world.act(|desk| desk.keep_engine_state(turn, &Name::clip("codex"), token, state)).unwrap();
 }
 
-fn kept(world: &mut World, turn: TurnId, engine: &str) -> Option<Kept> {
+fn kept(world: &mut World, turn: TurnId, engine: &str) -> Option<SavedState> {
     world.act(|desk| desk.engine_state(turn, &Name::clip(engine))).unwrap()
 }
 

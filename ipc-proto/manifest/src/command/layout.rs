@@ -1,4 +1,4 @@
-//! Which word of a frame says what, for the kinds of frames that have many.
+//! The layout of the words of frames that have many.
 
 /// Words of a [`crate::command::Kind::ProcessState`] frame.
 pub mod state_words {

@@ -1,4 +1,4 @@
-//! What is looked for by a text of any length: one rule for everybody who asks. Pure.
+//! The text that memory looks for: a bounded part of a text of any length, by one rule for every caller. Pure.
 
 use crate::Text;
 
