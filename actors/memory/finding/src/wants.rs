@@ -1,0 +1,14 @@
+//! The kind of answer that a question asks for.
+
+/// The kind of answer that a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// A time.
+    Time,
+    /// A number.
+    Number,
+    /// Somebody or some place.
+    Name,
+    /// Nothing that shows.
+    Anything,
+}
