@@ -1,10 +1,12 @@
 //! A store without a host, for benches: the code that serves writes it. No scanner is here; what is written is made up, and no
 //! host ever reads it.
 
+use crate::error::Admission;
 use crate::library::Library;
 use crate::offline::passed;
 use crate::screen::{Proposal, Scanned};
-use crate::store::{self, Admission, Store};
+use crate::store::Store;
+use crate::write;
 use ipc_proto::Text;
 use ipc_proto::ids::{MemoryId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
@@ -55,7 +57,7 @@ impl Kept {
         let scanned = texts.iter().map(|text| self.scanned(text.as_ref())).collect::<io::Result<Vec<_>>>()?;
         let (scope, at) = (&self.scope, BEGIN + self.rows);
         let each = self.store.changed(|change, limits, told| {
-            let one = |scanned| store::inserted(change, limits, scope, scanned, at, told);
+            let one = |scanned| write::inserted(change, limits, scope, scanned, at, told);
             scanned.iter().map(one).collect::<Result<Vec<_>, _>>()
         });
         match each.map_err(io::Error::other)?.iter().find(|admission| **admission != Admission::New) {

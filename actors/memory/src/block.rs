@@ -10,11 +10,13 @@ mod room;
 mod tests;
 mod told;
 
+use crate::error::StoreError;
 use crate::filter::Narrow;
 use crate::row::searched;
+use crate::rows::{placed, unless_of_a_row};
 use crate::scope::{self, Number};
 use crate::sessions;
-use crate::store::{Store, StoreError, placed, unless_of_a_row};
+use crate::store::Store;
 use candidate::Candidate;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Class;

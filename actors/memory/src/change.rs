@@ -1,10 +1,10 @@
 //! Single steps of a change, each within its transaction: a row and its place in its scope's index come and go together.
 //! It knows no rule of who may change what; whoever calls it has judged that.
 
+use crate::error::StoreError;
 use crate::filter::ms;
 use crate::row::{class_code, detail_of, files, head, key, kind_code, listed, trust_code, type_code};
 use crate::scope::{self, Number};
-use crate::store::StoreError;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::Label;
 use ipc_proto::memory::{Entry, Kind, Row};
@@ -15,7 +15,7 @@ const GONE_KEPT: i64 = 1000;
 
 /// What an index in memory is to be told of once a change is done.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct IndexChange {
     pub(crate) number: Number,
     pub(crate) n: i64,
     pub(crate) entry: Entry,
@@ -26,7 +26,7 @@ pub(crate) struct Told {
     pub(crate) purges: bool,
 }
 
-impl Told {
+impl IndexChange {
     /// A row that came.
     pub(crate) const fn new(number: Number, n: i64, entry: Entry, time_ms: u64) -> Self {
         Self { number, n, entry, time_ms, came: true, purges: false }

@@ -2,24 +2,17 @@
 //! the one that is configured; rows that have none of it wait for curator, and another one's are replaced as its own
 //! come. A row that no longer holds has none.
 
+use crate::error::StoreError;
 use crate::filter::ms;
 use crate::row::{COLUMNS, decoded, searched};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::store::{Embedder, Store};
 use crate::work::{Offer, task_code};
 use finding::{Index, Limits, Ranked, Signs};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Row, Scope, Task, TaskName, Vector, Work};
 use ipc_proto::{Name, Text};
 use rusqlite::{OptionalExtension, params};
-
-/// The embedder whose vectors are kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Embedder {
-    /// What rows name it by; greater than that of every one before.
-    number: i64,
-    name: Name,
-}
 
 /// Numbers that an embedder made of a text, scaled to length 1.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,13 @@
 //! Every way to read the store. It touches the open database and changes nothing; each statement names the scope's
 //! number, and each search runs on the index of that scope alone.
 
+use crate::error::{Admission, StoreError};
 use crate::filter::{self, Narrow};
 use crate::query::Query;
 use crate::row::{COLUMNS, decoded, head};
+use crate::rows::{one, placed, unless_of_a_row};
 use crate::scope::{self, Number};
-use crate::store::{Admission, Store, StoreError, one, placed, unless_of_a_row};
+use crate::store::Store;
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{

@@ -1,14 +1,16 @@
 //! What is to be forgotten, and how. A tombstone stays as a row that no longer holds; a purge leaves nothing in the files but
 //! what the record says of it, and takes every revision along, since an older one says much the same.
 
-use crate::change::{self, Gone, Told};
+use crate::change::{self, Gone, IndexChange};
+use crate::error::StoreError;
 use crate::filter::ms;
 use crate::find::is_gone;
 use crate::migrate::STEPS;
 use crate::query::Query;
 use crate::row::{COLUMNS, decoded};
+use crate::rows::one;
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError, one};
+use crate::store::Store;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Area, Forget, MOST_IDS, Row, Scope, State};
 use rusqlite::types::Value;
@@ -147,7 +149,7 @@ impl Store {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
                 if may_be_removed(&row) {
                     change::removed(change, number, n, reason, now_ms)?;
-                    told.push(Told::gone(number, n, row, true));
+                    told.push(IndexChange::gone(number, n, row, true));
                 }
             }
             Ok(())
@@ -173,7 +175,7 @@ impl Store {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
                 change::taken(change, number, n)?;
                 change::gone(change, number, *id, (Gone::Deleted, now_ms))?;
-                told.push(Told::gone(number, n, row, true));
+                told.push(IndexChange::gone(number, n, row, true));
                 kit::fault_point!("memory.purge.row");
             }
             forget_sessions(change, number, what)?;

@@ -1,14 +1,14 @@
 //! What became of a row, and what was around it. It reads the open database and changes nothing.
 
+use crate::error::StoreError;
 use crate::filter::Narrow;
+use crate::rows::HOPS;
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{Filter, HITS, Row, Scope, State};
 use std::collections::HashSet;
 
-/// Revisions that are followed from a row, in either direction.
-pub(crate) const HOPS: usize = 256;
 /// Rows of a timeline on either side of its anchor.
 const BESIDE: u16 = 49;
 

@@ -8,10 +8,10 @@ mod settling;
 mod taking;
 
 use crate::capture::{self, Ignored};
+use crate::error::Admission;
 use crate::patterns::Patterns;
 use crate::screen::{self, Proposal, Scanned, Unfit};
 use crate::sessions;
-use crate::store::Admission;
 use crate::writer::{Job, ask, change};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};

@@ -2,7 +2,7 @@
 //! with them from then on. Together they are bounded: those asked longest ago go first, and a scope that alone is too
 //! large has none. It reads the database and must never be asked for two scopes at once.
 
-use crate::change::Told;
+use crate::change::IndexChange;
 use crate::row::{names, searched};
 use crate::scope::Number;
 use finding::{Index, Lexicon, Signs, Turn};
@@ -106,7 +106,7 @@ impl Library {
     }
 
     /// Tells of rows that came or went.
-    pub(crate) fn told(&mut self, told: Vec<Told>) {
+    pub(crate) fn told(&mut self, told: Vec<IndexChange>) {
         for told in told.into_iter().filter(|told| !matches!(told.entry.detail.kind, Kind::Entity(_))) {
             if told.came {
                 self.tell(&told, Index::add);
@@ -124,7 +124,7 @@ impl Library {
         self.too_large.retain(|of| *of != number);
     }
 
-    fn tell(&mut self, told: &Told, of: impl FnOnce(&mut Index, Turn<'_>)) {
+    fn tell(&mut self, told: &IndexChange, of: impl FnOnce(&mut Index, Turn<'_>)) {
         let held = self.indexes.iter_mut().find(|held| held.number == told.number);
         // What is behind all that was read so far is read in its turn.
         let Some(held) = held.filter(|held| held.read_to.is_none_or(|to| told.n <= to)) else { return };

@@ -1,19 +1,12 @@
 //! How much may be kept and for how long, and what goes by itself when that is reached. Notes, facts
 //! and summaries never go to make room, whoever wrote them: then the next write is refused.
 
-use crate::change::{self, Gone, Told};
-use crate::filter::ms;
-use crate::row::{COLUMNS, decoded};
-use crate::scope::{self, Number};
-use crate::store::{Admission, Store, StoreError};
-use ipc_proto::ids::MemoryId;
+use crate::error::{Admission, StoreError};
+use crate::scope;
 use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
-use rusqlite::types::Value;
-use rusqlite::{Connection, Transaction, params, params_from_iter};
+use rusqlite::{Connection, params};
 
-/// Rows that go in one transaction.
-const AT_ONCE: i64 = 100;
-const DAY_MS: u64 = 86_400_000;
+pub(crate) const DAY_MS: u64 = 86_400_000;
 
 /// Limits of the store.
 #[derive(Clone, Copy, Debug)]
@@ -153,176 +146,8 @@ fn proposed(db: &Connection, scope: &Scope) -> rusqlite::Result<i64> {
 }
 
 /// Bytes of the database that hold something.
-fn used(db: &Connection) -> rusqlite::Result<u64> {
+pub(crate) fn used(db: &Connection) -> rusqlite::Result<u64> {
     let number = |pragma| db.prepare_cached(pragma)?.query_row([], |row| row.get::<_, i64>(0));
     let pages = number("PRAGMA page_count")?.saturating_sub(number("PRAGMA freelist_count")?);
     Ok(u64::try_from(pages.saturating_mul(number("PRAGMA page_size")?)).unwrap_or_default())
-}
-
-/// Has the oldest episodic rows of an owner go, so that there is room for a new one.
-pub(crate) fn oldest_go(
-    change: &Transaction<'_>,
-    limits: &Limits,
-    scope: &Scope,
-    entry: &Entry,
-    told: &mut Vec<Told>,
-) -> Result<(), StoreError> {
-    if entry.detail.kind.name() != KindName::Episodic {
-        return Ok(());
-    }
-    let here = scope::episodes_of_owner(change, scope)?;
-    let over = here.saturating_add(1).saturating_sub(i64::from(limits.episodic));
-    if over <= 0 {
-        return Ok(());
-    }
-    let which = "e.kind = 1 AND e.state = 0 AND e.scope IN (SELECT n FROM scope WHERE owner = ?1)
-                 ORDER BY e.n LIMIT ?2";
-    tracing::info!(rows = over, "the oldest episodic rows went for a new one");
-    for doomed in doomed(change, which, params![scope.owner.bytes(), over])? {
-        doomed.taken(change, told)?;
-    }
-    Ok(())
-}
-
-/// A row that is to go.
-struct Doomed {
-    number: Number,
-    n: i64,
-    /// The id of a fact that a model took from what others wrote and a person did not want.
-    unwanted: Option<MemoryId>,
-    /// None of one that cannot be read: it goes all the same.
-    row: Option<Row>,
-}
-
-impl Doomed {
-    /// Takes it away; gives its scope if it is not known what was in the index of it.
-    fn taken(self, change: &Transaction<'_>, told: &mut Vec<Told>) -> Result<Option<Number>, StoreError> {
-        change::taken(change, self.number, self.n)?;
-        let Some(row) = self.row else { return Ok(Some(self.number)) };
-        told.push(Told::gone(self.number, self.n, row, true));
-        Ok(None)
-    }
-}
-
-fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result<Vec<Doomed>, StoreError> {
-    let unwanted = "iif(e.kind = 2 AND e.state = 2 AND e.origin IS NOT NULL, e.id, NULL) AS unwanted";
-    let sql = format!("SELECT {COLUMNS}, e.scope, {unwanted} FROM kept AS e WHERE {which}");
-    let mut rows = db.prepare_cached(&sql)?;
-    let mut rows = rows.query(values)?;
-    let mut doomed = Vec::new();
-    while let Some(columns) = rows.next()? {
-        let number = Number::stored(columns.get("scope")?);
-        let scope = scope::whose(db, number)?;
-        let unwanted = columns.get::<_, Option<_>>("unwanted")?.map(MemoryId::from_bytes);
-        let row = decoded(columns, &scope.area).ok();
-        doomed.push(Doomed { number, n: columns.get("n")?, unwanted, row });
-    }
-    Ok(doomed)
-}
-
-/// Of whom rows go.
-enum Whose {
-    /// Of whoever has most.
-    Largest,
-    /// Of this owner.
-    Of([u8; 16]),
-    /// Of anybody.
-    Anybody,
-}
-
-impl Store {
-    /// Has what is over its time go.
-    pub(crate) fn expire(&mut self, now_ms: u64) -> Result<(), StoreError> {
-        self.now_ms = now_ms;
-        while self.go("e.expires_ms <= ?2 ORDER BY e.expires_ms LIMIT ?1", vec![ms(now_ms).into()])? {}
-        Ok(())
-    }
-
-    /// The same before a question, which is answered either way: on a full disk nothing can be taken away, and no answer
-    /// holds what has expired. Cheap where nothing is.
-    pub(crate) fn expire_if_it_can(&mut self, now_ms: u64) {
-        let expired = self.expire(now_ms);
-        if let (Err(error), false) = (&expired, self.is_stuck) {
-            tracing::error!(%error, "what has expired cannot be taken away; it is in no answer");
-        }
-        self.is_stuck = expired.is_err();
-    }
-
-    /// Has go what has expired and what retention says. It counts from when a row came here, or came to be what it is if
-    /// that was later.
-    pub(crate) fn lapse(&mut self, now_ms: u64) -> Result<(), StoreError> {
-        self.expire(now_ms)?;
-        if self.limits.retention_days > 0 {
-            let kept = u64::from(self.limits.retention_days).saturating_mul(DAY_MS);
-            let before = || vec![ms(now_ms.saturating_sub(kept)).into()];
-            while self.go("e.state <> 0 AND max(e.state_ms, e.arrived_ms) < ?2 LIMIT ?1", before())? {}
-            while self.go("e.kind = 3 AND e.state = 0 AND e.arrived_ms < ?2 LIMIT ?1", before())? {}
-        }
-        Ok(())
-    }
-
-    /// The same, and what an owner's share and the size of the database say: asked at the start and before each write.
-    pub(crate) fn tidy(&mut self, now_ms: u64) -> Result<(), StoreError> {
-        self.lapse(now_ms)?;
-        if self.damage.is_some() {
-            return Ok(());
-        }
-        for owner in scope::owners_over(&self.db, self.limits.owner_bytes)? {
-            while scope::bytes_of(&self.db, owner)? >= self.limits.owner_bytes
-                && self.least_go(&Whose::Of(owner))?
-            {}
-        }
-        // Whoever has most makes room first, so that nobody loses theirs to another's.
-        while used(&self.db)? >= self.limits.bytes
-            && (self.least_go(&Whose::Largest)? || self.least_go(&Whose::Anybody)?)
-        {}
-        Ok(())
-    }
-
-    /// Takes away what no longer holds, or else the observations that came first; whether there were any.
-    fn least_go(&mut self, whose: &Whose) -> Result<bool, StoreError> {
-        let (theirs, values) = match whose {
-            Whose::Of(owner) => {
-                ("e.scope IN (SELECT n FROM scope WHERE owner = ?2)", vec![Value::from(owner.to_vec())])
-            }
-            Whose::Largest => (
-                "e.scope IN (SELECT n FROM scope WHERE owner =
-                     (SELECT owner FROM scope GROUP BY owner ORDER BY sum(bytes) DESC LIMIT 1))",
-                Vec::new(),
-            ),
-            Whose::Anybody => ("true", Vec::new()),
-        };
-        let ended = format!("e.state <> 0 AND {theirs} ORDER BY max(e.state_ms, e.arrived_ms) LIMIT ?1");
-        let first = format!("e.kind = 3 AND e.state = 0 AND {theirs} ORDER BY e.arrived_ms LIMIT ?1");
-        Ok(self.go(&ended, values.clone())? || self.go(&first, values)?)
-    }
-
-    /// Takes some of these rows away, at most `?1`; whether there were any.
-    fn go(&mut self, which: &str, mut values: Vec<Value>) -> Result<bool, StoreError> {
-        if self.damage.is_some() {
-            return Ok(false);
-        }
-        values.insert(0, AT_ONCE.into());
-        let found = doomed(&self.db, which, params_from_iter(values))?;
-        if found.is_empty() {
-            return Ok(false);
-        }
-        tracing::info!(rows = found.len(), "rows went by their time or for want of room");
-        let now_ms = self.now_ms;
-        let unread = self.changed(|change, _, told| {
-            let mut unread = Vec::new();
-            for doomed in found {
-                // A person's word outlives the tombstone that it left: its id is that of what it says.
-                if let Some(id) = doomed.unwanted {
-                    change::gone(change, doomed.number, id, (Gone::Unwanted, now_ms))?;
-                }
-                unread.extend(doomed.taken(change, told)?);
-            }
-            Ok(unread)
-        })?;
-        // What was in an index of a row that cannot be read is not known: the index is built anew.
-        let mut library = self.library.borrow_mut();
-        unread.into_iter().for_each(|number| library.forget(number));
-        Ok(true)
-    }
 }

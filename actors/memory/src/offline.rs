@@ -12,9 +12,11 @@ mod figures;
 mod foreign;
 mod lines;
 
+use crate::error::StoreError;
 use crate::library::Library;
 use crate::screen::{Proposal, Scanned};
-use crate::store::{self, Store, StoreError};
+use crate::store::Store;
+use crate::write;
 use figures::Figures;
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
@@ -231,7 +233,7 @@ impl Trial {
         let (scope, pending) = (&self.scope, std::mem::take(&mut self.pending));
         self.store.changed(|change, limits, told| {
             pending.iter().try_for_each(|(scanned, time_ms)| {
-                store::inserted(change, limits, scope, scanned, *time_ms, told).map(drop)
+                write::inserted(change, limits, scope, scanned, *time_ms, told).map(drop)
             })
         })?;
         let vectors = std::mem::take(&mut self.vectors);

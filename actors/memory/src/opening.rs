@@ -1,11 +1,12 @@
 //! Opening the database. It touches `memory.db`, its log and a copy of it in one folder. What is damaged is never
 //! deleted nor written to: it is opened to be read, as far as it can be.
 
+use crate::error::StoreError;
 use crate::library::Library;
 use crate::limits::Limits;
 use crate::migrate;
-use crate::salvage::{self, Damage};
-use crate::store::{Store, StoreError};
+use crate::salvage;
+use crate::store::{Damage, Store};
 use migration::MigrationFault;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};

@@ -1,12 +1,16 @@
 //! Rows that come to hold by a person's word: facts that a model took from what others wrote, and what was removed by
 //! mistake. Nothing here makes a person's word of a model's but [`Store::accept`], which no agent and no client may ask for.
 
-use crate::change::{self, Told};
+use crate::change::{self, IndexChange};
+use crate::error::{Admission, StoreError};
+use crate::expiry;
 use crate::find::taken_by;
-use crate::limits::{self, Limits};
+use crate::limits::Limits;
+use crate::rows::{one, same_key, tip};
 use crate::scope;
 use crate::screen::Scanned;
-use crate::store::{Admission, Store, StoreError, inserted, one, same_key, tip};
+use crate::store::Store;
+use crate::write::inserted;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Label, Trust};
 use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
@@ -85,10 +89,10 @@ impl Store {
             if room != Admission::New {
                 return Err(StoreError::NotAdmitted(room));
             }
-            limits::oldest_go(change, limits, scope, &row.entry, told)?;
+            expiry::oldest_go(change, limits, scope, &row.entry, told)?;
             if let Some((m, rival)) = rival {
                 change::superseded(change, number, m, id, "accepted", now_ms)?;
-                told.push(Told::gone(number, m, rival, false));
+                told.push(IndexChange::gone(number, m, rival, false));
             }
             change::held(change, number, n, &label)?;
             kit::fault_point!("memory.hold.held");

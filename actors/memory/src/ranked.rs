@@ -1,11 +1,12 @@
 //! In which order the rows of a scope answer a question: by its index in memory, by the full-text index where there is
 //! none, by meaning, or by both. It reads rows for their likeness alone and changes nothing.
 
+use crate::error::StoreError;
 use crate::filter;
 use crate::find::{Placed, placed_by_index, whole};
 use crate::query::Query;
 use crate::scope::Number;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::weigh::weighed;
 use finding::{Index, Limits, Ranked, Scored, Vector};
 use ipc_proto::memory::{KindName, Manner, Question, Why};

@@ -1,12 +1,14 @@
 //! Rows that come back as they were: with their id, their times, their state and what they were made from. They pass the
 //! screen like every other, and never take away what is known better here: of two notes or facts with one key one holds.
 
-use crate::change::{self, Told};
+use crate::change::{self, IndexChange};
+use crate::error::{Admission, StoreError};
 use crate::find::taken_by;
 use crate::limits::Limits;
+use crate::rows::{one, same_key};
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
-use crate::store::{Admission, Store, StoreError, one, same_key};
+use crate::store::Store;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
 use ipc_proto::memory::{KindName, Over, Row, Scope, State};
@@ -41,7 +43,7 @@ impl Store {
     pub(crate) fn changed_or_tried<T>(
         &mut self,
         dry_run: bool,
-        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<Told>) -> Result<T, StoreError>,
+        of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<IndexChange>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !dry_run {
             return self.changed(of);
@@ -64,7 +66,7 @@ struct Came<'a> {
 }
 
 impl Came<'_> {
-    fn restored(&self, over: Over, told: &mut Vec<Told>) -> Result<Option<MemoryId>, StoreError> {
+    fn restored(&self, over: Over, told: &mut Vec<IndexChange>) -> Result<Option<MemoryId>, StoreError> {
         let number = scope::find_or_make(self.change, self.scope)?;
         if let Some((n, here)) = one(self.change, number, &self.scope.area, self.row.entry.id)? {
             match over {
@@ -100,7 +102,7 @@ impl Came<'_> {
 
     /// Puts it among the others: of two of one key the one holds that was written later, unless it is trusted less. What is
     /// kept for a time is kept so from now on.
-    fn put(&self, number: Number, told: &mut Vec<Told>) -> Result<MemoryId, StoreError> {
+    fn put(&self, number: Number, told: &mut Vec<IndexChange>) -> Result<MemoryId, StoreError> {
         let (change, row) = (self.change, self.row);
         let mut entry = self.scanned.entry().clone();
         let rival = same_key(change, number, &self.scope.area, &entry)?;
@@ -124,9 +126,9 @@ impl Came<'_> {
             (State::Current, older) => {
                 if let Some((m, older)) = older {
                     change::superseded(change, number, m, id, "", row.created_ms)?;
-                    told.push(Told::gone(number, m, older, false));
+                    told.push(IndexChange::gone(number, m, older, false));
                 }
-                told.push(Told::new(number, n, entry, row.created_ms));
+                told.push(IndexChange::new(number, n, entry, row.created_ms));
             }
             (state, _) => stated(change, number, n, state, self.scanned.reason())?,
         }
@@ -141,7 +143,7 @@ fn merged(
     (n, here): (i64, Row),
     row: &Row,
     scanned: &Scanned,
-    told: &mut Vec<Told>,
+    told: &mut Vec<IndexChange>,
 ) -> Result<Option<MemoryId>, StoreError> {
     if later(row.state) <= later(here.state) {
         return Ok(None);
@@ -155,7 +157,7 @@ fn merged(
     let id = here.entry.id;
     if here.state == State::Current {
         let purges = matches!(row.state, State::Removed { .. });
-        told.push(Told::gone(number, n, here, purges));
+        told.push(IndexChange::gone(number, n, here, purges));
     }
     Ok(Some(id))
 }
@@ -189,11 +191,11 @@ fn away(
     change: &Transaction<'_>,
     number: Number,
     (n, here): (i64, Row),
-    told: &mut Vec<Told>,
+    told: &mut Vec<IndexChange>,
 ) -> rusqlite::Result<()> {
     change::taken(change, number, n)?;
     if here.state == State::Current {
-        told.push(Told::gone(number, n, here, true));
+        told.push(IndexChange::gone(number, n, here, true));
     }
     Ok(())
 }

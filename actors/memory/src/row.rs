@@ -1,7 +1,7 @@
 //! A row between its columns and its type. A column that does not hold what the type allows is an error that
 //! names the column, never a guess.
 
-use crate::store::StoreError;
+use crate::error::StoreError;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{Area, Detail, Entry, Kind, KindName, ObservationType, Row, State, StateName};

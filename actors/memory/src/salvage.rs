@@ -2,24 +2,14 @@
 //! database's own: they hold, or lead to, what can be read whole, so that no question meets a damaged page. Nothing of it is
 //! ever written to a file.
 
+use crate::error::StoreError;
 use crate::row::{COLUMNS, decoded};
 use crate::scope::Number;
-use crate::store::{Store, StoreError};
+use crate::store::{Damage, Store};
 use ipc_proto::memory::Area;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use std::collections::BTreeMap;
-
-/// Why a database is only read, and what is missing of it.
-#[derive(Debug, Default)]
-pub(crate) struct Damage {
-    /// What was found, and where.
-    pub(crate) why: String,
-    /// Rows that cannot be read.
-    pub(crate) unread: BTreeMap<Number, u32>,
-    /// It is not known what is muted.
-    pub(crate) mutes_lost: bool,
-}
 
 /// The rows that can be read, found by what they are asked for most; their texts are read where they stand.
 const KEPT: &str = "
@@ -52,16 +42,7 @@ const OTHERS: [Small; 3] = [
     Small {
         name: "session",
         columns: &[
-            "n",
-            "scope",
-            "id",
-            "client",
-            "name",
-            "project",
-            "started_ms",
-            "ended_ms",
-            "status",
-            "summary",
+            "n", "scope", "id", "client", "name", "project", "started_ms", "ended_ms", "status", "summary",
         ],
         ordered_by: 1,
     },
@@ -210,13 +191,6 @@ fn unread(db: &Connection) -> Result<BTreeMap<Number, u32>> {
         unread.insert(Number::stored(scope), known.saturating_sub(read));
     }
     Ok(unread)
-}
-
-impl Damage {
-    /// Rows that cannot be read, of all scopes.
-    pub(crate) fn rows(&self) -> u32 {
-        self.unread.values().copied().fold(0, u32::saturating_add)
-    }
 }
 
 impl Store {

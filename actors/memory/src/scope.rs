@@ -2,7 +2,7 @@
 //! One index for all would let word counts of one owner move the ranking of another; a scope must never be named
 //! by text in a statement, only by its number.
 
-use crate::store::{Admission, StoreError};
+use crate::error::{Admission, StoreError};
 use ipc_proto::Name;
 use ipc_proto::ids::UserId;
 use ipc_proto::memory::{Area, Scope};

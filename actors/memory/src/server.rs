@@ -2,10 +2,11 @@
 //! No logic is here; what a caller may ask was checked by kit, and whose memory it is stands in the scope.
 
 use crate::capture::Ignored;
+use crate::error::StoreError;
 use crate::intake::{Intake, Rules};
 use crate::limits::Limits;
 use crate::patterns::Patterns;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::unread::unread;
 use crate::writer::{Job, Writer, ask, change};
 use ipc_proto::memory::{

@@ -1,11 +1,12 @@
 //! Sessions of clients, as their hooks told of them, and what is muted. It touches the open database; each statement
 //! names the scope's number.
 
+use crate::error::{Admission, StoreError};
 use crate::filter::ms;
 use crate::find::most;
 use crate::row::unsigned;
 use crate::scope::{self, Number};
-use crate::store::{Admission, Store, StoreError};
+use crate::store::Store;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::memory::{
     Capture, CaptureEvent, MemoryError, Muted, OWN_CLIENT, Over, Project, Refusal, SESSIONS, Scope,

@@ -1,9 +1,10 @@
 //! How much there is in a scope. It reads the open database and changes nothing but the indexes that it is asked to build
 //! anew.
 
+use crate::error::StoreError;
 use crate::row::{KINDS, TYPES};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::work::ASIDE;
 use ipc_proto::List;
 use ipc_proto::memory::{Scope, Stats};

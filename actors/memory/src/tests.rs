@@ -16,8 +16,9 @@ mod storing;
 mod weighing;
 mod working;
 
+use crate::error::Admission;
 use crate::screen::{Proposal, Scanned};
-use crate::store::{Admission, Store};
+use crate::store::Store;
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{

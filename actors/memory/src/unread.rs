@@ -1,10 +1,11 @@
 //! Rows that cannot be read, looked for a few at a time, so that whoever asks something else meanwhile waits for one step and not
 //! for all of them. It reads the open database and changes nothing.
 
+use crate::error::StoreError;
 use crate::filter::ms;
 use crate::row::{COLUMNS, decoded};
 use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::writer::{Job, ask};
 use ipc_proto::List;
 use ipc_proto::ids::MemoryId;

@@ -2,10 +2,8 @@
 //! so that no read ever waits for the disk; what was not written when the process ends is not counted.
 
 use crate::filter::ms;
-use crate::scope::{self, Number};
-use crate::store::{Store, StoreError};
+use crate::scope::Number;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Row, Scope, State};
 use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
 
@@ -19,7 +17,8 @@ const PENDING: usize = 512;
 pub(crate) struct Uses(BTreeMap<(Number, [u8; 16]), u64>);
 
 impl Uses {
-    fn add(&mut self, number: Number, id: MemoryId, now_ms: u64) {
+    /// Counts a row.
+    pub(crate) fn add(&mut self, number: Number, id: MemoryId, now_ms: u64) {
         let key = (number, id.bytes());
         if self.0.len() < PENDING || self.0.contains_key(&key) {
             self.0.insert(key, now_ms);
@@ -43,24 +42,5 @@ impl Uses {
     /// What was counted is written.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
-    }
-}
-
-impl Store {
-    /// These rows were given to somebody whole.
-    pub(crate) fn were_read(&self, scope: &Scope, rows: &[Row]) -> Result<(), StoreError> {
-        let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
-        let mut uses = self.uses.borrow_mut();
-        for row in rows.iter().filter(|row| row.state == State::Current) {
-            uses.add(number, row.entry.id, self.now_ms);
-        }
-        Ok(())
-    }
-
-    /// What this row says was captured again.
-    pub(crate) fn came_again(&self, scope: &Scope, id: MemoryId) -> Result<(), StoreError> {
-        let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
-        self.uses.borrow_mut().add(number, id, self.now_ms);
-        Ok(())
     }
 }

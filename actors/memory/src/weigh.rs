@@ -4,9 +4,10 @@
 //! What comes from outside must not make itself matter: of a row that is no word of the host's or of a person's, no signal
 //! is ever more than that of a person's own row of the same age that nobody marked as important and nobody has read.
 
+use crate::error::StoreError;
 use crate::row::trust_of;
 use crate::scope::Number;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use finding::Ranked;
 use ipc_proto::List;
 use ipc_proto::label::Trust;

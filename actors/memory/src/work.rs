@@ -1,13 +1,16 @@
 //! What waits for curator, and what becomes of it. A piece of work is held back from others until its lease is over; what
 //! is settled a second time, or of a row that no longer holds, changes nothing.
 
-use crate::change::{self, Told};
+use crate::change::{self, IndexChange};
+use crate::error::{Admission, StoreError};
 use crate::filter::ms;
 use crate::row::{COLUMNS, decoded, searched};
+use crate::rows::one;
 use crate::scope::{self, Number};
 use crate::screen::Scanned;
 use crate::sessions;
-use crate::store::{Admission, Store, StoreError, inserted, one};
+use crate::store::Store;
+use crate::write::inserted;
 use finding::Vector;
 use ipc_proto::List;
 use ipc_proto::Text;
@@ -343,7 +346,7 @@ impl Store {
                 && other.entry.label.trust <= row.entry.label.trust
             {
                 change::superseded(change, number, n, new, reason, now_ms)?;
-                told.push(Told::gone(number, n, row, false));
+                told.push(IndexChange::gone(number, n, row, false));
             }
             for id in [old, new] {
                 change.execute(

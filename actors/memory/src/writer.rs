@@ -1,7 +1,8 @@
 //! The actor that owns the store: one job at a time, each answered at once. It touches the database and must never wait
 //! for another process, so that no read ever waits for the scanner or for the record.
 
-use crate::store::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 use ipc_proto::memory::MemoryError;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;

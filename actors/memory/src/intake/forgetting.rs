@@ -1,7 +1,7 @@
 //! Removing and forgetting: each row is on the record before it goes, and nothing goes that could not be recorded.
 
 use super::{Intake, event};
-use crate::store::StoreError;
+use crate::error::StoreError;
 use crate::writer::{ask, change};
 use ipc_proto::List;
 use ipc_proto::audit::{Action, Result3};

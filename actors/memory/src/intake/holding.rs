@@ -1,7 +1,8 @@
 //! What comes to hold by a person's word: on the record before it is done.
 
 use super::{Intake, event};
-use crate::store::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 use crate::writer::{ask, change};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::MemoryId;

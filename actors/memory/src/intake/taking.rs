@@ -3,9 +3,9 @@
 //! of which it is made again. What of it may not be kept is left out and keeps nothing else back.
 
 use super::{Intake, answer, event};
+use crate::error::Admission;
 use crate::row::key;
 use crate::screen::{Proposal, Scanned};
-use crate::store::Admission;
 use crate::writer::{ask, change};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::capture;
+use crate::error::StoreError;
 use crate::sessions;
-use crate::store::StoreError;
 use ipc_proto::memory::{Capture, CaptureEvent, Muted, SessionStatus};
 
 fn saw(session: &str, event: CaptureEvent) -> Capture {

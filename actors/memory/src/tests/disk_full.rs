@@ -1,7 +1,7 @@
 //! A full disk: the write fails as a whole, what was there stays, and with room again writing goes on.
 
 use super::*;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Vectors that an embedder made: which rows wait for one, which are kept, and what is found by them.
 
 use super::*;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use ipc_proto::memory::{Manner, Task, TaskName, Vector, Work};
 use proptest::prelude::*;
 use std::collections::HashSet;

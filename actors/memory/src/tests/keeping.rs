@@ -1,8 +1,8 @@
 //! How long rows are kept, and how many: what goes by itself, and what never does.
 
 use super::*;
+use crate::error::StoreError;
 use crate::limits::Limits;
-use crate::store::StoreError;
 use crate::unread::FIRST;
 use ipc_proto::memory::{
     BEHIND, BlockAsk, Category, Fact, Importance, KindName, Manner, Muted, ObservationType, Over, Unread,

@@ -1,9 +1,9 @@
 //! Opening: the settings that confinement rests on, and files that must not be opened.
 
 use super::*;
+use crate::error::StoreError;
 use crate::opening::{CALM, FILE, OpenError};
 use crate::scope;
-use crate::store::StoreError;
 use crate::unread::FIRST;
 use ipc_proto::memory::{BlockAsk, Manner, Muted};
 use rusqlite::Connection;

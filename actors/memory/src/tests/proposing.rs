@@ -1,9 +1,9 @@
 //! Facts that wait for a person's word, entities, and what is taken back after it was removed.
 
 use super::*;
+use crate::error::StoreError;
 use crate::limits::Limits;
 use crate::proposing::proposed;
-use crate::store::StoreError;
 use ipc_proto::memory::{Category, Entity, EntityType, Fact, KindName, Manner, Over, State, StateName};
 
 fn fact(number: u8, key: &str, value: &str, trust: Trust) -> Entry {

@@ -2,8 +2,8 @@
 //! says what would become of it and leaves nothing.
 
 use super::*;
+use crate::error::StoreError;
 use crate::limits::Limits;
-use crate::store::StoreError;
 use ipc_proto::memory::{BlockAsk, Category, Fact, Over, SessionRow, SessionStatus, State};
 
 const DAY: u64 = 86_400_000;

@@ -1,7 +1,7 @@
 //! A row is never changed: a newer one takes its place, and what was there stays to be seen.
 
 use super::*;
-use crate::store::StoreError;
+use crate::error::StoreError;
 use ipc_proto::memory::{Category, Fact, Over, State, StateName, Summary};
 
 fn revised(held: &mut Held, of: u8, entry: Entry, time: u64) -> Admission {
@@ -192,7 +192,7 @@ fn a_change_that_is_broken_off_at_any_step_leaves_no_trace() {
         |held| {
             held.store.changed(|change, limits, told| {
                 let revision = revision(1, observed(2, "after", "t"), "because");
-                crate::store::inserted(change, limits, &user(1), &revision, 2, told)?;
+                crate::write::inserted(change, limits, &user(1), &revision, 2, told)?;
                 Err(StoreError::ReadOnly)
             })
         },
