@@ -9,7 +9,7 @@ use tests::{Host, Setup, Upstream, call, signal};
 
 /// Every place where text crosses, as the scanner names it.
 const CROSSINGS: &[&str] = &[
-    "ChannelInput",
+    "OwnWords",
     "Arguments",
     "Record",
     "MemoryWrite",

@@ -42,6 +42,10 @@ const DEPTH: usize = 8;
 const PROGRAMS: usize = 64;
 /// Times that programs may run in one command.
 const RUNS: usize = 256;
+/// Words of one program: with more, what it runs in turn is not followed.
+const WORDS: usize = 1024;
+/// Programs that one program may be told to run.
+const TOLD: usize = 8;
 
 /// Judges a shell command.
 #[must_use]
@@ -133,7 +137,7 @@ impl Survey {
     /// One program with its arguments, and what it runs in turn.
     fn run(&mut self, words: &[Word], around: &Around<'_>, depth: usize) {
         let Some((program, arguments)) = words.split_first() else { return };
-        if depth >= DEPTH {
+        if depth >= DEPTH || self.ran.len() >= RUNS {
             self.unread = true;
             return;
         }
@@ -148,6 +152,10 @@ impl Survey {
             self.note(git::of(arguments));
         }
         self.note(code::of(&program.text, arguments, around));
+        if words.len() > WORDS {
+            self.unread = true;
+            return;
+        }
         for inner in unwrap(&program.text, arguments, around.body) {
             match inner {
                 Inner::Words(words) => self.run(&words, around, depth + 1),

@@ -343,6 +343,12 @@ fn commands_inside_commands_are_followed_to_a_bound() {
     assert!(!verdict(&command).allowed);
     assert!(!verdict(&"(".repeat(20_000)).allowed);
     assert!(!verdict(&"a|".repeat(10_000)).allowed);
+    for many in ["find -exec ", "-exec find ", "env ", "xargs ", "sh -c ", "{} -x ", "$(", "a=b ", "-I{} "] {
+        let begun = std::time::Instant::now();
+        assert!(!verdict(&format!("find {}", many.repeat(32_000 / many.len()))).allowed, "{many}");
+        assert!(!verdict(&format!("xargs {}", many.repeat(32_000 / many.len()))).allowed, "{many}");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{many}: {:?}", begun.elapsed());
+    }
 }
 
 proptest! {

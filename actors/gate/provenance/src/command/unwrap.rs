@@ -1,6 +1,6 @@
 //! Programs that run other programs, and where in their arguments these stand.
 
-use super::{Word, git};
+use super::{TOLD, Word, git};
 
 /// What a program runs in turn.
 pub(super) enum Inner {
@@ -145,14 +145,14 @@ fn shell(arguments: &[Word], body: Option<&str>) -> Vec<Inner> {
 fn executed(arguments: &[Word]) -> Vec<Inner> {
     let marks = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
     let starts = arguments.iter().enumerate().filter(|(_, word)| marks.contains(&word.text.as_str()));
-    starts
-        .filter_map(|(at, _)| arguments.get(at + 1..))
-        .map(|tail| {
-            let end =
-                tail.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(tail.len());
-            Inner::Words(filled(tail.get(..end).unwrap_or_default(), "{}"))
-        })
-        .collect()
+    let mut tails = starts.filter_map(|(at, _)| arguments.get(at + 1..));
+    let programs = tails.by_ref().take(TOLD).map(|tail| {
+        let end = tail.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(tail.len());
+        Inner::Words(filled(tail.get(..end).unwrap_or_default(), "{}"))
+    });
+    let mut all: Vec<Inner> = programs.collect();
+    all.extend(tails.next().map(|_| Inner::Unread));
+    all
 }
 
 /// Words with a place that is filled in when they run; a word that is such a place may become anything.
