@@ -112,6 +112,8 @@ async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
         Some(Answer::NotADirectory) => Err(Failure::NotADirectory(directory.to_owned())),
         Some(Answer::Full) => Err(Failure::TooManyAttached),
         Some(Answer::Hosts) => Err(Failure::HostsOwn(directory.to_owned())),
+        Some(Answer::Stalled) => Err(Failure::DirectoryStalls(directory.to_owned())),
+        Some(Answer::Remote) => Err(Failure::DirectoryRemote(directory.to_owned())),
         Some(
             Answer::NotYours | Answer::NoSuchProcess | Answer::Frozen | Answer::NotFrozen | Answer::Restless,
         )

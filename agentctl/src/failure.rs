@@ -84,8 +84,16 @@ pub(crate) enum Failure {
     /// The workspace would give an agent the host's own files.
     #[error("the workspace {} is in the host's own state, or has it in it; give another directory", .0.display())]
     HostsOwn(PathBuf),
+    /// The directory's file system did not answer.
+    #[error("the workspace {} does not answer within 2 s: its file system is stalled; use a directory of this machine's own disk", .0.display())]
+    DirectoryStalls(PathBuf),
+    /// The directory's file system is not this machine's own.
+    #[error("the workspace {} is on a network or FUSE file system, which may stall; copy it to a disk of this machine", .0.display())]
+    DirectoryRemote(PathBuf),
     /// As many directories are attached as there may be.
-    #[error("too many directories are attached; end a session first")]
+    #[error(
+        "as many directories are attached as one user may have (32); end a session that works in one: agentctl session list, agentctl session end NAME"
+    )]
     TooManyAttached,
     /// A file cannot be read or written.
     #[error("{}: {cause}", path.display())]
@@ -213,6 +221,8 @@ impl Failure {
             Self::NotADirectory(_) => "not_a_directory",
             Self::NotYours(_) => "not_yours",
             Self::HostsOwn(_) => "hosts_own",
+            Self::DirectoryStalls(_) => "directory_stalls",
+            Self::DirectoryRemote(_) => "directory_remote",
             Self::TooManyAttached => "too_many_attached",
             Self::File { .. } => "file",
             Self::PublicKey { .. } => "public_key",

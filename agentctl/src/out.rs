@@ -13,29 +13,11 @@ use std::process::ExitCode;
 const GOOD: &[&str] =
     &["ready", "equal", "success", "active", "answered", "delivered", "run", "approved", "claimed"];
 const DOUBTFUL: &[&str] = &[
-    "starting",
-    "waiting",
-    "degraded",
-    "unreadable",
-    "queued",
-    "stopping",
-    "unknown",
-    "pending",
-    "waiting_approval",
-    "recalled",
-    "requeued",
+    "starting", "waiting", "degraded", "unreadable", "queued", "stopping", "unknown", "pending",
+    "waiting_approval", "recalled", "requeued",
 ];
 const BAD: &[&str] = &[
-    "held",
-    "stopped",
-    "different",
-    "failed",
-    "error",
-    "blocked",
-    "refused",
-    "denied",
-    "expired",
-    "void",
+    "held", "stopped", "different", "failed", "error", "blocked", "refused", "denied", "expired", "void",
     "quarantined",
 ];
 

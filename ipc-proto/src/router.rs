@@ -139,6 +139,9 @@ service! {
         /// Who this uid is.
         [idempotent, 16, 10]
         async fn identify(uid: u32) -> Result<UserInfo, RouterError>;
+        /// Lets a user work in a directory that they attached, under the id that agentd gave it. Holds for this life of router.
+        [idempotent, 4, 15]
+        async fn attach(user: UserId, workspace: WorkspaceId) -> Result<(), RouterError>;
         /// Accepts a message: durable when this returns.
         [idempotent, 8192, 15]
         async fn submit(submission: Submission) -> Result<Accepted, RouterError>;

@@ -3,7 +3,7 @@
 
 use crate::host::Host;
 use crate::restart::History;
-use crate::{freeze, places, proof, removed, stop, tell, twins, vault, violations};
+use crate::{freeze, look, places, proof, removed, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, HostState, Kind, ProcessState, RecordState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -49,7 +49,8 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         Kind::Kill => kill(host, frame.id(0)),
         Kind::Remove => removed::remove(host, frame.id(0)),
         Kind::Wall => host.runners.give(frame.id(0), frame.words[2]),
-        Kind::Attach => attach(host, frame, descriptors),
+        Kind::Attach => look::begin(host, frame, descriptors),
+        Kind::Forget => host.workspaces.forget(frame.id(0)),
         Kind::Restart => answer(host, frame, restart),
         Kind::Hold => answer(host, frame, hold),
         Kind::Release => answer(host, frame, release),
@@ -68,6 +69,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         | Kind::HostState
         | Kind::Done
         | Kind::RunnerAlive
+        | Kind::Attached
         | Kind::Probed
         | Kind::Violation
         | Kind::Disk
@@ -118,19 +120,6 @@ fn failing(host: &mut Host, name: Name, frame: &Frame) {
     if host.start_failed.is_none() && host.process(name).is_some_and(|process| !process.proven) {
         host.start_failed = Some((name, Failure::from_number(failure)));
     }
-}
-
-fn attach(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
-    let [.., uid] = [frame.words[2]];
-    let uid = u32::try_from(uid).unwrap_or(u32::MAX);
-    let mut descriptors = descriptors.into_iter();
-    let answer = match (descriptors.next(), descriptors.next()) {
-        (Some(directory), there) => {
-            host.workspaces.attach(frame.id(0), directory, there, uid, &host.places.state)
-        }
-        (None, _) => Answer::NotADirectory,
-    };
-    done(host, answer);
 }
 
 fn answer(host: &mut Host, frame: &Frame, act: fn(&mut Host, Name) -> bool) {

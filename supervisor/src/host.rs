@@ -9,6 +9,7 @@ use crate::known::Known;
 use crate::limits::Holding;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
+use crate::look::Look;
 use crate::notify::Notify;
 use crate::places::{self, Places};
 use crate::process::Process;
@@ -48,6 +49,8 @@ pub(crate) struct Host {
     pub(crate) twins: Twins,
     pub(crate) proof: Proof,
     pub(crate) workspaces: Workspaces,
+    /// Looks at directories that are under way.
+    pub(crate) looks: Vec<Look>,
     pub(crate) logs: Logs,
     pub(crate) disk: Disk,
     pub(crate) vault: Vault,
@@ -164,6 +167,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         twins: Twins::new(places::program("twin")?),
         proof: Proof::default(),
         workspaces: Workspaces::default(),
+        looks: Vec::new(),
         logs: Logs::new(log_folder, configuration.settings.rotate_bytes.into(), ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
         vault: Vault::new(),

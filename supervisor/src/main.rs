@@ -21,6 +21,7 @@ mod known;
 mod limits;
 mod listeners;
 mod logs;
+mod look;
 mod notify;
 mod orphans;
 mod ours;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => exit::print(args::HELP),
         Ok(Command::Version) => exit::print(concat!("agentd ", env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Check(options)) => exit::of(check::check(&options)),
+        Ok(Command::Look { state, parent }) => exit::of(look::child(&state, parent)),
         Ok(Command::Run(options)) => exit::of(host::run(&options)),
         Err(usage) => exit::usage(&usage),
     }

@@ -1,7 +1,8 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
 use crate::host::Host;
-use crate::{clock, disk, frames, freeze, orphans, removed, runners, stop, twins, violations, warm};
+use crate::look::Look;
+use crate::{clock, disk, frames, freeze, look, orphans, removed, runners, stop, twins, violations, warm};
 use manifest::Process as Name;
 use manifest::command::Ended;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,6 +22,7 @@ enum Source {
     Tried(Name),
     TriedInJail(i32),
     End,
+    Looked,
 }
 
 /// Waits once and deals with what happened.
@@ -36,6 +38,8 @@ pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
             Source::Tried(name) => violations::of_actor(host, name),
             Source::TriedInJail(pid) => violations::of_runner(host, pid),
             Source::End => some_ended = true,
+            // The clocks take it.
+            Source::Looked => {}
         }
     }
     if some_ended {
@@ -68,6 +72,9 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
     for child in host.runners.children().chain(host.twins.children()) {
         polled.push((Source::End, PollFd::new(child.pidfd.as_fd(), PollFlags::POLLIN)));
     }
+    for output in host.looks.iter().filter_map(Look::output) {
+        polled.push((Source::Looked, PollFd::new(output, PollFlags::POLLIN)));
+    }
     let (sources, mut descriptors): (Vec<Source>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
     let timeout = PollTimeout::try_from(patience(host, at_most)).unwrap_or(PollTimeout::ZERO);
     if poll(&mut descriptors, timeout).is_err() {
@@ -91,6 +98,7 @@ fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
         .chain(warm::due(host))
         .chain(disk::due(host).filter(|_| !host.runners.live.is_empty()))
         .chain(host.twins.next_deadline())
+        .chain(look::next_deadline(host))
         .min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
@@ -162,5 +170,6 @@ fn clocks(host: &mut Host) {
         stop::again(host, name);
     }
     twins::go_on(host);
+    look::go_on(host);
     host.feed_watchdog();
 }

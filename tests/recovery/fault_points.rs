@@ -12,6 +12,7 @@ const POINTS: &[&str] = &[
     "router:router.accept.recorded",
     "router:router.start.recorded",
     "router:router.start.committed",
+    "router:router.start.launching",
     "router:router.start.launched",
     "router:router.take.asked",
     "router:router.emit.taken",

@@ -4,7 +4,7 @@
 mod agentd;
 mod board;
 pub(crate) mod disk;
-mod probes;
+mod questions;
 mod refusals;
 pub(crate) mod violations;
 

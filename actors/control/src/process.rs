@@ -42,6 +42,7 @@ impl Actor for Controller {
             Kind::Disk => disk::hear(&self.desk, Room::of(&frame).unwrap_or_default()),
             Kind::Violation => violations::heard(&self.desk, frame),
             Kind::Probed => self.desk.agentd.probed(&frame),
+            Kind::Attached => self.desk.agentd.attached(&frame),
             _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
         }
     }

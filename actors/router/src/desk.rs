@@ -3,6 +3,7 @@
 //! of it, every crash included. What it knows beyond the store can be rebuilt from the store.
 
 use crate::approvals::Approvals;
+use crate::attached::Attachments;
 use crate::audience::Audience;
 use crate::ending::Closing;
 use crate::errands::{Errand, Then};
@@ -117,6 +118,8 @@ pub(crate) struct Desk {
     pub(crate) found_ending: Vec<(Head, String)>,
     /// Words whose taking in is on its way to the record.
     pub(crate) taking: Taking,
+    /// The users that control saw attach directories, by the ids of these.
+    pub(crate) attached: Attachments,
     /// Which removed workspaces agentd is told of next.
     pub(crate) removals: Removals,
     /// When the leases were looked at last.
@@ -155,6 +158,7 @@ impl Desk {
             disk: Room::default(),
             found_ending: Vec::new(),
             taking: Taking::default(),
+            attached: Attachments::default(),
             removals: Removals::new(now.at),
             looked: now.at,
             errands: Vec::new(),

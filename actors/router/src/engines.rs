@@ -3,14 +3,18 @@
 
 use crate::desk::Desk;
 use crate::store::{EngineState, Head, StoreFault};
-use ipc_proto::engine::{SavedState, STATE, Token};
+use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{RouterError, Task};
 use ipc_proto::{Blob, Name};
 
 impl Desk {
     /// What this engine has to go on with in the session of a turn, and how much of the conversation it has not seen.
-    pub(crate) fn engine_state(&mut self, turn: TurnId, engine: &Name) -> Result<Option<SavedState>, RouterError> {
+    pub(crate) fn engine_state(
+        &mut self,
+        turn: TurnId,
+        engine: &Name,
+    ) -> Result<Option<SavedState>, RouterError> {
         let head = self.under_way(turn)?;
         let Some(kept) = self.store.engine_state(head.session, engine)? else { return Ok(None) };
         let missed = self.told_since(&head, kept.after)?;

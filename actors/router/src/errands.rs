@@ -11,6 +11,7 @@ use ipc_proto::ids::{TurnId, WorkspaceId};
 use ipc_proto::scanner::{self, SCAN_BOUND, ScannerClient, Subject, Verdict};
 use kit::{Host, Link, Recorder, Supervisor};
 use manifest::command::Ended;
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -31,6 +32,19 @@ pub(crate) enum Errand {
     Wall(TurnId, Duration),
     /// Have agentd remove the folder of this workspace.
     Remove(WorkspaceId),
+    /// Have agentd close this attached directory, in which no session works any more.
+    Forget(WorkspaceId),
+}
+
+/// Returns whether a command could not be sent because agentd has closed its end, which it does only by ending.
+fn host_ends(fault: &io::Error) -> bool {
+    matches!(
+        fault.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::NotConnected
+    )
 }
 
 /// The peers that errands go to.
@@ -68,9 +82,20 @@ impl Peers {
                 queue.tell(move |desk| then(desk, verdict));
             }
             Errand::Launch(launch) => {
-                if let Err(fault) = self.supervisor.send(launch.frame(), &[]) {
-                    let errno = u64::try_from(fault.raw_os_error().unwrap_or_default()).unwrap_or_default();
-                    queue.tell(move |desk| desk.runner_ended(launch.turn, Some(Ended::NotLaunched), errno));
+                kit::fault_point!("router.start.launching");
+                match self.supervisor.send(launch.frame(), &[]) {
+                    Ok(()) => {}
+                    // agentd is gone, and the host with it: the next life takes the turn up again.
+                    Err(fault) if host_ends(&fault) => {
+                        tracing::warn!(%fault, "agentd is gone; the turn waits for the host's next start");
+                    }
+                    Err(fault) => {
+                        let errno =
+                            u64::try_from(fault.raw_os_error().unwrap_or_default()).unwrap_or_default();
+                        queue.tell(move |desk| {
+                            desk.runner_ended(launch.turn, Some(Ended::NotLaunched), errno)
+                        });
+                    }
                 }
                 kit::fault_point!("router.start.launched");
             }
@@ -79,6 +104,10 @@ impl Peers {
             // One that is not heard is said again, as all are.
             Errand::Remove(workspace) => {
                 drop(self.supervisor.send(crate::launch::remove_frame(workspace), &[]))
+            }
+            // One that is not heard leaves a directory open until the host ends.
+            Errand::Forget(workspace) => {
+                drop(self.supervisor.send(crate::launch::forget_frame(workspace), &[]))
             }
             Errand::Wall(turn, left) => {
                 // One that is not heard ends the runner early, and its turn is taken up again with what it has kept.

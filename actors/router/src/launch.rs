@@ -77,6 +77,11 @@ pub(crate) fn remove_frame(workspace: WorkspaceId) -> Frame {
     Frame::new(Kind::Remove, Process::Runner).with(&id_words(workspace.bytes()))
 }
 
+/// To agentd: no session works in this attached directory any more.
+pub(crate) fn forget_frame(workspace: WorkspaceId) -> Frame {
+    Frame::new(Kind::Forget, Process::Runner).with(&id_words(workspace.bytes()))
+}
+
 /// The command for agentd to give a turn's runner `left` from now on.
 pub(crate) fn wall_frame(turn: TurnId, left: Duration) -> Frame {
     let [t0, t1] = id_words(turn.bytes());

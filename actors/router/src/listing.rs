@@ -111,7 +111,7 @@ impl Desk {
         for seq in self.live_where(|live| live.head.session == session.id) {
             self.cancel_live(seq, "its session was ended");
         }
-        Ok(())
+        Ok(self.let_go_of(session.workspace)?)
     }
 
     /// Messages, newest first; with `dead` the dead letters alone.

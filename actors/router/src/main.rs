@@ -5,6 +5,7 @@
 mod answers;
 mod api;
 mod approvals;
+mod attached;
 mod audience;
 mod calls;
 mod clock;

@@ -12,7 +12,7 @@ use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::engine::{SavedState, STATE, Token};
+use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
@@ -231,6 +231,10 @@ impl Router for RouterServer {
 
     async fn identify(self, _: Context, uid: u32) -> Reply<UserInfo> {
         self.now(move |desk| desk.identify(uid)).await
+    }
+
+    async fn attach(self, _: Context, user: UserId, workspace: WorkspaceId) -> Reply<()> {
+        self.now(move |desk| desk.attach(user, workspace)).await
     }
 
     async fn submit(self, _: Context, submission: Submission) -> Reply<Accepted> {

@@ -60,18 +60,8 @@ pub(crate) const STEPS: &[Step] = &[
 /// Every state that is kept. `WaitingApproval` is none: it is how a listing shows one that runs while a person is
 /// asked.
 pub(crate) const KEPT: [MessageState; 12] = [
-    Accepted,
-    Queued,
-    Running,
-    Answered,
-    Delivered,
-    Blocked,
-    Cancelled,
-    Failed,
-    Recalled,
-    Quarantined,
-    Requeued,
-    TakenIn,
+    Accepted, Queued, Running, Answered, Delivered, Blocked, Cancelled, Failed, Recalled, Quarantined,
+    Requeued, TakenIn,
 ];
 
 /// The step from one state to the other, if a message may take it.

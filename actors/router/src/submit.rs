@@ -180,6 +180,7 @@ impl Desk {
             Some(workspace) if workspace.user != user => Err(RouterError::NoWorkspace),
             Some(workspace) if workspace.gone => Ok(Space::Forgotten(workspace)),
             Some(workspace) => Ok(Space::There(workspace)),
+            None if wanted.is_some() && !self.attached.is_of(id, user) => Err(RouterError::NoWorkspace),
             None => {
                 let attached = wanted.is_some();
                 let label = if attached { found_there(submission.workspace_label) } else { Label::bottom() };

@@ -77,9 +77,14 @@ pub enum Kind {
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
-    /// From control: use this directory as a workspace. words[0..2] workspace id, words[2] uid of the caller.
-    /// Descriptors: the directory, and the mount namespace that it was opened in, where who opened it gave one.
+    /// From control: look at this directory, and keep it as a workspace of its owner. words[0] a number of control's own that
+    /// comes back with [`Kind::Attached`], words[1] uid of the caller.
+    /// Descriptors: the directory, and the mount namespace that it was opened in, if the caller gave one.
     Attach = 36,
+    /// To control: the answer to a [`Kind::Attach`]. words[0] its number, words[1] an [`Answer`], words[2..4] workspace id.
+    Attached = 13,
+    /// From router: no session works in this attached directory any more. words[0..2] workspace id.
+    Forget = 53,
     /// From control: restart the process `peer`.
     Restart = 37,
     /// From control: stop the process `peer` and leave it stopped.
@@ -134,7 +139,7 @@ pub const START_CREDENTIAL: u64 = 2;
 pub const LAUNCH_ATTACHED: u64 = 1;
 
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
+    Launch, Kill, Attach, Attached, Forget, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
     Violation, Listening, Recorded, Locked, Record, Remove);
 
 /// Which end of an edge a descriptor is.

@@ -143,7 +143,7 @@ pub const TABLE: &[Row] = &[
         opens: &[own("the queue database")],
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE, &YIELD],
         config: &["log", "router", "user", "agent", "engine"],
-        commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Wall],
+        commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Forget, Kind::Wall],
         serves: &[
             to(
                 &[Gate],
@@ -163,6 +163,7 @@ pub const TABLE: &[Row] = &[
                 ],
             ),
             to(&[Gate, Gateway], "who holds a key", &["holder"]),
+            to(&[Control], "a directory is used only by the user that control saw attach it", &["attach"]),
             to(
                 &[Gateway],
                 "clients of the API",

@@ -84,7 +84,7 @@ fn each_command_is_sent_by_the_processes_that_need_it_and_no_other() {
         let expected: &[Kind] = match row.process {
             Process::Audit => &[Kind::Record],
             Process::Credproxy => &[Kind::Locked],
-            Process::Router => &[Kind::Launch, Kind::Kill, Kind::Wall, Kind::Remove],
+            Process::Router => &[Kind::Launch, Kind::Kill, Kind::Wall, Kind::Remove, Kind::Forget],
             Process::Gate => &[Kind::Kill],
             Process::Control => &[
                 Kind::Attach,

@@ -1,11 +1,12 @@
 //! Commands to agentd and their answers, which come in the order of the commands: a fixed-size frame each way.
 
 use super::down;
-use super::probes::Probes;
+use super::questions::Questions;
 use ipc_proto::control::{Answer, Probed};
+use ipc_proto::ids::WorkspaceId;
 use kit::Supervisor;
 use manifest::Process;
-use manifest::command::{self, Frame};
+use manifest::command::{self, Frame, Kind};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -21,12 +22,18 @@ const WAITING: usize = 64;
 pub(crate) struct Agentd {
     supervisor: Supervisor,
     line: Line,
-    probes: Probes,
+    probes: Questions<2>,
+    attachments: Questions<3>,
 }
 
 impl Agentd {
     pub(crate) fn new(supervisor: Supervisor) -> Self {
-        Self { supervisor, line: Line::default(), probes: Probes::default() }
+        Self {
+            supervisor,
+            line: Line::default(),
+            probes: Questions::default(),
+            attachments: Questions::default(),
+        }
     }
 
     /// Gives a command that agentd does not answer.
@@ -59,7 +66,30 @@ impl Agentd {
 
     /// Takes what became of something that was tried.
     pub(crate) fn probed(&self, frame: &Frame) {
-        self.probes.answer(frame);
+        let [_, ended, code, number, ..] = frame.words;
+        self.probes.answer(number, [ended, code]);
+    }
+
+    /// Has agentd look at a directory of this uid and keep it; waits at most 10 s. Gives its id, if it is kept.
+    pub(crate) async fn attach(
+        &self,
+        uid: u32,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Answer<(command::Answer, WorkspaceId)> {
+        let (number, answer) = self.attachments.join().ok_or_else(|| down(Process::Agentd))?;
+        let frame = Frame::new(Kind::Attach, Process::Agentd).with(&[number, uid.into()]);
+        self.send(frame, descriptors)?;
+        let came = tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
+        let [answer, low, high] = came.ok_or_else(|| down(Process::Agentd))?;
+        let answer = command::Answer::from_number(answer).ok_or_else(|| down(Process::Agentd))?;
+        let id = u128::from(high) << 64 | u128::from(low);
+        Ok((answer, WorkspaceId::from_bytes(id.to_le_bytes())))
+    }
+
+    /// Takes the answer to an attach.
+    pub(crate) fn attached(&self, frame: &Frame) {
+        let [number, answer, low, high, ..] = frame.words;
+        self.attachments.answer(number, [answer, low, high]);
     }
 
     /// Takes an answer.

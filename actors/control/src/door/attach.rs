@@ -1,17 +1,16 @@
-//! A directory that is handed over as a workspace: on the record first, then given to agentd, which looks at whose
-//! it is. Nothing is read from the directory here.
+//! A directory that is handed over as a workspace: agentd looks at it and keeps it, and router lets its user work in it once the
+//! attachment is on the record. Control makes no call on the directory, which may never answer.
 
 use crate::caller::Identity;
 use crate::desk::to_the_end;
 use crate::guard;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
+use ipc_proto::control::ControlError;
 use ipc_proto::ids::WorkspaceId;
-use manifest::Process;
-use manifest::command::{Answer, Frame, Kind, id_words};
-use std::fs::File;
+use ipc_proto::router::{RouterClient, method};
+use manifest::command::Answer;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -25,40 +24,38 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one attach. Without an answer the connection just ends, which says: ask again.
 pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, handed: Vec<OwnedFd>) {
-    let id = handed.first().and_then(identity_of).unwrap_or_else(WorkspaceId::random);
-    let attached = identity.desk().host.served(attach(identity, id, handed)).await;
-    if let Some(answer) = attached {
+    let attached = identity.desk().host.served(attach(identity, handed)).await;
+    if let Some((answer, id)) = attached {
         let bytes = encode(answer, id);
         drop(tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await);
     }
 }
 
-/// The same directory is the same workspace, whenever and by whatever path it is handed over: its session goes on in
-/// it, and its label stays.
-fn identity_of(directory: &OwnedFd) -> Option<WorkspaceId> {
-    let about = File::from(directory.try_clone().ok()?).metadata().ok()?;
-    let number = u128::from(about.dev()) << 64 | u128::from(about.ino());
-    Some(WorkspaceId::from_bytes(number.to_le_bytes()))
-}
-
-async fn attach(identity: &Identity, id: WorkspaceId, handed: Vec<OwnedFd>) -> Option<Answer> {
+/// agentd looks at the directory and keeps it; it is of use once the attachment is on the record and router knows whose it is.
+async fn attach(identity: &Identity, handed: Vec<OwnedFd>) -> Option<(Answer, WorkspaceId)> {
     let (desk, uid) = (Rc::clone(identity.desk()), identity.uid());
+    let none = WorkspaceId::from_bytes([0; 16]);
     let caller = identity.caller().await.ok()?;
-    if !caller.is_some_and(|caller| guard::reaches(caller.role(), LEAST)) {
+    let Some(caller) = caller.filter(|caller| guard::reaches(caller.role(), LEAST)) else {
         desk.refuse(uid, "attach", guard::word(LEAST)).await;
-        return Some(Answer::NotYours);
-    }
+        return Some((Answer::NotYours, none));
+    };
     if handed.is_empty() {
-        return Some(Answer::NotADirectory);
+        return Some((Answer::NotADirectory, none));
     }
-    let event = Event::new(Action::WorkspaceAttached, Result3::Success).about(&id.to_string());
-    let event = event.because(&format!("by uid {uid}"));
-    let [first, second] = id_words(id.bytes());
-    let frame = Frame::new(Kind::Attach, Process::Agentd).with(&[first, second, uid.into()]);
+    let user = caller.user().await.ok()?.id;
     let attached = to_the_end(async move {
-        desk.record(event).await?;
         let descriptors: Vec<BorrowedFd<'_>> = handed.iter().map(AsFd::as_fd).collect();
-        desk.agentd.ask(frame, &descriptors).await
+        let (answer, id) = desk.agentd.attach(uid, &descriptors).await?;
+        if answer == Answer::Ok {
+            let event = Event::new(Action::WorkspaceAttached, Result3::Success).about(&id.to_string());
+            desk.record(event.because(&format!("by uid {uid}"))).await?;
+            let confirm =
+                |router: RouterClient, context| async move { router.attach(context, user, id).await };
+            let confirmed = desk.ask(&desk.router, &method::attach, confirm).await?;
+            confirmed.map_err(ControlError::Router)?;
+        }
+        Ok::<_, ControlError>((answer, id))
     });
     attached.await.ok()
 }
@@ -83,7 +80,7 @@ mod tests {
         let id = WorkspaceId::from_bytes(*b"0123456789abcdef");
         let ok = encode(Answer::Ok, id);
         assert_eq!((ok[0], &ok[1..]), (0, b"0123456789abcdef".as_slice()));
-        for answer in [Answer::NoSuchProcess, Answer::NotYours, Answer::NotADirectory, Answer::Full] {
+        for answer in [Answer::NoSuchProcess, Answer::NotYours, Answer::Stalled, Answer::Full] {
             let bytes = encode(answer, id);
             assert_eq!(Answer::from_number(bytes[0].into()), Some(answer));
             assert_eq!(bytes[1..], [0; 16]);

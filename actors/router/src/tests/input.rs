@@ -125,6 +125,7 @@ fn attach(world: &mut World, session: &str, declared: Option<(Trust, Class)>) ->
     let ann = world.id(1001);
     let (workspace, key) = (WorkspaceId::from_bytes([7; 16]), format!("{session}{}", world.ms));
     world.ms += 1;
+    world.act(|desk| desk.attach(ann, workspace)).unwrap();
     let submission = Submission {
         workspace: Some(workspace),
         workspace_label: declared,

@@ -95,11 +95,15 @@ fn a_session_keeps_its_agent_and_workspace() {
 fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
-    let attached = Some(WorkspaceId::random());
+    let id = WorkspaceId::random();
+    let attached = Some(id);
+    world.act(|desk| desk.attach(ann, id)).unwrap();
     world.submit(&Submission { workspace: attached, ..said(ann, "s", "1", "x") }).unwrap();
     world.submit(&Submission { workspace: attached, ..said(ann, "t", "2", "x") }).unwrap();
     let theirs = Submission { workspace: attached, ..said(guy, "s", "1", "x") };
     assert_eq!(world.submit(&theirs), Err(RouterError::NoWorkspace));
+    let taken = world.act(|desk| desk.attach(guy, id));
+    assert_eq!(taken, Err(RouterError::NoWorkspace), "nobody attaches what is another's");
     assert!(
         world
             .launched
@@ -197,4 +201,35 @@ fn a_database_that_is_not_one_is_refused_at_the_start() {
     assert!(crate::desk::Desk::open(&file, config(), now).is_err());
     let none = conf::Router { users: vec![], ..config() };
     assert!(crate::desk::Desk::open(&folder.path().join("no/such/folder/queue.db"), none, now).is_err());
+}
+
+// Holds P1-40.
+#[test]
+fn a_directory_that_control_did_not_see_attached_is_nobodys_workspace() {
+    let mut world = World::new();
+    let (ann, guy) = (world.id(1001), world.id(1002));
+    let id = WorkspaceId::random();
+    let named = |user, key| Submission { workspace: Some(id), ..said(user, "s", key, "x") };
+    assert_eq!(world.submit(&named(guy, "1")), Err(RouterError::NoWorkspace), "an id alone proves nothing");
+    world.act(|desk| desk.attach(ann, id)).unwrap();
+    assert_eq!(world.submit(&named(guy, "1")), Err(RouterError::NoWorkspace), "another attached it");
+    world.submit(&named(ann, "1")).unwrap();
+}
+
+// Holds B-168.
+#[test]
+fn a_directory_is_closed_with_the_last_session_that_works_in_it() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let id = WorkspaceId::random();
+    world.act(|desk| desk.attach(ann, id)).unwrap();
+    for session in ["s", "t"] {
+        let submission = Submission { workspace: Some(id), ..said(ann, session, session, "x") };
+        world.submit(&submission).unwrap();
+    }
+    for (session, closed) in [("s", 0), ("t", 1)] {
+        world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip(session), port)).unwrap().unwrap();
+        assert_eq!(world.let_go.len(), closed, "{session}");
+    }
+    assert_eq!(world.let_go, [id]);
 }

@@ -196,7 +196,9 @@ fn nothing_is_launched_before_it_is_known_which_runners_live() {
                     then(&mut desk, Some(verdict(Judgement::Pass, subject.conversation)))
                 }
                 Errand::Launch(_) => launched += 1,
-                Errand::Kill(_) | Errand::Wall(..) | Errand::Remove(_) => panic!("there is no runner"),
+                Errand::Kill(_) | Errand::Wall(..) | Errand::Remove(_) | Errand::Forget(_) => {
+                    panic!("there is no runner")
+                }
             }
         }
         assert_eq!(launched, u32::from(known));

@@ -57,6 +57,8 @@ pub(crate) struct World {
     pub(crate) walls: Vec<(TurnId, Duration)>,
     /// Workspaces whose folders agentd was told to remove.
     pub(crate) removed: Vec<WorkspaceId>,
+    /// Attached directories that agentd was told to close.
+    pub(crate) let_go: Vec<WorkspaceId>,
 }
 
 impl World {
@@ -90,6 +92,7 @@ impl World {
             scans: vec![],
             walls: vec![],
             removed: vec![],
+            let_go: Vec::new(),
         };
         world.restart();
         world
@@ -184,6 +187,7 @@ impl World {
             }
             Errand::Wall(turn, left) => self.walls.push((turn, left)),
             Errand::Remove(workspace) => self.removed.push(workspace),
+            Errand::Forget(workspace) => self.let_go.push(workspace),
             Errand::Kill(turn) => {
                 self.killed.push(turn);
                 if self.runners.contains(&turn) {

@@ -232,25 +232,8 @@ fn a_real_process_that_is_in_no_jail_differs_in_every_layer() {
         let found = judge(manifest::row(Process::Runner).unwrap(), pid, &word, &scene);
         let found = properties(&found, Verdict::Different);
         for property in [
-            "PPid",
-            "Uid",
-            "NoNewPrivs",
-            "Seccomp",
-            "Max open files",
-            "Max processes",
-            "Max cpu time",
-            "net",
-            "mnt",
-            "ipc",
-            "uts",
-            "user",
-            "pid",
-            "cgroup",
-            "NSpid",
-            "uid_map",
-            "gid_map",
-            "mounts",
-            "program",
+            "PPid", "Uid", "NoNewPrivs", "Seccomp", "Max open files", "Max processes", "Max cpu time", "net",
+            "mnt", "ipc", "uts", "user", "pid", "cgroup", "NSpid", "uid_map", "gid_map", "mounts", "program",
         ] {
             assert!(found.contains(&property), "{property} in mode {mode:?}: {found:?}");
         }

@@ -168,6 +168,10 @@ pub enum Answer {
     Restless = 7,
     /// The directory is in the host's own state, or has it in it.
     Hosts = 8,
+    /// The directory did not answer in time.
+    Stalled = 9,
+    /// Its file system is answered for by another program or machine.
+    Remote = 10,
 }
 
 from_number!(RecordState: Whole, Unwritable, Broken, Foreign);
@@ -180,4 +184,4 @@ from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
 from_number!(Mode: System, User, Flat);
 from_number!(SelfCheck: Pending, Passed, Failed);
 from_number!(Holder: Watch, Cgroup);
-from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless, Hosts);
+from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless, Hosts, Stalled, Remote);

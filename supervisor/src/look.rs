@@ -1,0 +1,311 @@
+//! The look at a directory that somebody hands over. A file system may answer late or never, so a child of agentd's makes every
+//! call on the directory, and is ended after two seconds. What passes lies on a file system of this machine, which answers.
+//!
+//! The child is this program again, `agentd look`, with the directory as its input, the mount namespace as its error output and
+//! a pipe as its output, on which it writes one [`Finding`].
+
+use crate::exit::Fault;
+use crate::host::Host;
+use crate::workspaces::Attached;
+use manifest::Process as Name;
+use manifest::command::{Answer, Frame, Kind, id_words};
+use nix::fcntl::{OFlag, openat};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::{Mode, SFlag, fstat, major, minor, stat};
+use nix::sys::statfs::fstatfs;
+use nix::unistd::{Pid, getppid};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a directory may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Looks under way at once, and of one uid.
+const MOST: usize = 32;
+const MOST_OF_ONE: usize = 2;
+/// Bytes of a finding: the answer, the device, the inode and the owner.
+const FINDING: usize = 17;
+/// Directories above one that are looked at.
+const DEEP: usize = 4096;
+/// File systems that another program or machine answers for, by their magic numbers (`statfs(2)`, linux/magic.h): FUSE, NFS,
+/// SMB, CIFS, SMB2, 9P, AFS (two), Ceph, Coda, NCP, OCFS2, GFS2.
+const REMOTE: [u64; 13] = [
+    0x6573_5546, 0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x5346_414f, 0x6b41_4653,
+    0x00c3_6400, 0x7375_7245, 0x564c, 0x7461_636f, 0x0116_1970,
+];
+/// The file system of namespaces.
+const NSFS: u64 = 0x6e73_6673;
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Finding {
+    answer: Answer,
+    device: u32,
+    inode: u64,
+    owner: u32,
+}
+
+impl Finding {
+    const fn refused(answer: Answer) -> Self {
+        Self { answer, device: 0, inode: 0, owner: 0 }
+    }
+
+    fn encode(self) -> [u8; FINDING] {
+        let mut bytes = [0; FINDING];
+        let answer = u8::try_from(self.answer as u64).unwrap_or(u8::MAX);
+        let parts = [answer]
+            .into_iter()
+            .chain(self.device.to_le_bytes())
+            .chain(self.inode.to_le_bytes())
+            .chain(self.owner.to_le_bytes());
+        for (slot, byte) in bytes.iter_mut().zip(parts) {
+            *slot = byte;
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8; FINDING]) -> Option<Self> {
+        let (answer, rest) = bytes.split_first()?;
+        let (device, rest) = rest.split_first_chunk()?;
+        let (inode, rest) = rest.split_first_chunk()?;
+        let owner = rest.first_chunk()?;
+        Some(Self {
+            answer: Answer::from_number((*answer).into())?,
+            device: u32::from_le_bytes(*device),
+            inode: u64::from_le_bytes(*inode),
+            owner: u32::from_le_bytes(*owner),
+        })
+    }
+
+    /// The id of the workspace: the same directory of the same owner is the same workspace, and no directory of another is.
+    fn id(self) -> [u8; 16] {
+        let number = u128::from(self.device) << 96 | u128::from(self.owner) << 64 | u128::from(self.inode);
+        number.to_le_bytes()
+    }
+}
+
+/// A look under way.
+#[derive(Debug)]
+pub(crate) struct Look {
+    child: Child,
+    uid: u32,
+    /// The number of control's question.
+    token: u64,
+    attached: Attached,
+    deadline: Instant,
+}
+
+impl Look {
+    /// Where the finding comes.
+    pub(crate) fn output(&self) -> Option<BorrowedFd<'_>> {
+        self.child.stdout.as_ref().map(AsFd::as_fd)
+    }
+}
+
+/// Begins to look at what control hands over, or refuses at once.
+pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
+    let [token, uid, ..] = frame.words;
+    let uid = u32::try_from(uid).unwrap_or(u32::MAX);
+    let mut descriptors = descriptors.into_iter();
+    let Some(directory) = descriptors.next() else {
+        return answer(host, token, Answer::NotADirectory, [0; 16]);
+    };
+    let of_one = host.looks.iter().filter(|look| look.uid == uid).count();
+    if host.looks.len() >= MOST || of_one >= MOST_OF_ONE {
+        return answer(host, token, Answer::Full, [0; 16]);
+    }
+    let attached = Attached { directory, there: descriptors.next(), uid };
+    match start(&attached, &host.places.state) {
+        Ok(child) => {
+            let deadline = Instant::now() + PATIENCE;
+            host.looks.push(Look { child, uid, token, attached, deadline });
+        }
+        Err(cause) => {
+            crate::exit::say(&format!("agentd: cannot look at a directory: {cause}"));
+            answer(host, token, Answer::Stalled, [0; 16]);
+        }
+    }
+}
+
+fn start(attached: &Attached, state: &Path) -> io::Result<Child> {
+    let directory = attached.directory.try_clone()?;
+    let there = attached.there.as_ref().map(OwnedFd::try_clone).transpose()?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "agentd's own program, which looks at one directory and ends"
+    )]
+    let mut command = Command::new("/proc/self/exe");
+    command.env_clear().arg("look").arg(state).arg(std::process::id().to_string());
+    command.stdin(Stdio::from(directory)).stdout(Stdio::piped());
+    command.stderr(there.map_or_else(Stdio::null, Stdio::from));
+    command.spawn()
+}
+
+/// Takes what has come, and ends what takes too long.
+pub(crate) fn go_on(host: &mut Host) {
+    let now = Instant::now();
+    let mut at = 0;
+    while let Some(look) = host.looks.get_mut(at) {
+        let found = finding(look);
+        if found.is_none() && look.deadline > now {
+            at += 1;
+            continue;
+        }
+        let look = host.looks.swap_remove(at);
+        let pid = i32::try_from(look.child.id()).unwrap_or_default();
+        // It is collected with every other child; one that hangs in the kernel is not waited for.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        keep(host, look, found.flatten());
+    }
+}
+
+/// The finding, once it has come: none inside if the child ended without one.
+fn finding(look: &mut Look) -> Option<Option<Finding>> {
+    let output = look.child.stdout.as_mut()?;
+    let mut descriptor = [nix::poll::PollFd::new(output.as_fd(), nix::poll::PollFlags::POLLIN)];
+    if nix::poll::poll(&mut descriptor, nix::poll::PollTimeout::ZERO).is_ok_and(|ready| ready == 0) {
+        return None;
+    }
+    let mut bytes = [0; FINDING];
+    // A pipe takes so few bytes at once.
+    let read = output.read(&mut bytes).unwrap_or_default();
+    Some(if read == FINDING { Finding::decode(&bytes) } else { None })
+}
+
+fn keep(host: &mut Host, look: Look, found: Option<Finding>) {
+    let Look { uid, token, attached, .. } = look;
+    let found = found.unwrap_or(Finding::refused(Answer::Stalled));
+    let id = found.id();
+    let done = match found.answer {
+        Answer::Ok if found.owner != uid => Answer::NotYours,
+        Answer::Ok => host.workspaces.keep(id, attached),
+        refused => refused,
+    };
+    answer(host, token, done, if done == Answer::Ok { id } else { [0; 16] });
+}
+
+fn answer(host: &Host, token: u64, answer: Answer, id: [u8; 16]) {
+    let [low, high] = id_words(id);
+    if let Some(control) = host.process(Name::Control) {
+        let words = [token, answer as u64, low, high];
+        control.tell(Frame::new(Kind::Attached, Name::Agentd).with(&words), &[]);
+    }
+}
+
+/// When the next look is over at the latest.
+pub(crate) fn next_deadline(host: &Host) -> Option<Instant> {
+    host.looks.iter().map(|look| look.deadline).min()
+}
+
+/// `agentd look`: the child.
+///
+/// # Errors
+/// The finding could not be written.
+pub(crate) fn child(state: &PathBuf, parent: i32) -> Result<(), Fault> {
+    let written = |cause| Fault::Kernel("cannot write what was found", cause);
+    set_pdeathsig(Signal::SIGKILL).map_err(|errno| written(errno.into()))?;
+    if getppid().as_raw() != parent {
+        return Ok(());
+    }
+    let finding = looked(io::stdin().as_fd(), io::stderr().as_fd(), state);
+    io::stdout().write_all(&finding.encode()).and_then(|()| io::stdout().flush()).map_err(written)
+}
+
+fn looked(directory: BorrowedFd<'_>, there: BorrowedFd<'_>, state: &Path) -> Finding {
+    let Ok(about) = fstat(directory) else { return Finding::refused(Answer::NotADirectory) };
+    if SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT != SFlag::S_IFDIR {
+        return Finding::refused(Answer::NotADirectory);
+    }
+    if magic(directory).is_none_or(|magic| REMOTE.contains(&magic)) {
+        return Finding::refused(Answer::Remote);
+    }
+    // Without a namespace of the caller's the error output is /dev/null.
+    let is_namespace = magic(there) == Some(NSFS);
+    let is_null =
+        fstat(there).is_ok_and(|it| SFlag::from_bits_truncate(it.st_mode) & SFlag::S_IFMT == SFlag::S_IFCHR);
+    if !is_namespace && !is_null {
+        return Finding::refused(Answer::NotADirectory);
+    }
+    if is_hosts(directory, state) {
+        return Finding::refused(Answer::Hosts);
+    }
+    let device = (major(about.st_dev) as u32) << 20 | (minor(about.st_dev) as u32 & 0xf_ffff);
+    Finding { answer: Answer::Ok, device, inode: about.st_ino, owner: about.st_uid }
+}
+
+fn magic(file: BorrowedFd<'_>) -> Option<u64> {
+    let about = fstatfs(file).ok()?;
+    // The kernel's numbers have 32 bits; some C libraries give them a sign.
+    Some(u64::try_from(about.filesystem_type().0).unwrap_or_default() & 0xffff_ffff)
+}
+
+/// Returns whether a directory is the host's own, in it, or has it somewhere in it.
+fn is_hosts(directory: BorrowedFd<'_>, state: &Path) -> bool {
+    let Ok(own) = File::open(state) else { return true };
+    let (own, theirs) = (upward(own.as_fd()), upward(directory));
+    let within = own.first().is_some_and(|state| theirs.contains(state));
+    within || theirs.first().is_none_or(|directory| own.contains(directory))
+}
+
+/// The device and inode of a directory, and then of all that are above it.
+fn upward(directory: BorrowedFd<'_>) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut next = directory.try_clone_to_owned().ok();
+    while let Some(here) = next.filter(|_| found.len() < DEEP) {
+        let Ok(about) = fstat(here.as_fd()) else { break };
+        let this = (about.st_dev, about.st_ino);
+        // The topmost is above itself.
+        if found.last() == Some(&this) {
+            break;
+        }
+        found.push(this);
+        let up = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        next = openat(here.as_fd(), "..", up, Mode::empty()).ok();
+    }
+    found
+}
+
+/// Returns whether it is another namespace than agentd's own, which would be kept for nothing.
+pub(crate) fn is_elsewhere(there: &OwnedFd) -> bool {
+    let own = stat("/proc/self/ns/mnt").map(|own| (own.st_dev, own.st_ino));
+    fstat(there.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Holds P8-31.
+    #[test]
+    fn only_a_local_directory_without_the_hosts_state_is_found_fit() {
+        let folder = tempfile::tempdir().unwrap();
+        let [work, state] = ["work", "state"].map(|name| folder.path().join(name));
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir_all(state.join("audit")).unwrap();
+        let null = File::open("/dev/null").unwrap();
+        let look = |path: &Path| looked(File::open(path).unwrap().as_fd(), null.as_fd(), &state);
+        assert_eq!(look(Path::new("/proc/self/status")).answer, Answer::NotADirectory);
+        for hosts in [folder.path(), &state, &state.join("audit")] {
+            assert_eq!(look(hosts).answer, Answer::Hosts, "{}", hosts.display());
+        }
+        let found = look(&work);
+        assert_eq!((found.answer, found.owner), (Answer::Ok, nix::unistd::geteuid().as_raw()));
+        let file = File::open("/proc/self/status").unwrap();
+        let with_a_file = looked(File::open(&work).unwrap().as_fd(), file.as_fd(), &state);
+        assert_eq!(with_a_file.answer, Answer::NotADirectory, "a namespace is one, or none is handed over");
+    }
+
+    // Holds P1-40.
+    #[test]
+    fn the_same_directory_of_another_owner_has_another_id() {
+        let found = Finding { answer: Answer::Ok, device: 7, inode: 9, owner: 1000 };
+        assert_eq!(Finding::decode(&found.encode()), Some(found));
+        assert_ne!(found.id(), Finding { owner: 1001, ..found }.id());
+        assert_ne!(found.id(), Finding { inode: 10, ..found }.id());
+        assert_ne!(found.id(), Finding { device: 8, ..found }.id());
+    }
+}
