@@ -89,7 +89,12 @@ fn broken_hellos_and_frames_end_the_connection_and_no_other() {
 #[test]
 fn who_has_as_many_connections_as_one_may_is_told_so() {
     let host = Host::start();
-    let held: Vec<UnixStream> = (0..16).map(|_| greeted(&host)).collect();
+    let mut held: Vec<UnixStream> = (0..16).map(|_| greeted(&host)).collect();
+    // Answered, so control knows whose they are: it closes them for nobody.
+    for stream in &mut held {
+        stream.write_all(&status(1)).unwrap();
+        stream.read_exact(&mut [0; 4]).unwrap();
+    }
     let mut one_more = UnixStream::connect(host.socket()).unwrap();
     one_more.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut word = [0; HELLO];
@@ -101,6 +106,17 @@ fn who_has_as_many_connections_as_one_may_is_told_so() {
     }
     drop(held);
     assert_eq!(host.json(&["session", "list"])["ok"], true);
+}
+
+// Holds B-164.
+#[test]
+fn connections_that_say_nothing_make_room_for_one_that_asks() {
+    let host = Host::start();
+    let silent: Vec<UnixStream> = (0..64).map(|_| UnixStream::connect(host.socket()).unwrap()).collect();
+    let begun = std::time::Instant::now();
+    assert_eq!(host.json(&["session", "list"])["ok"], true);
+    assert!(begun.elapsed() < Duration::from_secs(5), "after {:?}", begun.elapsed());
+    drop(silent);
 }
 
 #[test]

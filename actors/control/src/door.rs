@@ -8,6 +8,7 @@ mod meter;
 mod shares;
 
 use crate::desk::Desk;
+use kit::{Connections, Room};
 use manifest::Process;
 use shares::Shares;
 use std::rc::Rc;
@@ -15,10 +16,8 @@ use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use wire::hello::{Hello, Purpose};
 
-/// Connections of one uid.
-const SEATS_EACH: usize = 16;
-/// Connections of everybody but root and the host's owner, whose 16 are kept for them: 64 in all.
-const SEATS_OTHERS: usize = 48;
+/// Connections, of one uid and in all, and those kept for root and the host's owner. The row has 256 descriptors.
+const CONNECTIONS: Room = Room { total: 128, each: 16, reserve: 16 };
 /// Bytes of large requests and answers of one uid at a time.
 const ROOM_EACH: usize = 48 << 20;
 /// The same of everybody but root and the host's owner. With their 48 MiB it stays under the row's 256 MiB.
@@ -29,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Who is in, and what they take.
 pub(crate) struct Door {
     desk: Rc<Desk>,
-    seats: Rc<Shares>,
+    connections: Connections<u32>,
     room: Rc<Shares>,
 }
 
@@ -38,7 +37,7 @@ pub(crate) fn open(desk: &Rc<Desk>, listener: UnixListener) {
     let owner = desk.config.owner_uid;
     let door = Rc::new(Door {
         desk: Rc::clone(desk),
-        seats: Shares::new(owner, SEATS_EACH, SEATS_OTHERS),
+        connections: Connections::new(CONNECTIONS),
         room: Shares::new(owner, ROOM_EACH, ROOM_OTHERS),
     });
     drop(tokio::task::spawn_local(accept(door, listener)));
@@ -63,16 +62,22 @@ impl Door {
             return self.turn_away(None, "the kernel does not say who it is");
         };
         let uid = peer.uid();
-        let Some(seat) = self.seats.lease(uid, 1) else {
-            let word = Hello::new(Process::Control, Purpose::NoSeat).encode();
-            // Best effort: it fits the socket of anybody who reads at all.
-            let _ = stream.try_write(&word);
-            return self.turn_away(Some(uid), "too many connections");
+        let own = uid == 0 || uid == self.desk.config.owner_uid;
+        let (seat, closed) = match self.connections.enter(uid, own) {
+            Ok(place) => place,
+            Err(refusal) => {
+                let word = Hello::new(Process::Control, Purpose::NoSeat).encode();
+                // Best effort: it fits the socket of anybody who reads at all.
+                let _ = stream.try_write(&word);
+                return self.turn_away(Some(uid), &refusal.to_string());
+            }
         };
         let door = Rc::clone(self);
         tokio::task::spawn_local(async move {
-            connection::serve(&door, uid, stream).await;
-            drop(seat);
+            tokio::select! {
+                () = connection::serve(&door, uid, stream, &seat) => {}
+                _ = closed => door.turn_away(Some(uid), "closed for a user who had no connection"),
+            }
         });
     }
 

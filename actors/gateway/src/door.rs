@@ -1,30 +1,30 @@
-//! The listeners: who comes in, how many at once, and how long one may stand still. The Unix socket has seats of its own,
-//! so that a crowd on TCP keeps nobody of this machine's users out.
+//! The listeners: how many connections there are, and how long one may stand still. The Unix socket has places of its own, so that
+//! a crowd on TCP keeps nobody of this machine's users out, and a connection without a request makes room for others.
 
 mod patient;
 
 use crate::desk::Desk;
 use crate::guard::Via;
 use crate::routes;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use kit::Host;
+use kit::{Connections, Host, NoPlace, Room, Seat};
 use patient::Patient;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
-/// Connections over TCP; more wait in the kernel's queue. With those of the Unix socket 512.
-const SEATS_TCP: usize = 448;
-/// Connections over the Unix socket.
-const SEATS_UNIX: usize = 64;
+/// Connections over TCP, all of this machine, whose senders only a key tells: any of them may have all.
+const TCP: Room = Room { total: 448, each: 448, reserve: 0 };
+/// Connections over the Unix socket, and those kept for root. With those over TCP 512.
+const UNIX: Room = Room { total: 64, each: 32, reserve: 8 };
 /// How long the head of a request may take to come, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
 /// Bytes of a head before no more of it is read; what came with the last of them may double that.
@@ -54,9 +54,8 @@ pub(crate) async fn open(desk: Arc<Desk>, host: Host) {
 }
 
 async fn accept_tcp(door: Rc<Door>, listener: TcpListener) {
-    let seats = Arc::new(Semaphore::new(SEATS_TCP));
+    let connections = Connections::new(TCP);
     loop {
-        let Ok(seat) = Arc::clone(&seats).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, peer)) => {
                 // Without this every event of a stream waits 44 ms for the one before to be acknowledged.
@@ -64,11 +63,7 @@ async fn accept_tcp(door: Rc<Door>, listener: TcpListener) {
                     tracing::debug!(%error, "a connection that is gone already");
                     continue;
                 }
-                let door = Rc::clone(&door);
-                drop(tokio::task::spawn_local(async move {
-                    door.serve("tcp", Via::Tcp(peer.ip()), stream).await;
-                    drop(seat);
-                }));
+                door.take("tcp", Via::Tcp(peer.ip()), stream, connections.enter(peer.ip(), false));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -76,9 +71,8 @@ async fn accept_tcp(door: Rc<Door>, listener: TcpListener) {
 }
 
 async fn accept_unix(door: Rc<Door>, listener: UnixListener) {
-    let seats = Arc::new(Semaphore::new(SEATS_UNIX));
+    let connections = Connections::new(UNIX);
     loop {
-        let Ok(seat) = Arc::clone(&seats).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
                 let Ok(peer) = stream.peer_cred() else {
@@ -86,11 +80,8 @@ async fn accept_unix(door: Rc<Door>, listener: UnixListener) {
                     tracing::warn!("connection ended: the kernel does not say who it is");
                     continue;
                 };
-                let door = Rc::clone(&door);
-                drop(tokio::task::spawn_local(async move {
-                    door.serve("unix", Via::Unix(peer.uid()), stream).await;
-                    drop(seat);
-                }));
+                let uid = peer.uid();
+                door.take("unix", Via::Unix(uid), stream, connections.enter(uid, uid == 0));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -102,18 +93,59 @@ async fn cannot_accept(error: &std::io::Error) {
     tokio::time::sleep(PAUSE).await;
 }
 
+/// A place, and what tells that another connection takes it.
+type Place<P> = Result<(Seat<P>, oneshot::Receiver<()>), NoPlace>;
+
 impl Door {
+    /// Serves a connection that has a place; one without is closed.
+    fn take<P: 'static>(
+        self: &Rc<Self>,
+        listener: &'static str,
+        via: Via,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        place: Place<P>,
+    ) {
+        let (seat, closed) = match place {
+            Ok(place) => place,
+            Err(refusal) => {
+                self.host.refused();
+                return tracing::warn!(listener, %refusal, "connection ended");
+            }
+        };
+        let door = Rc::clone(self);
+        drop(tokio::task::spawn_local(async move {
+            tokio::select! {
+                () = door.serve(listener, via, stream, &seat) => {}
+                _ = closed => {
+                    door.host.refused();
+                    tracing::warn!(listener, "connection ended: closed for another, before its sender was known");
+                }
+            }
+        }));
+    }
+
     /// Serves the requests of one connection until it ends.
-    async fn serve(
+    async fn serve<P>(
         &self,
         listener: &'static str,
         via: Via,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        seat: &Seat<P>,
     ) {
-        self.desk.metrics.connected(listener);
+        let _connected = Connected::new(&self.desk, listener);
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(via);
-            self.host.served(self.routes.call(request))
+            let answer = self.host.served(self.routes.call(request));
+            async move {
+                let answer = answer.await;
+                // A sender that nobody knows is refused by these.
+                if answer.as_ref().is_ok_and(|answer| {
+                    !matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+                }) {
+                    seat.identified();
+                }
+                answer
+            }
         });
         let ended = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -127,6 +159,24 @@ impl Door {
             self.host.refused();
             tracing::debug!(listener, "connection ended: not a request");
         }
-        self.desk.metrics.disconnected(listener);
+    }
+}
+
+/// Counts a connection for as long as it is open, however it ends.
+struct Connected<'a> {
+    desk: &'a Desk,
+    listener: &'static str,
+}
+
+impl<'a> Connected<'a> {
+    fn new(desk: &'a Desk, listener: &'static str) -> Self {
+        desk.metrics.connected(listener);
+        Self { desk, listener }
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.desk.metrics.disconnected(self.listener);
     }
 }

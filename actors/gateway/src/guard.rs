@@ -24,7 +24,7 @@ const FRESH: Duration = Duration::from_secs(1);
 const A_WORD: Duration = Duration::from_millis(100);
 /// Callers that are remembered.
 const CALLERS: usize = 512;
-/// Keys that were refused to one address within a minute before others that nobody knows are refused unasked.
+/// Wrong keys of one address within a minute, before it is told to wait.
 const FAILURES: u32 = 20;
 /// Addresses whose refusals are counted.
 const ADDRESSES: usize = 1024;
@@ -188,13 +188,7 @@ impl Known {
         {
             return Ok(Arc::clone(holder));
         }
-        // Whoever was known a moment ago is asked about all the same: others behind that address may guess at keys.
-        if let Via::Tcp(address) = via
-            && known.is_none()
-            && self.fails_too_often(address, Instant::now())
-        {
-            return Err(Fault::new(Kind::Often, "Too many wrong keys from this address.").after(60));
-        }
+        // Router is asked about every key: others behind an address, which guess at keys, keep no right one out.
         match asked(desk, caller).await? {
             Ok(holder) => {
                 let holder = Arc::new(holder);
@@ -204,8 +198,11 @@ impl Known {
             Err(error) => {
                 lock(&self.holders).remove(&caller);
                 let fault = refused(caller, error);
-                if let (Via::Tcp(address), Kind::NoKey) = (via, fault.kind()) {
-                    self.failed(address, Instant::now());
+                if let (Via::Tcp(address), Kind::NoKey) = (via, fault.kind())
+                    && self.failed(address, Instant::now())
+                {
+                    let message = "Wrong key, and too many of them from this address.";
+                    return Err(Fault::new(Kind::Often, message).after(60));
                 }
                 Err(fault)
             }
@@ -228,28 +225,22 @@ impl Known {
         }
     }
 
-    /// Returns whether an address has presented so many wrong keys that router is not asked about more of them.
-    fn fails_too_often(&self, address: IpAddr, now: Instant) -> bool {
-        let failures = lock(&self.failures);
-        failures.get(&address).is_some_and(|(since, count)| {
-            now.saturating_duration_since(*since) < MINUTE && *count >= FAILURES
-        })
-    }
-
-    fn failed(&self, address: IpAddr, now: Instant) {
+    /// Counts a wrong key of an address; returns whether it has presented too many.
+    fn failed(&self, address: IpAddr, now: Instant) -> bool {
         let mut failures = lock(&self.failures);
         let over = |since: Instant| now.saturating_duration_since(since) >= MINUTE;
         if failures.len() >= ADDRESSES {
             failures.retain(|_, (since, _)| !over(*since));
         }
         if failures.len() >= ADDRESSES && !failures.contains_key(&address) {
-            return;
+            return true;
         }
         let (since, count) = failures.entry(address).or_insert((now, 0));
         if over(*since) {
             (*since, *count) = (now, 0);
         }
         *count += 1;
+        *count > FAILURES
     }
 }
 
@@ -308,16 +299,13 @@ mod tests {
 
     // Holds B-160.
     #[test]
-    fn an_address_that_presents_wrong_keys_is_refused_for_a_minute_and_no_other_is() {
+    fn an_address_with_too_many_wrong_keys_is_told_to_wait_and_no_other_is() {
         let (known, now) = (Known::default(), Instant::now());
         for _ in 0..FAILURES {
-            assert!(!known.fails_too_often(LOCAL, now));
-            known.failed(LOCAL, now);
+            assert!(!known.failed(LOCAL, now));
         }
-        assert!(known.fails_too_often(LOCAL, now));
-        assert!(!known.fails_too_often(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), now));
-        assert!(!known.fails_too_often(LOCAL, now + MINUTE));
-        known.failed(LOCAL, now + MINUTE);
-        assert!(!known.fails_too_often(LOCAL, now + MINUTE), "the count begins again");
+        assert!(known.failed(LOCAL, now));
+        assert!(!known.failed(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)), now));
+        assert!(!known.failed(LOCAL, now + MINUTE), "the count begins again");
     }
 }

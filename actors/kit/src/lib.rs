@@ -7,6 +7,7 @@ mod actor;
 #[doc(hidden)]
 pub mod bench;
 mod clock;
+mod connections;
 mod counters;
 mod descriptors;
 mod edge;
@@ -29,6 +30,7 @@ pub use clock::now_ms;
 pub use confine::compute_alone;
 pub use confine::secret::Mapped as KeyPage;
 pub use confine::{Flush, Flushed, Flusher};
+pub use connections::{Connections, NoPlace, Room, Seat};
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;
 pub use lines::answer_lines;

@@ -1,7 +1,7 @@
 //! Listeners that agentd made and keeps: it hands them over after each start, so that who waits in one while its process
 //! is away is served by the next life. Nothing is made here, and nothing is bound.
 
-use manifest::command::{ListenerKind, Frame, Kind};
+use manifest::command::{Frame, Kind, ListenerKind};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -102,7 +102,11 @@ mod tests {
             let handed = Handed::default();
             assert!(hand(&handed, ListenerKind::Unix, unix(&with_tcp.to_string())));
             if with_tcp {
-                assert!(hand(&handed, ListenerKind::Tcp, std::net::TcpListener::bind("127.0.0.1:0").unwrap()));
+                assert!(hand(
+                    &handed,
+                    ListenerKind::Tcp,
+                    std::net::TcpListener::bind("127.0.0.1:0").unwrap()
+                ));
             }
             assert!(!handed.take(&plumbed, &mut Vec::new()));
             assert_eq!(waited(&handed).unwrap().tcp.is_some(), with_tcp);

@@ -6,6 +6,7 @@ use crate::caller::Identity;
 use crate::guard::{self, Guard};
 use hello::Greeting;
 use ipc_proto::control::{ControlRequest, FRAME_BOUND, METHODS};
+use kit::Seat;
 use manifest::Process;
 use std::io;
 use std::rc::Rc;
@@ -20,16 +21,16 @@ const AT_ONCE: usize = 8;
 const PATIENCE: Patience = Patience { incoming: Duration::from_secs(10), outgoing: Duration::from_secs(30) };
 
 /// Serves a fresh connection until it ends.
-pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream) {
+pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream, seat: &Seat<u32>) {
     let identity = Rc::new(Identity::new(Rc::clone(&door.desk), uid));
     match hello::receive(&stream, hello::PATIENCE).await {
-        Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello).await,
+        Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello, seat).await,
         Ok(Greeting::Attach(handed)) => attach::serve(&identity, stream, handed).await,
         Err(fault) => door.turn_away(Some(uid), &fault.to_string()),
     }
 }
 
-async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: Hello) {
+async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: Hello, seat: &Seat<u32>) {
     let uid = identity.uid();
     let account = Account::new(Rc::clone(&door.room), uid);
     let stream = Metered::new(stream, Rc::clone(&account), PATIENCE);
@@ -38,7 +39,11 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
         Err(fault) => return door.turn_away(Some(uid), &fault.to_string()),
     };
     // Before the first frame is read, since who is nobody has no room for a large one.
-    account.known.set(identity.is_somebody().await);
+    let known = identity.is_somebody().await;
+    account.known.set(known);
+    if known {
+        seat.identified();
+    }
     let ended = kit::serve_calls(transport, AT_ONCE, |context, request| {
         let lease = account.room(bound(&request));
         let guard = Guard { identity: Rc::clone(&identity), room: lease.is_some() };

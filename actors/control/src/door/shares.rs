@@ -60,7 +60,7 @@ impl Drop for Lease {
 mod tests {
     use super::*;
 
-    // Holds B-164.
+    // Holds B-165.
     #[test]
     fn one_uid_gets_its_own_share_and_everybody_together_no_more_than_theirs() {
         let shares = Shares::new(1000, 2, 3);
@@ -72,7 +72,7 @@ mod tests {
         assert!(shares.taken.borrow().is_empty());
     }
 
-    // Holds B-164.
+    // Holds B-165.
     #[test]
     fn root_and_the_owner_get_in_however_many_others_there_are_and_share_one_share() {
         let shares = Shares::new(1000, 2, 2);

@@ -116,7 +116,7 @@ fn shown(message: &Message) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::engine::{Engine, Format, Input, Kept, Token};
+    use ipc_proto::engine::{Engine, Format, Input, SavedState, Token};
     use ipc_proto::router::{Profile, Task};
     use ipc_proto::{Blob, List, Name, Text};
 
@@ -144,7 +144,7 @@ mod tests {
             idle_seconds: 1,
         };
         let kept =
-            missed.map(|missed| Kept { token: Token::clip("t"), state: Blob::new(vec![]).unwrap(), missed });
+            missed.map(|missed| SavedState { token: Token::clip("t"), state: Blob::new(vec![]).unwrap(), missed });
         (work, engine::Work { engine, kept, history, recalled: false })
     }
 

@@ -86,8 +86,8 @@ async fn ended(mut stream: UnixStream) -> io::Result<String> {
 async fn flood(callee: Process, stream: UnixStream) -> io::Result<String> {
     let (mut reader, mut writer) = stream.into_split();
     let write = async {
-        for id in 0..FLOOD {
-            writer.write_all(&raw::harmless(callee, id)).await?;
+        for request in raw::harmless(callee, 0..FLOOD) {
+            writer.write_all(&request).await?;
         }
         Ok::<(), io::Error>(())
     };

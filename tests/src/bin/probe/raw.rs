@@ -36,29 +36,38 @@ pub(crate) fn request<T: serde::Serialize>(id: u64, message: T) -> Vec<u8> {
     framed(&encode(&message, 1 << 24).unwrap_or_default())
 }
 
-/// Most bytes of the arguments that are tried.
-const ARGUMENTS: usize = 4096;
+/// Most bytes of the arguments that are tried, and the bytes and their values among which one is looked for that is not zero.
+const ARGUMENTS: usize = 1024;
+const PLACES: std::ops::Range<usize> = 4..64;
+const VALUES: std::ops::Range<u8> = 1..8;
 
-/// The smallest value of a request for the method of this number: each field is zero, empty or the first of its kind.
-fn zeros<T: for<'de> serde::Deserialize<'de>>(method: u32) -> Option<T> {
-    let mut body = method.to_le_bytes().to_vec();
-    while body.len() < ARGUMENTS {
-        if let Ok(message) = decode(&body, ARGUMENTS, Side::Client) {
-            return Some(message);
+/// A small value of a request for the method of this number: each field is zero, empty or the first of its kind. Where a type
+/// has no such value, one byte is another, such as the number of the variant.
+fn small<T: for<'de> serde::Deserialize<'de>>(method: u32) -> Option<T> {
+    let head = method.to_le_bytes().to_vec();
+    let others = PLACES.flat_map(|at| VALUES.map(move |value| (at, value)));
+    std::iter::once(None).chain(others.map(Some)).find_map(|other| {
+        let mut body = head.clone();
+        while body.len() < ARGUMENTS {
+            if let Ok(message) = decode(&body, ARGUMENTS, Side::Client) {
+                return Some(message);
+            }
+            let here = other.filter(|(at, _)| *at == body.len());
+            body.push(here.map_or(0, |(_, value)| value));
         }
-        body.push(0);
-    }
-    None
+        None
+    })
 }
 
 macro_rules! smallest {
     ($($(#[$doc:meta])* $process:ident $id:literal $name:literal
         [$($interface:ident $client:ident $request:ident $(, $($more:ident)+)*)?];)+) => {
-        /// The smallest request for a method of the interface that `callee` serves to actors, as a frame.
-        pub(crate) fn smallest(callee: Process, id: u64, method: u32) -> Option<Vec<u8>> {
+        /// Small requests for a method of the interface that `callee` serves to actors, each as a frame with its id.
+        fn requests(callee: Process, method: u32, ids: std::ops::Range<u64>) -> Option<Vec<Vec<u8>>> {
             match callee {
                 $($(Process::$process => {
-                    zeros::<ipc_proto::$interface::$request>(method).map(|message| request(id, message))
+                    small::<ipc_proto::$interface::$request>(method)
+                        .map(|message| ids.map(|id| request(id, &message)).collect())
                 })?)+
                 _ => None,
             }
@@ -67,14 +76,19 @@ macro_rules! smallest {
 }
 manifest::processes!(smallest);
 
-/// A well-formed request to any callee: the smallest for its first method.
-pub(crate) fn harmless(callee: Process, id: u64) -> Vec<u8> {
-    smallest(callee, id, 0).unwrap_or_default()
+/// A small request for a method of the interface that `callee` serves to actors, as a frame.
+pub(crate) fn smallest(callee: Process, id: u64, method: u32) -> Option<Vec<u8>> {
+    requests(callee, method, id..id + 1)?.pop()
+}
+
+/// Well-formed requests to any callee, each as a frame: small ones for its first method.
+pub(crate) fn harmless(callee: Process, ids: std::ops::Range<u64>) -> Vec<Vec<u8>> {
+    requests(callee, 0, ids).unwrap_or_default()
 }
 
 /// The same with the deadline that would overflow the callee's clock.
 pub(crate) fn endless(callee: Process) -> Vec<u8> {
-    let mut frame = harmless(callee, 1);
+    let mut frame = harmless(callee, 1..2).concat();
     if let Some(seconds) = frame.get_mut(DEADLINE_AT..DEADLINE_AT + 8) {
         seconds.copy_from_slice(&u64::MAX.to_le_bytes());
     }
@@ -83,7 +97,7 @@ pub(crate) fn endless(callee: Process) -> Vec<u8> {
 
 /// The same with one byte more than the message has.
 pub(crate) fn trailing(callee: Process) -> Vec<u8> {
-    let mut body = harmless(callee, 1).split_off(HEAD);
+    let mut body = harmless(callee, 1..2).concat().split_off(HEAD);
     body.push(0);
     framed(&body)
 }

@@ -1,0 +1,230 @@
+//! Places for connections, shared among peers so that none of them keeps the others out. A peer that has no connection gets one
+//! as long as another peer has two, and connections whose sender is not known yet are closed before any other.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+use tokio::sync::oneshot;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Of all peers together.
+    pub total: usize,
+    /// Of one peer.
+    pub each: usize,
+    /// Of the total, those that only privileged peers may have.
+    pub reserve: usize,
+}
+
+/// Why a connection gets no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlace {
+    /// The peer has as many as one may have.
+    #[error("you have {0} connections open, as many as one user may have; close one")]
+    Yours(usize),
+    /// There are as many as there may be, none of which is to be closed for this one.
+    #[error("{0} connections are open, as many as there may be; try again in a moment")]
+    All(usize),
+}
+
+/// The places, and who has them.
+pub struct Connections<P> {
+    room: Room,
+    state: Rc<RefCell<State<P>>>,
+}
+
+struct State<P> {
+    next: u64,
+    /// By age, since the numbers grow.
+    open: std::collections::BTreeMap<u64, Open<P>>,
+}
+
+struct Open<P> {
+    peer: P,
+    privileged: bool,
+    known: bool,
+    close: oneshot::Sender<()>,
+}
+
+/// A place, given back when it is dropped.
+pub struct Seat<P> {
+    number: u64,
+    state: Rc<RefCell<State<P>>>,
+}
+
+impl<P> Seat<P> {
+    /// The sender of this connection is known by now: it is closed for no other that is only more urgent.
+    pub fn identified(&self) {
+        if let Some(open) = self.state.borrow_mut().open.get_mut(&self.number) {
+            open.known = true;
+        }
+    }
+}
+
+impl<P> Drop for Seat<P> {
+    fn drop(&mut self) {
+        self.state.borrow_mut().open.remove(&self.number);
+    }
+}
+
+impl<P: Copy + Eq + Hash> Connections<P> {
+    /// No connection yet.
+    #[must_use]
+    pub fn new(room: Room) -> Self {
+        let state = State { next: 0, open: std::collections::BTreeMap::new() };
+        Self { room, state: Rc::new(RefCell::new(state)) }
+    }
+
+    /// A place for a connection of this peer, and what tells when another takes it. The connection is to be closed then.
+    ///
+    /// # Errors
+    /// There is no place for it.
+    pub fn enter(&self, peer: P, privileged: bool) -> Result<(Seat<P>, oneshot::Receiver<()>), NoPlace> {
+        let mut state = self.state.borrow_mut();
+        let mine = state.open.values().filter(|open| open.peer == peer).count();
+        if mine >= self.room.each {
+            let oldest = state.oldest(|open| open.peer == peer && !open.known);
+            let Some(number) = oldest else { return Err(NoPlace::Yours(mine)) };
+            state.close(number);
+        } else if !self.fits(&state, privileged) {
+            let Some(number) = state.to_give_way(mine) else { return Err(NoPlace::All(state.open.len())) };
+            state.close(number);
+        }
+        let (close, closed) = oneshot::channel();
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number, Open { peer, privileged, known: false, close });
+        drop(state);
+        Ok((Seat { number, state: Rc::clone(&self.state) }, closed))
+    }
+
+    fn fits(&self, state: &State<P>, privileged: bool) -> bool {
+        let others = state.open.values().filter(|open| !open.privileged).count();
+        let most_of_others = self.room.total.saturating_sub(self.room.reserve);
+        state.open.len() < self.room.total && (privileged || others < most_of_others)
+    }
+}
+
+impl<P: Copy + Eq + Hash> State<P> {
+    fn oldest(&self, which: impl Fn(&Open<P>) -> bool) -> Option<u64> {
+        self.open.iter().find(|(_, open)| which(open)).map(|(number, _)| *number)
+    }
+
+    /// The connection that gives way to one of a peer that has `mine`: the oldest that is not known, of the peer that has most of
+    /// those; else the oldest of the peer that has most, if that has two more. No privileged one does.
+    fn to_give_way(&self, mine: usize) -> Option<u64> {
+        let others = || self.open.values().filter(|open| !open.privileged);
+        let unknown = most(others().filter(|open| !open.known).map(|open| open.peer));
+        if let Some((peer, _)) = unknown {
+            return self.oldest(|open| open.peer == peer && !open.privileged && !open.known);
+        }
+        let (peer, has) = most(others().map(|open| open.peer))?;
+        if has < mine + 2 {
+            return None;
+        }
+        self.oldest(|open| open.peer == peer && !open.privileged)
+    }
+
+    fn close(&mut self, number: u64) {
+        if let Some(open) = self.open.remove(&number) {
+            // A connection that has ended meanwhile is closed already.
+            let _ = open.close.send(());
+        }
+    }
+}
+
+/// The peer that is there most often, and how often.
+fn most<P: Copy + Eq + Hash>(peers: impl Iterator<Item = P>) -> Option<(P, usize)> {
+    let mut counts: HashMap<P, usize> = HashMap::new();
+    for peer in peers {
+        *counts.entry(peer).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ROOM: Room = Room { total: 8, each: 3, reserve: 2 };
+
+    // Holds B-164.
+    #[test]
+    fn a_peer_without_a_connection_gets_one_however_many_others_have() {
+        let connections = Connections::new(ROOM);
+        let mut held = Vec::new();
+        for peer in [1, 1, 1, 2, 2, 2] {
+            let (seat, closed) = connections.enter(peer, false).unwrap();
+            seat.identified();
+            held.push((seat, closed));
+        }
+        assert_eq!(connections.enter(1, false).err(), Some(NoPlace::Yours(3)));
+        let (third, _) = connections.enter(3, false).unwrap();
+        third.identified();
+        assert_eq!(
+            held.iter_mut().map(|(_, closed)| usize::from(closed.try_recv().is_ok())).sum::<usize>(),
+            1
+        );
+        assert!(connections.enter(0, true).is_ok() && connections.enter(0, true).is_ok(), "the reserve");
+    }
+
+    // Holds B-164.
+    #[test]
+    fn the_oldest_connection_without_a_known_sender_gives_way_first() {
+        let connections = Connections::new(ROOM);
+        let mut held: Vec<_> = [1, 1, 1, 2, 2, 2].map(|peer| connections.enter(peer, false).unwrap()).into();
+        for (seat, _) in held.iter().skip(3) {
+            seat.identified();
+        }
+        let new = connections.enter(3, false).unwrap();
+        assert!(held[0].1.try_recv().is_ok(), "the oldest of the peer with most unknown ones");
+        assert!(held.iter_mut().skip(1).all(|(_, closed)| closed.try_recv().is_err()));
+        drop(new);
+    }
+
+    #[test]
+    fn a_peer_whose_share_is_full_of_unknown_connections_closes_its_own_oldest() {
+        let connections = Connections::new(ROOM);
+        let mut held: Vec<_> = (0..3).map(|_| connections.enter(1, false).unwrap()).collect();
+        let fourth = connections.enter(1, false).unwrap();
+        assert!(held[0].1.try_recv().is_ok() && held[1].1.try_recv().is_err());
+        drop(fourth);
+    }
+
+    proptest! {
+        // Holds B-164.
+        #[test]
+        fn no_bound_is_exceeded_and_a_first_connection_is_refused_to_nobody(
+            moves in prop::collection::vec((0u32..6, any::<bool>(), any::<bool>()), 1..80),
+        ) {
+            let connections = Connections::new(ROOM);
+            let mut held: Vec<(u32, Seat<u32>)> = Vec::new();
+            for (peer, known, leaves) in moves {
+                if leaves && !held.is_empty() {
+                    held.remove(0);
+                }
+                let open = |held: &[(u32, Seat<u32>)]| {
+                    let state = connections.state.borrow();
+                    held.iter().filter(|(its, seat)| *its == peer && state.open.contains_key(&seat.number)).count()
+                };
+                let mine = open(&held);
+                match connections.enter(peer, peer == 0) {
+                    Ok((seat, _)) => {
+                        if known {
+                            seat.identified();
+                        }
+                        held.push((peer, seat));
+                    }
+                    Err(refused) => prop_assert!(mine > 0, "{peer} has none and hears {refused}"),
+                }
+                let state = connections.state.borrow();
+                prop_assert!(state.open.len() <= ROOM.total);
+                prop_assert!(state.open.values().filter(|open| open.peer == peer).count() <= ROOM.each);
+                prop_assert!(state.open.values().filter(|open| !open.privileged).count() <= ROOM.total - ROOM.reserve);
+            }
+        }
+    }
+}
