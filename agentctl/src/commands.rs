@@ -46,7 +46,9 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Agent(Agent::Show { name }) => listings::agent(app, name).await,
         Command::Model(command) => model::run(app, command).await,
         Command::Workspace(Workspace::List) => workspace::list(app).await,
-        Command::Workspace(Workspace::Get { session, path }) => workspace::get(app, session, path).await,
+        Command::Workspace(Workspace::Get { session, path, raw }) => {
+            workspace::get(app, session, path, raw).await
+        }
         Command::Workspace(Workspace::Put { session, path, file }) => {
             workspace::put(app, session, path, file).await
         }

@@ -95,6 +95,12 @@ pub(crate) enum Failure {
         "as many directories are attached as one user may have (32); end a session that works in one: agentctl session list, agentctl session end NAME"
     )]
     TooManyAttached,
+    /// A file is there that a command would replace.
+    #[error("{} is there already; give --force to replace it, or another name", .0.display())]
+    Exists(PathBuf),
+    /// A link stands where a file is to be written.
+    #[error("{} is a link; name the file that is meant", .0.display())]
+    IsLink(PathBuf),
     /// A file cannot be read or written.
     #[error("{}: {cause}", path.display())]
     File {
@@ -224,6 +230,8 @@ impl Failure {
             Self::DirectoryStalls(_) => "directory_stalls",
             Self::DirectoryRemote(_) => "directory_remote",
             Self::TooManyAttached => "too_many_attached",
+            Self::Exists(_) => "exists",
+            Self::IsLink(_) => "link",
             Self::File { .. } => "file",
             Self::PublicKey { .. } => "public_key",
             Self::Login(_) => "login",

@@ -106,7 +106,7 @@ impl Live {
             }
             TurnEvent::Output { error, bytes } => {
                 if !self.out.json {
-                    self.out.raw(bytes, *error)?;
+                    self.out.content(bytes, *error, false)?;
                 }
             }
             TurnEvent::Notice(notice) => {

@@ -64,7 +64,17 @@ impl Out {
         out.flush()
     }
 
-    /// Bytes as they are: what a command of the person's own wrote, or a file they asked for.
+    /// Content that an agent may have written: on a terminal, which its bytes could steer, escaped unless it is wanted `raw`;
+    /// anywhere else as it is.
+    pub(crate) fn content(self, bytes: &[u8], error: bool, raw: bool) -> io::Result<()> {
+        let is_terminal = if error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+        if raw || !is_terminal {
+            return self.raw(bytes, error);
+        }
+        self.raw(text::shown(&String::from_utf8_lossy(bytes)).as_bytes(), error)
+    }
+
+    /// Bytes as they are: what the person's own program wrote, or what agentctl made itself.
     pub(crate) fn raw(self, bytes: &[u8], error: bool) -> io::Result<()> {
         if error {
             return io::stderr().lock().write_all(bytes);

@@ -1,5 +1,5 @@
-//! `agentctl sandbox run`: any command in a runner's jail. Its output passes through as it is, and its exit
-//! status becomes ours; 124 if it ran out of time, 125 if Cordon refused it, and if its jail went over a limit what a
+//! `agentctl sandbox run`: any command in a runner's jail. Its output passes through as it is, escaped on a terminal,
+//! and its exit status becomes ours; 124 if it ran out of time, 125 if Cordon refused it, and if its jail went over a limit what a
 //! shell says of a command that the kernel ended for that.
 
 use crate::app::{App, Outcome};
@@ -49,6 +49,9 @@ pub(crate) struct Run {
     /// Run it in this session's workspace
     #[arg(long, short, value_name = "NAME", value_parser = crate::cli::text::<128>)]
     session: Option<SessionName>,
+    /// Print its output as it is on a terminal too, where its bytes may steer the terminal
+    #[arg(long)]
+    raw: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -100,7 +103,7 @@ pub(crate) fn argv(words: &[String]) -> Result<Argv, Failure> {
 async fn attempt(app: &App, run: Run) -> Outcome {
     let argv = argv(&run.command)?;
     let workspace = run.directory.attach(app).await?;
-    let throw_away = run.session.is_none();
+    let (throw_away, raw) = (run.session.is_none(), run.raw);
     let session = run.session.unwrap_or_else(unnamed);
     let ask = turn::ask(session.clone(), None, words(&argv), Task::Command { argv });
     let ask = turn::within(ask, workspace);
@@ -108,7 +111,7 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let ended = turn::play(app, &ask, |event| {
         let TurnEvent::Output { error, bytes } = event else { return Ok(()) };
         if !app.out.json {
-            return app.out.raw(bytes, *error);
+            return app.out.content(bytes, *error, raw);
         }
         let kept = if *error { &mut stderr } else { &mut stdout };
         kept.extend_from_slice(bytes);

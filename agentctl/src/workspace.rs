@@ -27,6 +27,9 @@ pub(crate) enum Workspace {
         /// The file's path beneath the workspace
         #[arg(value_parser = crate::cli::text::<1024>)]
         path: Text<1024>,
+        /// Print it as it is on a terminal too, where its bytes may steer the terminal
+        #[arg(long)]
+        raw: bool,
     },
     /// Put a file into a session's workspace
     Put {
@@ -64,7 +67,7 @@ pub(crate) async fn list(app: &App) -> Outcome {
 }
 
 /// Prints a file.
-pub(crate) async fn get(app: &App, session: SessionName, path: Text<1024>) -> Outcome {
+pub(crate) async fn get(app: &App, session: SessionName, path: Text<1024>, raw: bool) -> Outcome {
     let words = Text::clip(&format!("get {path}"));
     let ask = turn::ask(session, None, words, Task::Get { path: path.clone() });
     let mut bytes = Vec::new();
@@ -75,7 +78,7 @@ pub(crate) async fn get(app: &App, session: SessionName, path: Text<1024>) -> Ou
         view::add_bytes(&mut document, "content", &bytes);
         app.out.document(document)?;
     } else {
-        app.out.raw(&bytes, false)?;
+        app.out.content(&bytes, false, raw)?;
     }
     Ok(std::process::ExitCode::SUCCESS)
 }

@@ -71,7 +71,7 @@ pub(super) async fn context(app: &App, arguments: Context) -> Outcome {
     } else if block.text.is_empty() {
         app.out.remark("there is nothing to give");
     } else {
-        app.out.raw(block.text.as_bytes(), false)?;
+        app.out.content(block.text.as_bytes(), false, false)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use super::sessions::all;
 use super::{Where, ask, say_damage};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::whole;
+use crate::whole::Output;
 use ipc_proto::control::ControlError;
 use ipc_proto::memory::{
     Area, Ask, Filter, Kind, KindName, MemoryError, Row, Said, State, StateName, Unread,
@@ -26,6 +26,9 @@ use std::process::ExitCode;
 pub(crate) struct Export {
     /// The file to write; standard output without one, and for -
     file: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "file")]
+    force: bool,
     /// Write what holds as Markdown, to read; it cannot be taken in again as it was
     #[arg(long)]
     markdown: bool,
@@ -35,21 +38,20 @@ pub(crate) struct Export {
 
 /// Writes them.
 pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
-    let Export { file, markdown, place } = arguments;
+    let Export { file, force, markdown, place } = arguments;
     let Some(path) = file.filter(|file| file.as_os_str() != "-") else {
         let written = write(app, &place.area, markdown, &mut io::stdout().lock()).await?;
         return written.ended(app, place.area).await;
     };
     let at = |cause| Failure::File { path: path.clone(), cause };
-    let mut whole = whole::beside(&path).map_err(at)?;
+    let mut output = Output::create(&path, force)?;
     let written = {
-        let mut to = io::BufWriter::new(whole.as_file_mut());
+        let mut to = io::BufWriter::new(output.file());
         let written = write(app, &place.area, markdown, &mut to).await?;
         to.flush().map_err(at)?;
         written
     };
-    whole.as_file().sync_all().map_err(at)?;
-    whole.persist(&path).map_err(|error| at(error.error))?;
+    output.finish()?;
     let Written { memories, sessions, without_raw, .. } = written;
     let fields = json!({
         "file": path.to_string_lossy(), "memories": memories, "sessions": sessions, "without_raw": without_raw,
