@@ -176,7 +176,7 @@ fn a_malformed_file_of_probes_is_refused_by_its_line_and_nothing_of_it_is_run() 
 
 #[test]
 fn the_document_maps_each_class_of_attempts_to_acts_that_exist() {
-    let text = fs::read_to_string(tests::repository().join("docs/probes.md")).unwrap();
+    let text = fs::read_to_string(tests::repository().join("docs/operations/probes.md")).unwrap();
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.starts_with("| D"))

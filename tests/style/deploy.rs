@@ -32,7 +32,7 @@ const NEEDED: &[&str] = &[
 /// The mark at or below which the unit must be, in tenths, as the tool prints it.
 const MOST: u32 = 40;
 const UNIT: &str = "deploy/cordon.service";
-const TABLE: &str = "docs/systemd.md";
+const TABLE: &str = "docs/operations/systemd.md";
 
 #[test]
 fn the_users_that_are_installed_are_those_of_the_table() {

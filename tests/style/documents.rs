@@ -2,32 +2,53 @@
 
 use crate::{source, specification};
 
-/// The documents that name files of the tree in backticks.
-const DOCUMENTS: &[&str] = &[
-    "README.md",
-    "SPECIFICATION.md",
-    "docs/decisions.md",
-    "docs/guarantees.md",
-    "docs/jail.md",
-    "docs/probes.md",
-    "docs/running.md",
-    "docs/systemd.md",
-    "docs/threat-model.md",
-];
+/// The documents: those of the root and everything below `docs/`, but the table of the seeds, which has laws of its own.
+fn documents() -> Vec<source::File> {
+    let all = source::files(".md").into_iter();
+    all.filter(|file| !file.path.contains('/') || file.path.starts_with("docs/"))
+        .filter(|file| !file.path.starts_with("docs/project/"))
+        .collect()
+}
 
 /// Endings of names that are files of the tree.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".8", ".5", ".service"];
 
+/// Folders of the root, which the path of a file of the tree begins with.
+const TOP: [&str; 9] = [
+    "ipc-proto/", "supervisor/", "actors/", "container/", "agentctl/", "deploy/", "tests/", "docs/", "fuzz/",
+];
+
 #[test]
 fn every_file_and_test_that_a_document_names_exists() {
-    for document in DOCUMENTS {
-        let text = source::read(document);
+    for source::File { path, text } in documents() {
         for reference in specification::references(&text) {
-            assert_eq!(specification::check(reference), Ok(()), "{document}");
+            assert_eq!(specification::check(reference), Ok(()), "{path}");
         }
         for name in text.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
-            assert!(source::exists(name), "{document} names {name}, which does not exist");
+            assert!(source::exists(name), "{path} names {name}, which does not exist");
         }
+    }
+}
+
+#[test]
+fn every_link_of_a_document_leads_to_a_file() {
+    for source::File { path, text } in documents() {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if !link.contains("://") && !target.is_empty() {
+                assert!(source::exists(&format!("./{folder}/{target}")), "{path} links to {link}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_index_of_decisions_names_each_of_them() {
+    let index = source::read("docs/decisions/README.md");
+    for source::File { path, .. } in documents() {
+        let name = path.strip_prefix("docs/decisions/").filter(|name| *name != "README.md");
+        assert!(name.is_none_or(|name| index.contains(name)), "the index leaves out {path}");
     }
 }
 
@@ -36,6 +57,7 @@ fn is_path(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte));
     plain
         && name.contains('/')
+        && TOP.iter().any(|folder| name.starts_with(folder))
         && !name.starts_with(['/', '.'])
         && ENDINGS.iter().any(|end| name.ends_with(end))
 }
@@ -51,11 +73,11 @@ fn every_actor_says_in_a_few_lines_what_it_is_and_what_owning_it_gives() {
             lower.contains("attacker") || lower.contains("owns it"),
             "{path} does not say what owning it gives"
         );
-        let model = source::read("docs/threat-model.md");
+        let model = source::read("docs/operations/threat-model.md");
         let head = format!("| `{}` |", row.process.name());
         let line = model.lines().find(|line| line.starts_with(&head));
-        let line = line.unwrap_or_else(|| panic!("docs/threat-model.md leaves out {path}"));
-        assert!(!specification::references(line).is_empty(), "docs/threat-model.md: no test holds {head}");
+        let line = line.unwrap_or_else(|| panic!("docs/operations/threat-model.md leaves out {path}"));
+        assert!(!specification::references(line).is_empty(), "docs/operations/threat-model.md: no test holds {head}");
     }
 }
 

@@ -1,8 +1,8 @@
-//! docs/seeds.md: every line of the five seed documents has a place, a promise or a reason, and what is named exists.
+//! docs/project/seeds.md: every line of the five seed documents has a place, a promise or a reason, and what is named exists.
 
 use crate::source;
 
-const FILE: &str = "docs/seeds.md";
+const FILE: &str = "docs/project/seeds.md";
 const KINDS: [&str; 6] = ["type", "method", "event", "config", "error", "rule"];
 
 /// A row of the table: line, item, kind, where.

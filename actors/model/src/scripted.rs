@@ -1,5 +1,5 @@
 //! `scripted/FILE`: replays a file of replies, with delays and stream boundaries, so that whatever stands above a
-//! model can be tried against everything a model may do. The format is in docs/models.md.
+//! model can be tried against everything a model may do. The format is in docs/guide/models.md.
 //!
 //! It reads files in one folder, at the time of use, and follows no name out of it.
 

@@ -104,7 +104,7 @@ pub enum Manner {
     Plain,
 }
 
-/// What a row's score is multiplied by where it is asked for. Each has its formula in docs/memory.md.
+/// What a row's score is multiplied by where it is asked for. Each has its formula in docs/guide/memory.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Signal {

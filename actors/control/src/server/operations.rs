@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// What is said of a damaged memory.
 fn damaged_in(state_dir: &str) -> String {
     format!(
-        "memory: the database is damaged and only read; see docs/memory.md, \"A damaged database\": \
+        "memory: the database is damaged and only read; see docs/guide/memory.md, \"A damaged database\": \
          {state_dir}/memory/memory.db"
     )
 }

@@ -1,7 +1,7 @@
 //! `offline/hijackable`: the worst case, for tests. It does whatever any text in its context tells it, wherever that
 //! text came from, and repeats what the tools gave back in its answer. Otherwise it is the reader.
 //!
-//! The marker by which it is told stands in this file and in docs/models.md; no other code may know it, or a host
+//! The marker by which it is told stands in this file and in docs/guide/models.md; no other code may know it, or a host
 //! could be safe against this one model alone. It asks for what it is told even if it knows no such tool.
 
 use super::reader;

@@ -22,7 +22,7 @@ impl Desk {
         let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = std::fs::read_dir(here.join("tests/documents")).unwrap();
         let fixtures = folder.map(|entry| entry.unwrap().path());
-        let files = fixtures.chain([here.join("../../docs/models.md")]);
+        let files = fixtures.chain([here.join("../../docs/guide/models.md")]);
         let named = files.map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             (name, std::fs::read_to_string(&path).unwrap())
