@@ -173,10 +173,14 @@ pub struct Router {
     pub owner_uid: u32,
     /// Messages that may wait in one session.
     pub queue_per_session: u32,
+    /// Messages of one user but the owner that may wait.
+    pub queue_per_user: u32,
     /// Messages that may wait in all.
     pub queue_total: u32,
     /// Turns that may run at once.
     pub turns_at_once: u32,
+    /// Turns of one user but the owner that may run at once.
+    pub turns_per_user: u32,
 }
 
 /// `[[user]]`.

@@ -1,5 +1,5 @@
 //! The wall clock of a turn stands still while a person is asked: what its runner had left is kept, and agentd,
-//! which ends runners by their clock, is told how much that is. The lane stays with the turn meanwhile.
+//! which ends runners by their clock, is told how much that is. The turn keeps its lane meanwhile, and no place among turns.
 
 use crate::desk::{Desk, Live, Phase};
 use crate::errands::Errand;
@@ -43,7 +43,9 @@ impl Desk {
             }
             _ => return,
         };
+        let session = live.head.session;
         self.errands.push(Errand::Wall(turn, wall));
+        self.lanes.asks(session, seq, until.is_some());
     }
 
     /// The same for the message of this turn, if it is not over.

@@ -10,7 +10,7 @@ use crate::errands::{Errand, Then};
 use crate::events::Events;
 use crate::falling::Fall;
 use crate::keys::Keys;
-use crate::lanes::Lanes;
+use crate::lanes::{Bounds, Lanes, Whose};
 use crate::launch::Runners;
 use crate::lease::Lease;
 use crate::pausing::Pauses;
@@ -21,8 +21,8 @@ use crate::steering::Taking;
 use crate::store::{Head, Store, StoreFault};
 use crate::typing::Typings;
 use ipc_proto::audit::Event;
-use ipc_proto::config;
-use ipc_proto::ids::TurnId;
+use ipc_proto::config::{self, UserRole};
+use ipc_proto::ids::{TurnId, UserId};
 use ipc_proto::router::{MessageState, RouterError};
 use ipc_proto::{List, Name};
 use manifest::command::Room;
@@ -143,7 +143,7 @@ impl Desk {
         let pauses = Pauses::new(store.pauses()?);
         let mut desk = Self {
             now,
-            lanes: Lanes::new(config.turns_at_once),
+            lanes: Lanes::new(bounds(&config)),
             config,
             store,
             people,
@@ -178,19 +178,19 @@ impl Desk {
 
     /// Takes up a message where the store says that it is.
     fn take_up(&mut self, head: Head) {
-        let (session, seq) = (head.session, head.seq);
+        let (session, seq, whose) = (head.session, head.seq, self.whose(head.user));
         let phase = match head.state {
             MessageState::Accepted => {
-                self.lanes.join(session, seq);
+                self.lanes.join(session, whose, seq);
                 self.admission.join(seq);
                 Phase::Accepted
             }
             MessageState::Running => {
-                self.lanes.found(session, seq);
+                self.lanes.found(session, whose, seq);
                 Phase::Running(Lease::from(self.now.at))
             }
             _ => {
-                self.lanes.join(session, seq);
+                self.lanes.join(session, whose, seq);
                 self.lanes.clear(session, seq);
                 Phase::Queued
             }
@@ -262,6 +262,11 @@ impl Desk {
         }
     }
 
+    /// Whose share of the turns a user's messages take.
+    pub(crate) fn whose(&self, user: UserId) -> Whose {
+        Whose { user, owner: self.people.by_id(user).is_some_and(|person| person.role == UserRole::Owner) }
+    }
+
     /// The next message that may be begun, or go on.
     pub(crate) fn next(&mut self) -> Option<i64> {
         let (live, pauses) = (&self.live, &self.pauses);
@@ -330,4 +335,10 @@ impl Desk {
     pub(crate) const fn no_turn<T>() -> Result<T, RouterError> {
         Err(RouterError::NoTurn)
     }
+}
+
+/// The bounds on turns that are configured.
+fn bounds(config: &config::Router) -> Bounds {
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    Bounds { at_once: number(config.turns_at_once), per_user: number(config.turns_per_user) }
 }

@@ -94,7 +94,7 @@ impl Desk {
         }
         self.people.by_id(head.user).ok_or(RouterError::NoUser)?;
         self.known_agent(&session.agent)?;
-        self.room(head.session)?;
+        self.room(head.session, head.user)?;
         let (content, task, _) = self.store.said(head.seq)?;
         let content = match text {
             Some(text) => reworded(content, text)?,
@@ -173,7 +173,7 @@ impl Desk {
 
     /// Takes in a message that was just made durable. What comes next is not waited for by its sender.
     pub(crate) fn take_in(&mut self, head: Head) {
-        self.lanes.join(head.session, head.seq);
+        self.lanes.join(head.session, self.whose(head.user), head.seq);
         self.admission.join(head.seq);
         let (phase, noted) = (Phase::Accepted, Noted::No);
         self.enter(Live { head, phase, noted, due: None, left: None, taken: false, waits: None });

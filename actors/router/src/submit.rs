@@ -59,7 +59,7 @@ impl Desk {
         let (session, making) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
         self.may_show(submission, session, &making)?;
-        self.room(session)?;
+        self.room(session, user)?;
         self.may_run(user, session, &submission.task, &making)?;
         kit::fault_point!("router.submit.checked");
         let fresh = Fresh {
@@ -256,13 +256,17 @@ impl Desk {
     }
 
     /// Returns whether one more message may wait.
-    pub(crate) fn room(&self, session: SessionId) -> Result<(), RouterError> {
+    pub(crate) fn room(&self, session: SessionId, user: UserId) -> Result<(), RouterError> {
         self.disk_has_room()?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
         if here >= self.config.queue_per_session {
             // These go one after the other.
             return Err(busy(here, 1));
+        }
+        let theirs = count(self.lanes.waiting_of(user));
+        if theirs >= self.config.queue_per_user && !self.whose(user).owner {
+            return Err(busy(theirs, self.config.turns_per_user));
         }
         if all >= self.config.queue_total {
             return Err(busy(all, self.config.turns_at_once));

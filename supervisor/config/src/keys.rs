@@ -200,8 +200,10 @@ mod tests {
     fn the_parts_after_a_pattern_are_found_once_each() {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
-        let agent =
-            ["model", "prompt_file", "tools", "profile", "own_words", "memory", "memory_tokens", "engine", "limits"];
+        let agent = [
+            "model", "prompt_file", "tools", "profile", "own_words", "memory", "memory_tokens", "engine",
+            "limits",
+        ];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());
     }

@@ -298,7 +298,18 @@ fn router(
     let turns_at_once = at_most("turns_at_once", u32::from(slots), "host.runner_slots");
     let queue_total = view.number("queue_total");
     let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
-    Router { users, agents, owner_uid, queue_per_session, queue_total, turns_at_once }
+    let queue_per_user = at_most("queue_per_user", queue_total, "router.queue_total");
+    let turns_per_user = at_most("turns_per_user", turns_at_once, "router.turns_at_once");
+    Router {
+        users,
+        agents,
+        owner_uid,
+        queue_per_session,
+        queue_per_user,
+        queue_total,
+        turns_at_once,
+        turns_per_user,
+    }
 }
 
 /// How memory is searched, as those are handed it who ask it for others.

@@ -65,6 +65,36 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     assert_eq!(on_record.reason.as_deref(), Some("once, by mia"));
 }
 
+// Holds B-12.
+#[test]
+fn a_turn_that_waits_for_a_person_lets_others_begin_and_counts_again_once_answered() {
+    let config = ipc_proto::config::Router { turns_at_once: 2, turns_per_user: 1, ..super::config() };
+    let mut world = World::with(config);
+    let ann = ann(&mut world);
+    let turn = world.say("s", "do it").turn;
+    let waits = world.say("t", "me too");
+    assert_eq!(world.state(waits.message), MessageState::Queued, "one turn of hers is under way");
+    let question = world.inquire(turn, 1);
+    assert_eq!(world.state(waits.message), MessageState::Running, "that one waits for her");
+    world.answer(ann, &question, Reply::Deny).unwrap();
+    let third = world.say("u", "and me");
+    assert_eq!(world.state(third.message), MessageState::Queued);
+}
+
+// Holds B-11.
+#[test]
+fn a_guest_s_share_of_the_queue_leaves_room_for_others() {
+    let config = ipc_proto::config::Router { queue_per_user: 3, ..super::config() };
+    let mut world = World::with(config);
+    world.audit = false;
+    let (ann, guy) = (world.id(1001), world.id(1002));
+    let say =
+        |world: &mut World, user, n: usize| world.submit(&said(user, &format!("s{n}"), &n.to_string(), "x"));
+    let refused = (0..5).find_map(|n| say(&mut world, guy, n).err());
+    assert!(matches!(refused, Some(RouterError::Busy { waiting: 3, .. })), "{refused:?}");
+    assert!(say(&mut world, ann, 0).is_ok());
+}
+
 // Holds P5-62.
 #[test]
 fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
@@ -309,7 +339,12 @@ fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
 // Holds B-44.
 #[test]
 fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
-    let config = ipc_proto::config::Router { turns_at_once: 64, queue_total: 64, ..super::config() };
+    let config = ipc_proto::config::Router {
+        turns_at_once: 65,
+        turns_per_user: 64,
+        queue_total: 64,
+        ..super::config()
+    };
     let mut world = World::with(config);
     let mut id = 0u64;
     let mut fill = |world: &mut World, session: usize, most: usize| {

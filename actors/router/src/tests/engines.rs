@@ -17,7 +17,8 @@ fn world() -> World {
 /// The engine is asked in this form.
 fn asked_by(input: Input) -> World {
     let mut config = config();
-    config.turns_at_once = 8;
+    config.turns_at_once = 9;
+    config.turns_per_user = 8;
     let engine = Engine {
         name: Name::clip("codex"),
         command: List::clip([Text::clip("codex")]),

@@ -69,8 +69,10 @@ pub(crate) fn config() -> config::Router {
         agents: BTreeMap::from([("default".to_owned(), agent.clone()), ("other".to_owned(), agent)]),
         owner_uid: 1000,
         queue_per_session: 5,
+        queue_per_user: 64,
+        turns_per_user: 2,
         queue_total: 8,
-        turns_at_once: 2,
+        turns_at_once: 3,
     }
 }
 

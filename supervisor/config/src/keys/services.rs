@@ -296,6 +296,13 @@ pub(super) const KEYS: &[Key] = &[
         means: "Messages that may wait in one session; the next is refused before it is accepted.",
     },
     Key {
+        path: "router.queue_per_user",
+        kind: Kind::Number { min: 1, max: 65_536 },
+        preset: Preset::Number(1024),
+        seen_by: &[Router],
+        means: "Messages of one user that may wait; the owner has no share. At most `queue_total`.",
+    },
+    Key {
         path: "router.queue_total",
         kind: Kind::Number { min: 1, max: 65_536 },
         preset: Preset::Number(4096),
@@ -307,6 +314,13 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Number { min: 1, max: settings::MAX_SLOTS as u32 },
         preset: Preset::Number(8),
         seen_by: &[Router],
-        means: "Turns that may run at once; at most `host.runner_slots`.",
+        means: "Turns that may run at once; at most `host.runner_slots`. One place is left for the owner, and a turn that waits for a person holds none.",
+    },
+    Key {
+        path: "router.turns_per_user",
+        kind: Kind::Number { min: 1, max: settings::MAX_SLOTS as u32 },
+        preset: Preset::Number(4),
+        seen_by: &[Router],
+        means: "Turns of one user that may run at once; the owner has no share. At most `turns_at_once`.",
     },
 ];
