@@ -46,10 +46,25 @@ fn line(cells: &[String], widths: &[usize]) -> String {
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
-/// Puts the table into `docs/benchmarks.md`, below what is said there about it.
-pub(crate) fn keep(table: &str) -> io::Result<()> {
+/// Columns of a figure's row that the document keeps: figure, unit, median, 99th percentile, ratio, bound.
+const KEPT: [usize; 6] = [0, 1, 3, 5, 7, 8];
+
+/// Puts the figures into `docs/benchmarks.md`, below what is said there about them, without the rows of their floors.
+pub(crate) fn keep(figures: &[Figure]) -> io::Result<()> {
     let path = tests::repository().join("docs/benchmarks.md");
     let before = fs::read_to_string(&path).unwrap_or_default();
     let head = before.split_once(MARK).map_or(before.as_str(), |(head, _)| head);
+    let mut table = String::new();
+    for (name, value) in machine::lines() {
+        table += &format!("- {name}: {value}\n");
+    }
+    table += &format!("\n{}|{}\n", short(&HEADS.map(str::to_owned)), "---|".repeat(KEPT.len()));
+    let rows = figures.iter().flat_map(Figure::rows).filter(|row| !row[0].starts_with("– floor"));
+    table.extend(rows.map(|row| short(&row)));
     fs::write(path, format!("{head}{MARK}\n{table}"))
+}
+
+/// A row of the document.
+fn short(cells: &[String; 9]) -> String {
+    format!("| {} |\n", KEPT.map(|at| cells[at].as_str()).join(" | "))
 }
