@@ -59,12 +59,12 @@ pub(crate) fn keep(figures: &[Figure]) -> io::Result<()> {
         table += &format!("- {name}: {value}\n");
     }
     table += &format!("\n{}|{}\n", short(&HEADS.map(str::to_owned)), "---|".repeat(KEPT.len()));
-    let rows = figures.iter().flat_map(Figure::rows).filter(|row| !row[0].starts_with("– floor"));
+    let rows = figures.iter().flat_map(Figure::rows).filter(|[name, ..]| !name.starts_with("– floor"));
     table.extend(rows.map(|row| short(&row)));
     fs::write(path, format!("{head}{MARK}\n{table}"))
 }
 
 /// A row of the document.
 fn short(cells: &[String; 9]) -> String {
-    format!("| {} |\n", KEPT.map(|at| cells[at].as_str()).join(" | "))
+    format!("| {} |\n", KEPT.map(|at| cells.get(at).map_or("", String::as_str)).join(" | "))
 }
