@@ -1,6 +1,6 @@
 //! The table of keys: every key of `cordon.toml` with its type, range, default and meaning, and who is handed it.
 //!
-//! Validation, defaults, the reference in `docs/configuration.md` and the one in the man page all come from here; what
+//! Validation, defaults, the reference in `docs/reference/configuration.md` and the one in the man page all come from here; what
 //! is not here is an unknown key. It holds no logic.
 
 mod audit;

@@ -1,4 +1,4 @@
-//! The reference of all keys, made from the table of keys: Markdown for `docs/configuration.md` and roff for
+//! The reference of all keys, made from the table of keys: Markdown for `docs/reference/configuration.md` and roff for
 //! `cordon.toml(5)`. Tests hold the two files to it.
 
 use crate::keys::{self, ACTORS, ALL, Key};

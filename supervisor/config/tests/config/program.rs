@@ -79,7 +79,7 @@ fn the_file_that_is_shipped_is_right_and_short() {
 #[test]
 fn the_reference_and_the_man_page_are_what_the_table_of_keys_says() {
     for (file, flag) in
-        [("docs/configuration.md", "--print-reference"), ("deploy/man/cordon.toml.5", "--print-man")]
+        [("docs/reference/configuration.md", "--print-reference"), ("deploy/man/cordon.toml.5", "--print-man")]
     {
         let printed = String::from_utf8(run(&[flag]).stdout).unwrap();
         for key in agentd_config::keys::all() {
@@ -105,7 +105,7 @@ fn every_example_in_the_documents_is_right() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("prompts")).unwrap();
     std::fs::write(folder.path().join("prompts/librarian.md"), "You keep the library.\n").unwrap();
-    let page = text("docs/configuration.md");
+    let page = text("docs/reference/configuration.md");
     let examples: Vec<_> =
         page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let man = text("deploy/man/cordon.toml.5").replace("\\-", "-").replace("\\&", "");
