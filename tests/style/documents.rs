@@ -77,7 +77,10 @@ fn every_actor_says_in_a_few_lines_what_it_is_and_what_owning_it_gives() {
         let head = format!("| `{}` |", row.process.name());
         let line = model.lines().find(|line| line.starts_with(&head));
         let line = line.unwrap_or_else(|| panic!("docs/operations/threat-model.md leaves out {path}"));
-        assert!(!specification::references(line).is_empty(), "docs/operations/threat-model.md: no test holds {head}");
+        assert!(
+            !specification::references(line).is_empty(),
+            "docs/operations/threat-model.md: no test holds {head}"
+        );
     }
 }
 
