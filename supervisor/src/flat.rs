@@ -2,24 +2,23 @@
 
 use crate::host::Host;
 use crate::places;
+use crate::runners::Space;
 use crate::sockets;
 use crate::warm::{self, Warm, WarmFault};
 use confine::{Home, Ids, RunnerJail};
 use manifest::Process as Name;
-use nix::sys::stat::fstat;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 /// Launches it; besides the runner gives its folder for `/tmp`.
 pub(crate) fn launch(
     host: &Host,
     turn: [u8; 16],
-    directory: &OwnedFd,
+    space: &Space,
     cpu_seconds: u64,
 ) -> Result<(Warm, PathBuf), WarmFault> {
     let slot = host.runners.free_slot(host.configuration.settings.runner_slots).ok_or(WarmFault::Full)?;
-    let ids = owner(host, directory).map_err(WarmFault::Workspace)?;
+    let ids = owner(host, space.owner).map_err(WarmFault::Workspace)?;
     let tmp = temporary(host, turn, ids).map_err(WarmFault::Workspace)?;
     let (theirs, gate) = sockets::edge()?;
     let row = warm::row(Name::Runner)?;
@@ -31,7 +30,7 @@ pub(crate) fn launch(
         gate: &theirs,
         notices: &notices,
         cpu_seconds,
-        home: Home::Flat { workspace: directory, tmp: &tmp, ids },
+        home: Home::Flat { workspace: &space.mount, tmp: &tmp, ids },
         weakened: host.weakens(row.process),
     };
     let child = confine::launch_runner(&jail)?;
@@ -39,15 +38,14 @@ pub(crate) fn launch(
 }
 
 /// Without namespaces nothing is mapped: as root, the runner runs as the directory's owner, who is never root.
-fn owner(host: &Host, directory: &OwnedFd) -> io::Result<Option<Ids>> {
+fn owner(host: &Host, owner: Ids) -> io::Result<Option<Ids>> {
     if host.runner_ids.is_none() {
         return Ok(None);
     }
-    let stat = fstat(directory.as_fd())?;
-    if stat.st_uid == 0 {
+    if owner.uid == 0 {
         return Err(io::Error::from_raw_os_error(nix::libc::EACCES));
     }
-    Ok(Some(Ids { uid: stat.st_uid, gid: stat.st_gid }))
+    Ok(Some(owner))
 }
 
 /// A folder of the runner's own that stands for `/tmp`; gone with it.

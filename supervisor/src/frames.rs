@@ -3,7 +3,7 @@
 
 use crate::host::Host;
 use crate::restart::History;
-use crate::{freeze, look, places, proof, removed, stop, tell, twins, vault, violations};
+use crate::{binding, freeze, look, places, proof, removed, stop, tell, twins, vault, violations};
 use manifest::Process as Name;
 use manifest::command::{Answer, FRAME, Failure, Frame, HostState, Kind, ProcessState, RecordState};
 use std::os::fd::{AsFd, OwnedFd};
@@ -81,6 +81,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
 fn kill(host: &mut Host, turn: [u8; 16]) {
     host.runners.kill(turn);
     proof::take_back(host, turn);
+    binding::take_back(host, turn);
 }
 
 fn ready(host: &mut Host, name: Name) {

@@ -1,24 +1,28 @@
-//! The look at a directory that somebody hands over. A file system may answer late or never, so a child of agentd's makes every
-//! call on the directory, and is ended after two seconds. What passes lies on a file system of this machine, which answers.
+//! The look at a directory that somebody hands over. A file system may answer late or never, to every call and even to a close, so
+//! a child of agentd's takes the descriptors from the caller's connection, makes every call on them, and is ended after two
+//! seconds. agentd is handed a directory and a mount namespace and nothing else; neither has anything to do when it is closed.
 //!
-//! The child is this program again, `agentd look`, with the directory as its input, the mount namespace as its error output and
-//! a pipe as its output, on which it writes one [`Finding`].
+//! The child is this program again, `agentd look`, with the connection as its input and a socket to agentd as its output, on which
+//! it says one [`Finding`].
 
 use crate::exit::Fault;
 use crate::host::Host;
 use crate::workspaces::Attached;
+use confine::passing;
 use manifest::Process as Name;
-use manifest::command::{Answer, Frame, Kind, id_words};
-use nix::fcntl::{OFlag, openat};
+use manifest::command::{Answer, Frame, HELLO, Kind, attached_id, id_words};
+use nix::fcntl::{FcntlArg, OFlag, fcntl, openat};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::stat::{Mode, SFlag, fstat, major, minor, stat};
+use nix::sys::stat::{Mode, fstat, major, minor, stat};
 use nix::sys::statfs::fstatfs;
 use nix::unistd::{Pid, getppid};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -37,8 +41,6 @@ const REMOTE: [u64; 13] = [
     0x6573_5546, 0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x5346_414f, 0x6b41_4653,
     0x00c3_6400, 0x7375_7245, 0x564c, 0x7461_636f, 0x0116_1970,
 ];
-/// The file system of namespaces.
-const NSFS: u64 = 0x6e73_6673;
 
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +85,7 @@ impl Finding {
 
     /// The id of the workspace: the same directory of the same owner is the same workspace, and no directory of another is.
     fn id(self) -> [u8; 16] {
-        let number = u128::from(self.device) << 96 | u128::from(self.owner) << 64 | u128::from(self.inode);
-        number.to_le_bytes()
+        attached_id(self.device, self.owner, self.inode)
     }
 }
 
@@ -95,34 +96,40 @@ pub(crate) struct Look {
     uid: u32,
     /// The number of control's question.
     token: u64,
-    attached: Attached,
+    answer: OwnedFd,
     deadline: Instant,
 }
 
 impl Look {
     /// Where the finding comes.
-    pub(crate) fn output(&self) -> Option<BorrowedFd<'_>> {
-        self.child.stdout.as_ref().map(AsFd::as_fd)
+    pub(crate) fn answer(&self) -> BorrowedFd<'_> {
+        self.answer.as_fd()
     }
 }
 
-/// Begins to look at what control hands over, or refuses at once.
+impl Drop for Look {
+    fn drop(&mut self) {
+        // One that hangs in the kernel is not waited for: it is collected with every other child.
+        let pid = i32::try_from(self.child.id()).unwrap_or_default();
+        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+}
+
+/// Begins to look at what a connection hands over, or refuses at once.
 pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     let [token, uid, ..] = frame.words;
     let uid = u32::try_from(uid).unwrap_or(u32::MAX);
-    let mut descriptors = descriptors.into_iter();
-    let Some(directory) = descriptors.next() else {
+    let Some(connection) = descriptors.into_iter().next() else {
         return answer(host, token, Answer::NotADirectory, [0; 16]);
     };
     let of_one = host.looks.iter().filter(|look| look.uid == uid).count();
     if host.looks.len() >= MOST || of_one >= MOST_OF_ONE {
         return answer(host, token, Answer::Full, [0; 16]);
     }
-    let attached = Attached { directory, there: descriptors.next(), uid };
-    match start(&attached, &host.places.state) {
-        Ok(child) => {
+    match start(connection, &host.places.state) {
+        Ok((child, answer)) => {
             let deadline = Instant::now() + PATIENCE;
-            host.looks.push(Look { child, uid, token, attached, deadline });
+            host.looks.push(Look { child, uid, token, answer, deadline });
         }
         Err(cause) => {
             crate::exit::say(&format!("agentd: cannot look at a directory: {cause}"));
@@ -131,61 +138,56 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     }
 }
 
-fn start(attached: &Attached, state: &Path) -> io::Result<Child> {
-    let directory = attached.directory.try_clone()?;
-    let there = attached.there.as_ref().map(OwnedFd::try_clone).transpose()?;
+fn start(connection: OwnedFd, state: &Path) -> io::Result<(Child, OwnedFd)> {
+    let (ours, theirs) = passing::frame_pair()?;
     #[expect(
         clippy::disallowed_methods,
         reason = "agentd's own program, which looks at one directory and ends"
     )]
     let mut command = Command::new("/proc/self/exe");
     command.env_clear().arg("look").arg(state).arg(std::process::id().to_string());
-    command.stdin(Stdio::from(directory)).stdout(Stdio::piped());
-    command.stderr(there.map_or_else(Stdio::null, Stdio::from));
-    command.spawn()
+    command.stdin(Stdio::from(connection)).stdout(Stdio::from(theirs)).stderr(Stdio::null());
+    Ok((command.spawn()?, ours))
 }
 
 /// Takes what has come, and ends what takes too long.
 pub(crate) fn go_on(host: &mut Host) {
     let now = Instant::now();
     let mut at = 0;
-    while let Some(look) = host.looks.get_mut(at) {
+    while let Some(look) = host.looks.get(at) {
         let found = finding(look);
         if found.is_none() && look.deadline > now {
             at += 1;
             continue;
         }
         let look = host.looks.swap_remove(at);
-        let pid = i32::try_from(look.child.id()).unwrap_or_default();
-        // It is collected with every other child; one that hangs in the kernel is not waited for.
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        keep(host, look, found.flatten());
+        keep(host, &look, found.flatten());
     }
 }
 
-/// The finding, once it has come: none inside if the child ended without one.
-fn finding(look: &mut Look) -> Option<Option<Finding>> {
-    let output = look.child.stdout.as_mut()?;
-    let mut descriptor = [nix::poll::PollFd::new(output.as_fd(), nix::poll::PollFlags::POLLIN)];
-    if nix::poll::poll(&mut descriptor, nix::poll::PollTimeout::ZERO).is_ok_and(|ready| ready == 0) {
+/// What the child says, once it has: nothing inside if it ended without a word.
+fn finding(look: &Look) -> Option<Option<(Finding, Vec<OwnedFd>)>> {
+    let mut ready = [PollFd::new(look.answer(), PollFlags::POLLIN)];
+    if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|ready| ready == 0) {
         return None;
     }
-    let mut bytes = [0; FINDING];
-    // A pipe takes so few bytes at once.
-    let read = output.read(&mut bytes).unwrap_or_default();
-    Some(if read == FINDING { Finding::decode(&bytes) } else { None })
+    let said = passing::receive::<FINDING>(look.answer()).ok().flatten();
+    Some(said.and_then(|(bytes, handed)| Some((Finding::decode(&bytes)?, handed))))
 }
 
-fn keep(host: &mut Host, look: Look, found: Option<Finding>) {
-    let Look { uid, token, attached, .. } = look;
-    let found = found.unwrap_or(Finding::refused(Answer::Stalled));
+fn keep(host: &mut Host, look: &Look, said: Option<(Finding, Vec<OwnedFd>)>) {
+    let (found, handed) = said.unwrap_or((Finding::refused(Answer::Stalled), Vec::new()));
+    let mut handed = handed.into_iter();
     let id = found.id();
-    let done = match found.answer {
-        Answer::Ok if found.owner != uid => Answer::NotYours,
-        Answer::Ok => host.workspaces.keep(id, attached),
-        refused => refused,
+    let done = match (found.answer, handed.next()) {
+        (Answer::Ok, Some(_)) if found.owner != look.uid => Answer::NotYours,
+        (Answer::Ok, Some(directory)) => {
+            host.workspaces.keep(id, Attached { directory, there: handed.next(), uid: look.uid })
+        }
+        (Answer::Ok, None) => Answer::NotADirectory,
+        (refused, _) => refused,
     };
-    answer(host, token, done, if done == Answer::Ok { id } else { [0; 16] });
+    answer(host, look.token, done, if done == Answer::Ok { id } else { [0; 16] });
 }
 
 fn answer(host: &Host, token: u64, answer: Answer, id: [u8; 16]) {
@@ -205,35 +207,44 @@ pub(crate) fn next_deadline(host: &Host) -> Option<Instant> {
 ///
 /// # Errors
 /// The finding could not be written.
-pub(crate) fn child(state: &PathBuf, parent: i32) -> Result<(), Fault> {
+pub(crate) fn child(state: &Path, parent: i32) -> Result<(), Fault> {
     let written = |cause| Fault::Kernel("cannot write what was found", cause);
     set_pdeathsig(Signal::SIGKILL).map_err(|errno| written(errno.into()))?;
     if getppid().as_raw() != parent {
         return Ok(());
     }
-    let finding = looked(io::stdin().as_fd(), io::stderr().as_fd(), state);
-    io::stdout().write_all(&finding.encode()).and_then(|()| io::stdout().flush()).map_err(written)
+    let handed = passing::receive::<HELLO>(io::stdin().as_fd());
+    let handed = handed.ok().flatten().map(|(_, handed)| handed).unwrap_or_default();
+    let mut handed = handed.iter().map(AsFd::as_fd);
+    let (directory, there) = (handed.next(), handed.next());
+    let finding = directory.map_or(Finding::refused(Answer::NotADirectory), |it| looked(it, there, state));
+    let passed: Vec<BorrowedFd<'_>> =
+        directory.into_iter().chain(there).filter(|_| finding.answer == Answer::Ok).collect();
+    passing::send(io::stdout().as_fd(), &finding.encode(), &passed).map_err(written)
 }
 
-fn looked(directory: BorrowedFd<'_>, there: BorrowedFd<'_>, state: &Path) -> Finding {
-    let Ok(about) = fstat(directory) else { return Finding::refused(Answer::NotADirectory) };
-    if SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT != SFlag::S_IFDIR {
+/// Whether a directory is fit to be a workspace. `there` is the mount namespace that it was opened in, if one was handed over.
+fn looked(directory: BorrowedFd<'_>, there: Option<BorrowedFd<'_>>, state: &Path) -> Finding {
+    // What was opened as a directory is one whatever its file system says, and a name of this form is a namespace's.
+    let is_directory = fcntl(directory, FcntlArg::F_GETFL)
+        .is_ok_and(|flags| OFlag::from_bits_truncate(flags).contains(OFlag::O_DIRECTORY));
+    let is_namespace = |there: BorrowedFd<'_>| {
+        let name = std::fs::read_link(format!("/proc/self/fd/{}", there.as_raw_fd()));
+        name.is_ok_and(|name| name.as_os_str().as_bytes().starts_with(b"mnt:["))
+    };
+    if !is_directory || !there.is_none_or(is_namespace) {
         return Finding::refused(Answer::NotADirectory);
     }
     if magic(directory).is_none_or(|magic| REMOTE.contains(&magic)) {
         return Finding::refused(Answer::Remote);
     }
-    // Without a namespace of the caller's the error output is /dev/null.
-    let is_namespace = magic(there) == Some(NSFS);
-    let is_null =
-        fstat(there).is_ok_and(|it| SFlag::from_bits_truncate(it.st_mode) & SFlag::S_IFMT == SFlag::S_IFCHR);
-    if !is_namespace && !is_null {
-        return Finding::refused(Answer::NotADirectory);
-    }
+    let Ok(about) = fstat(directory) else { return Finding::refused(Answer::NotADirectory) };
     if is_hosts(directory, state) {
         return Finding::refused(Answer::Hosts);
     }
-    let device = (major(about.st_dev) as u32) << 20 | (minor(about.st_dev) as u32 & 0xf_ffff);
+    // The kernel's own numbers of a device have 12 and 20 bits.
+    let device = (major(about.st_dev) << 20 | minor(about.st_dev) & 0xf_ffff) & u64::from(u32::MAX);
+    let device = u32::try_from(device).unwrap_or_default();
     Finding { answer: Answer::Ok, device, inode: about.st_ino, owner: about.st_uid }
 }
 
@@ -278,6 +289,8 @@ pub(crate) fn is_elsewhere(there: &OwnedFd) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt;
 
     // Holds P8-31.
     #[test]
@@ -286,17 +299,25 @@ mod tests {
         let [work, state] = ["work", "state"].map(|name| folder.path().join(name));
         std::fs::create_dir_all(&work).unwrap();
         std::fs::create_dir_all(state.join("audit")).unwrap();
-        let null = File::open("/dev/null").unwrap();
-        let look = |path: &Path| looked(File::open(path).unwrap().as_fd(), null.as_fd(), &state);
-        assert_eq!(look(Path::new("/proc/self/status")).answer, Answer::NotADirectory);
+        let open = |path: &Path| {
+            OwnedFd::from(
+                OpenOptions::new().read(true).custom_flags(nix::libc::O_DIRECTORY).open(path).unwrap(),
+            )
+        };
+        let look = |path: &Path| looked(open(path).as_fd(), None, &state);
+        let file = File::open("/proc/self/status").unwrap();
+        assert_eq!(looked(file.as_fd(), None, &state).answer, Answer::NotADirectory);
         for hosts in [folder.path(), &state, &state.join("audit")] {
             assert_eq!(look(hosts).answer, Answer::Hosts, "{}", hosts.display());
         }
         let found = look(&work);
         assert_eq!((found.answer, found.owner), (Answer::Ok, nix::unistd::geteuid().as_raw()));
-        let file = File::open("/proc/self/status").unwrap();
-        let with_a_file = looked(File::open(&work).unwrap().as_fd(), file.as_fd(), &state);
-        assert_eq!(with_a_file.answer, Answer::NotADirectory, "a namespace is one, or none is handed over");
+        let with =
+            |there: &str| looked(open(&work).as_fd(), Some(File::open(there).unwrap().as_fd()), &state);
+        assert_eq!(with("/proc/self/ns/mnt").answer, Answer::Ok);
+        for other in ["/proc/self/status", "/dev/null", "/proc/self/ns/net"] {
+            assert_eq!(with(other).answer, Answer::NotADirectory, "{other}");
+        }
     }
 
     // Holds P1-40.

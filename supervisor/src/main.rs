@@ -5,6 +5,7 @@
 //! code. It must never read what the processes exchange.
 
 mod args;
+mod binding;
 mod cgroups;
 mod check;
 mod clock;

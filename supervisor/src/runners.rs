@@ -1,20 +1,21 @@
 //! Runners: taken from those that wait or launched on router's word, bound to one turn by their descriptor, ended by
 //! their wall clock, never used again.
 
+use crate::binding::{self, Binding};
 use crate::exit::Fault;
 use crate::host::Host;
 use crate::limits::Held;
 use crate::violations::{self, Ear, Whose};
 use crate::warm::{self, Pool, Warm};
-use crate::workspaces::Attached;
 use crate::{flat, places};
-use confine::Child;
+use confine::{Child, Ids};
 use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
 use manifest::{Network, Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,8 @@ impl Runner {
 pub(crate) struct Runners {
     /// Those with a turn.
     pub(crate) live: Vec<Runner>,
+    /// Launches that wait for the mount of an attached directory.
+    pub(crate) binding: Vec<Binding>,
     /// Those without one yet.
     pub(crate) pool: Pool,
 }
@@ -66,7 +69,7 @@ pub(crate) struct Runners {
 impl Runners {
     /// No runner yet.
     pub(crate) const fn new(pool: Pool) -> Self {
-        Self { live: Vec::new(), pool }
+        Self { live: Vec::new(), binding: Vec::new(), pool }
     }
 
     /// Every runner's process, with a turn or without.
@@ -91,9 +94,9 @@ impl Runners {
         live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, whose, ear)| (whose, ear))
     }
 
-    /// The turns that have a live runner.
+    /// The turns that have a live runner, or get one as soon as their directory answers.
     pub(crate) fn turns(&self) -> impl Iterator<Item = [u8; 16]> {
-        self.live.iter().map(|runner| runner.turn)
+        self.live.iter().map(|runner| runner.turn).chain(self.binding.iter().map(Binding::turn))
     }
 
     /// The earliest wall clock that runs out.
@@ -162,16 +165,36 @@ pub(crate) fn launch(host: &mut Host, frame: &Frame) {
     if host.runners.turns().any(|live| live == turn) {
         return;
     }
-    match try_launch(host, frame) {
-        Ok(runner) => host.runners.live.push(runner),
+    if frame.words[5] & LAUNCH_ATTACHED != 0 {
+        return binding::begin(host, frame);
+    }
+    match own_folder(host, frame.id(1)) {
+        Ok(space) => launch_in(host, frame, space),
         Err((ended, code)) => tell_router(host, turn, ended, code),
     }
 }
 
+/// Launches it in this workspace, or tells router why not.
+pub(crate) fn launch_in(host: &mut Host, frame: &Frame, space: Space) {
+    match try_launch(host, frame, space) {
+        Ok(runner) => host.runners.live.push(runner),
+        Err((ended, code)) => tell_router(host, frame.id(0), ended, code),
+    }
+}
+
+/// A workspace on its way into a jail.
+#[derive(Debug)]
+pub(crate) struct Space {
+    /// A detached mount of it; in mode flat the directory itself.
+    pub(crate) mount: OwnedFd,
+    /// Whose the directory is.
+    pub(crate) owner: Ids,
+}
+
 type Refusal = (Ended, i32);
 
-fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
-    let [.., wall, flags] = [frame.words[4], frame.words[5]];
+fn try_launch(host: &mut Host, frame: &Frame, space: Space) -> Result<Runner, Refusal> {
+    let wall = frame.words[4];
     let turn = frame.id(0);
     let row = manifest::row(frame.peer).filter(|row| row.process.is_runner());
     let row = row.ok_or((Ended::NotLaunched, nix::libc::EINVAL))?;
@@ -187,15 +210,12 @@ fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
         if loopback { LONGEST } else { Duration::from_millis(host.configuration.settings.wall_ms.into()) };
     let wall = Duration::from_millis(wall).min(longest);
     let cpu = Duration::from_millis(frame.words[6]).clamp(LEAST_CPU, MOST_CPU);
-    let directory = directory(host, frame.id(1), flags & LAUNCH_ATTACHED != 0)?;
     let launched = match host.mode {
-        Mode::Flat => {
-            flat::launch(host, turn, &directory.directory, cpu.as_secs()).map(|(it, tmp)| (it, Some(tmp)))
-        }
+        Mode::Flat => flat::launch(host, turn, &space, cpu.as_secs()).map(|(it, tmp)| (it, Some(tmp))),
         Mode::System | Mode::User if loopback => {
-            warm::with_loopback(host, &directory, cpu.as_secs()).map(|it| (it, None))
+            warm::with_loopback(host, space, cpu.as_secs()).map(|it| (it, None))
         }
-        Mode::System | Mode::User => warm::bound(host, &directory, cpu.as_secs()).map(|it| (it, None)),
+        Mode::System | Mode::User => warm::bound(host, space, cpu.as_secs()).map(|it| (it, None)),
     };
     let (Warm { child, slot, gate, held, ear, .. }, tmp) = launched.map_err(|fault| {
         crate::exit::say(&format!("agentd: runner not launched: {fault}"));
@@ -220,42 +240,30 @@ fn try_launch(host: &mut Host, frame: &Frame) -> Result<Runner, Refusal> {
     })
 }
 
-/// The workspace's directory: attached by its owner, or a folder of the host that is made when first needed.
-fn directory(host: &Host, id: [u8; 16], attached: bool) -> Result<Attached, Refusal> {
-    let none = (Ended::NoWorkspace, nix::libc::ENOENT);
-    if attached {
-        let attached = host.workspaces.get(id).ok_or(none)?;
-        return match host.mode {
-            Mode::User => reopened(&attached.directory).map(here).ok_or(none),
-            Mode::System | Mode::Flat => Ok(attached),
-        };
-    }
+/// A folder of the host's own, made when it is first needed.
+fn own_folder(host: &Host, id: [u8; 16]) -> Result<Space, Refusal> {
     let path = folder_of(host, id);
-    let refused = |_: Fault| none;
-    if !path.exists() {
-        places::folder(&path, 0o700, host.runner_ids).map_err(refused)?;
-    }
-    places::open_folder(&path).map(here).map_err(refused)
+    let opened = || -> Result<Space, Fault> {
+        if !path.exists() {
+            places::folder(&path, 0o700, host.runner_ids)?;
+        }
+        let directory = places::open_folder(&path)?;
+        space(host.mode, directory).map_err(places::at("cannot mount", &path))
+    };
+    opened().map_err(|_| (Ended::NoWorkspace, nix::libc::ENOENT))
+}
+
+fn space(mode: Mode, directory: OwnedFd) -> io::Result<Space> {
+    let about = fstat(directory.as_fd())?;
+    let owner = Ids { uid: about.st_uid, gid: about.st_gid };
+    let mount = if mode == Mode::Flat { directory } else { confine::copied(directory.as_fd())? };
+    Ok(Space { mount, owner })
 }
 
 /// The folder of a workspace that the host keeps.
 pub(crate) fn folder_of(host: &Host, id: [u8; 16]) -> PathBuf {
     let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     host.places.state.join("runner").join(name)
-}
-
-/// A directory of agentd's own mount namespace.
-const fn here(directory: OwnedFd) -> Attached {
-    Attached { directory, there: None }
-}
-
-/// In mode user, agentd has a mount namespace of its own, and a directory that was opened outside it cannot be
-/// mounted: the same one is opened again, and it must be the same.
-fn reopened(directory: &OwnedFd) -> Option<OwnedFd> {
-    let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()?;
-    let again = places::open_folder(&path).ok()?;
-    let (one, other) = (fstat(directory.as_fd()).ok()?, fstat(again.as_fd()).ok()?);
-    ((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)).then_some(again)
 }
 
 /// A runner has ended: tell router how, and clear up.

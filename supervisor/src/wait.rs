@@ -1,5 +1,6 @@
 //! The one place where agentd waits: for frames, log lines, ends of processes, signals and clocks.
 
+use crate::binding::{self, Binding};
 use crate::host::Host;
 use crate::look::Look;
 use crate::{clock, disk, frames, freeze, look, orphans, removed, runners, stop, twins, violations, warm};
@@ -42,7 +43,8 @@ pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
             Source::Looked => {}
         }
     }
-    if some_ended {
+    // Children that looked at a directory are told of by nothing else.
+    if some_ended || idle {
         reap(host);
     }
     clocks(host);
@@ -72,8 +74,9 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
     for child in host.runners.children().chain(host.twins.children()) {
         polled.push((Source::End, PollFd::new(child.pidfd.as_fd(), PollFlags::POLLIN)));
     }
-    for output in host.looks.iter().filter_map(Look::output) {
-        polled.push((Source::Looked, PollFd::new(output, PollFlags::POLLIN)));
+    let binding = host.runners.binding.iter().filter(|_| host.frozen.is_none());
+    for answer in host.looks.iter().map(Look::answer).chain(binding.map(Binding::answer)) {
+        polled.push((Source::Looked, PollFd::new(answer, PollFlags::POLLIN)));
     }
     let (sources, mut descriptors): (Vec<Source>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
     let timeout = PollTimeout::try_from(patience(host, at_most)).unwrap_or(PollTimeout::ZERO);
@@ -99,6 +102,7 @@ fn patience(host: &Host, at_most: Option<Duration>) -> Duration {
         .chain(disk::due(host).filter(|_| !host.runners.live.is_empty()))
         .chain(host.twins.next_deadline())
         .chain(look::next_deadline(host))
+        .chain(binding::next_deadline(host))
         .min();
     let due = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()));
     due.min(TICK).min(at_most.unwrap_or(TICK))
@@ -171,5 +175,6 @@ fn clocks(host: &mut Host) {
     }
     twins::go_on(host);
     look::go_on(host);
+    binding::go_on(host);
     host.feed_watchdog();
 }

@@ -7,14 +7,14 @@
 use crate::exit::say;
 use crate::host::Host;
 use crate::limits::Held;
+use crate::runners::Space;
 use crate::sockets::{self, Sockets};
 use crate::violations::Ear;
-use crate::workspaces::Attached;
 use confine::{Cell, Child, Home, Ids, LaunchFault, RunnerJail, Template};
 use manifest::command::{Ended, HostState, Mode};
 use manifest::{Process as Name, Row};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::stat::fstat;
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use std::fs::File;
@@ -141,7 +141,7 @@ impl Pool {
     pub(crate) fn try_workspaces(&mut self, slot: Ids, owner: Ids, folder: &Path) -> io::Result<()> {
         let directory = File::open(folder)?;
         let cell = self.cell(0, || Cell::make(Mode::System, Some(slot)))?;
-        cell.workspace(directory.as_fd(), None, owner).map(drop)
+        cell.workspace(confine::copied(directory.as_fd())?, owner).map(drop)
     }
 
     /// What the roots of runners are copies of; none in mode flat.
@@ -172,36 +172,44 @@ impl Pool {
 }
 
 /// A runner for a turn with this workspace: one that waited, else one that is launched now. It is in no list any more.
-pub(crate) fn bound(host: &mut Host, directory: &Attached, cpu_seconds: u64) -> Result<Warm, WarmFault> {
+pub(crate) fn bound(host: &mut Host, space: Space, cpu_seconds: u64) -> Result<Warm, WarmFault> {
     host.runners.pool.due = Instant::now() + REST;
-    loop {
-        let waited = !host.runners.pool.waiting.is_empty();
-        let runner = if waited { host.runners.pool.waiting.remove(0) } else { start(host)? };
-        match bind(host, &runner, directory, cpu_seconds) {
-            Ok(()) => return Ok(runner),
-            // It ended while nobody looked.
-            Err(WarmFault::Attach(cause)) if waited && cause.raw_os_error() == Some(nix::libc::ESRCH) => {
-                discard(runner);
-            }
-            Err(WarmFault::Workspace(cause)) if waited => {
-                host.runners.pool.waiting.push(runner);
-                return Err(WarmFault::Workspace(cause));
-            }
-            Err(fault) => {
-                discard(runner);
-                return Err(fault);
-            }
+    let waited = waited(host);
+    let waits = waited.is_some();
+    let runner = waited.map_or_else(|| start(host), Ok)?;
+    match bind(host, &runner, space, cpu_seconds) {
+        Ok(()) => Ok(runner),
+        Err(WarmFault::Workspace(cause)) if waits => {
+            host.runners.pool.waiting.push(runner);
+            Err(WarmFault::Workspace(cause))
+        }
+        Err(fault) => {
+            discard(runner);
+            Err(fault)
         }
     }
 }
 
+/// One that waited and has not ended while nobody looked.
+fn waited(host: &mut Host) -> Option<Warm> {
+    while !host.runners.pool.waiting.is_empty() {
+        let runner = host.runners.pool.waiting.remove(0);
+        if !has_ended(&runner.child) {
+            return Some(runner);
+        }
+        discard(runner);
+    }
+    None
+}
+
+fn has_ended(child: &Child) -> bool {
+    let mut end = [PollFd::new(child.pidfd.as_fd(), PollFlags::POLLIN)];
+    poll(&mut end, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}
+
 /// A runner with a loopback of its own, for a turn with this workspace. It is launched when it is asked for, in
 /// namespaces that nobody had before it and nobody gets after it: sockets may be left in them.
-pub(crate) fn with_loopback(
-    host: &mut Host,
-    directory: &Attached,
-    cpu_seconds: u64,
-) -> Result<Warm, WarmFault> {
+pub(crate) fn with_loopback(host: &mut Host, space: Space, cpu_seconds: u64) -> Result<Warm, WarmFault> {
     // Those that wait for a turn of an agent's may have every slot that is not taken.
     if matches!(place(host), Err(WarmFault::Full))
         && let Some(waits) = host.runners.pool.waiting.pop()
@@ -213,8 +221,7 @@ pub(crate) fn with_loopback(
     host.runners.pool.renew(&host.stage)?;
     let sockets = spare(host)?;
     let runner = launched(host, row(Name::AgentRunner)?, slot, &cell, sockets)?;
-    let bound =
-        template(host).and_then(|template| attach(template, &mut cell, &runner, directory, cpu_seconds));
+    let bound = template(host).and_then(|template| attach(template, &mut cell, &runner, space, cpu_seconds));
     match bound {
         Ok(()) => Ok(runner),
         Err(fault) => {
@@ -288,27 +295,22 @@ fn template(host: &Host) -> Result<&Template, WarmFault> {
 }
 
 /// Gives a runner the workspace of its turn.
-fn bind(host: &mut Host, runner: &Warm, attached: &Attached, cpu_seconds: u64) -> Result<(), WarmFault> {
+fn bind(host: &mut Host, runner: &Warm, space: Space, cpu_seconds: u64) -> Result<(), WarmFault> {
     let pool = &mut host.runners.pool;
     let cell = pool.cells.get_mut(usize::from(runner.slot)).and_then(Option::as_mut);
     let cell = cell.ok_or(WarmFault::Workspace(io::ErrorKind::NotFound.into()))?;
     let template = pool.template.as_ref().ok_or(WarmFault::Attach(io::ErrorKind::NotFound.into()))?;
-    attach(template, cell, runner, attached, cpu_seconds)
+    attach(template, cell, runner, space, cpu_seconds)
 }
 
 fn attach(
     template: &Template,
     cell: &mut Cell,
     runner: &Warm,
-    attached: &Attached,
+    space: Space,
     cpu_seconds: u64,
 ) -> Result<(), WarmFault> {
-    let Attached { directory, there } = attached;
-    let stat = fstat(directory.as_fd()).map_err(|errno| WarmFault::Workspace(errno.into()))?;
-    let owner = Ids { uid: stat.st_uid, gid: stat.st_gid };
-    let tree = cell
-        .workspace(directory.as_fd(), there.as_ref().map(AsFd::as_fd), owner)
-        .map_err(WarmFault::Workspace)?;
+    let tree = cell.workspace(space.mount, space.owner).map_err(WarmFault::Workspace)?;
     template.attach(&runner.child, tree.as_fd()).map_err(WarmFault::Attach)?;
     confine::limit_cpu(&runner.child, cpu_seconds).map_err(WarmFault::Limits)
 }

@@ -141,7 +141,7 @@ impl Jails {
     pub(crate) fn bind(&mut self, runner: &Jailed) -> io::Result<()> {
         let directory = File::open(self.workspace())?;
         let cell = self.cells.get_mut(runner.slot).ok_or(io::ErrorKind::NotFound)?;
-        let tree = cell.workspace(directory.as_fd(), None, OWNER)?;
+        let tree = cell.workspace(confine::copied(directory.as_fd())?, OWNER)?;
         self.template.attach(&runner.child, tree.as_fd())?;
         confine::limit_cpu(&runner.child, CPU_SECONDS)
     }

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod attached;
 mod attest;
 mod callers;
 mod commands;
@@ -30,6 +31,7 @@ mod probes;
 mod rare;
 mod remembered;
 mod secrets;
+mod stalled;
 mod supervisor;
 mod syscalls;
 mod unsealable;

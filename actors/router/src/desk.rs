@@ -242,6 +242,7 @@ impl Desk {
             self.go_on(seq);
         }
         self.repeat_kills();
+        self.let_go_of_unused();
         self.repeat_removals();
         self.look_at_leases();
         self.audience_tick();

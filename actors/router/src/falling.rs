@@ -17,6 +17,10 @@ pub(crate) const LOSSES: u32 = 8;
 /// `EAGAIN`, `ENOMEM`, `ENFILE`, `EMFILE`, `EINTR`, from `asm-generic/errno-base.h`: a launch may yet succeed.
 const TRANSIENT_ERRNOS: [u64; 5] = [11, 12, 23, 24, 4];
 
+/// `ETIMEDOUT` and `EPERM`, of an attached directory.
+const STALLED: u64 = 110;
+const ANOTHERS: u64 = 1;
+
 /// A runner that ended before its turn did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fall {
@@ -58,6 +62,13 @@ pub(crate) fn follows(how: Option<Ended>, code: u64) -> Follows {
             Follows::Again(format!("the runner could not be started (errno {code})"))
         }
         Some(Ended::NotLaunched) => failed(format!("the runner could not be started (errno {code})")),
+        Some(Ended::NoWorkspace) if code == STALLED => failed(
+            "the attached directory did not answer within 2 s: its file system is stalled; attach it again when it answers"
+                .into(),
+        ),
+        Some(Ended::NoWorkspace) if code == ANOTHERS => failed(
+            "the attached directory is not owned any more by the user who attached it; attach one of your own".into(),
+        ),
         Some(Ended::NoWorkspace) => failed(
             "the attached workspace is not known any more (the host was restarted); attach it again".into(),
         ),
@@ -164,6 +175,8 @@ mod tests {
             (Ended::Exited, 192),
             (Ended::NotLaunched, 2),
             (Ended::NoWorkspace, 0),
+            (Ended::NoWorkspace, STALLED),
+            (Ended::NoWorkspace, ANOTHERS),
             (Ended::NoLoopback, 0),
             (Ended::Unproven, 3),
         ];

@@ -16,7 +16,7 @@ use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::ModelError;
 use ipc_proto::router::{End, EventName, MessageState, Task, TurnEvent};
 use manifest::Process;
-use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, id_words};
+use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, attached_owner, id_words};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -54,8 +54,9 @@ impl Launch {
     pub(crate) fn frame(&self) -> Frame {
         let ([t0, t1], [w0, w1]) = (id_words(self.turn.bytes()), id_words(self.workspace.bytes()));
         let flags = if self.attached { LAUNCH_ATTACHED } else { 0 };
+        let uid = attached_owner(self.workspace.bytes());
         let [s0, s1] = id_words(self.session.bytes());
-        let words = [t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms, 0, s0, s1];
+        let words = [t0, t1, w0, w1, self.wall_ms, flags, self.cpu_ms, uid.into(), s0, s1];
         Frame::new(Kind::Launch, self.runner).with(&words)
     }
 }
@@ -112,7 +113,10 @@ impl Desk {
         live.phase = Phase::Starting;
         let session = self.store.session(head.session)?;
         let shows = self.shows(seq)?;
+        let workspace = self.store.workspace(session.workspace)?;
+        let lost = workspace.is_some_and(|it| it.attached && !self.owns(it.user, it.id));
         let why = match self.config.agents.get(session.agent.as_str()) {
+            _ if lost => Some("the directory that its session works in is another user's now".to_owned()),
             None => Some("its agent is configured no longer".to_owned()),
             // It saw when the message was accepted.
             Some(agent) if shows && !agent.sees => Some(ModelError::NoVision.to_string()),
@@ -360,7 +364,7 @@ mod tests {
         let frame = launch.frame();
         assert_eq!((frame.kind, frame.id(0), frame.id(1)), (Kind::Launch, turn.bytes(), workspace.bytes()));
         assert_eq!(frame.words[4..7], [120_000, LAUNCH_ATTACHED, 60_000]);
-        assert_eq!(frame.id(4), session.bytes());
+        assert_eq!((frame.id(4), frame.words[7]), (session.bytes(), 0x0202_0202), "the owner is in the id");
         assert_eq!(Launch { attached: false, ..launch }.frame().words[5], 0);
         let other = Launch { runner: Process::AgentRunner, ..launch }.frame();
         assert_eq!((frame.peer, other.peer), (Process::Runner, Process::AgentRunner));

@@ -178,6 +178,9 @@ impl Desk {
         let found = wanted.map(|id| self.store.workspace(id)).transpose()?.flatten();
         match found {
             Some(workspace) if workspace.user != user => Err(RouterError::NoWorkspace),
+            Some(workspace) if workspace.attached && !self.owns(user, workspace.id) => {
+                Err(RouterError::NoWorkspace)
+            }
             Some(workspace) if workspace.gone => Ok(Space::Forgotten(workspace)),
             Some(workspace) => Ok(Space::There(workspace)),
             None if wanted.is_some() && !self.attached.is_of(id, user) => Err(RouterError::NoWorkspace),

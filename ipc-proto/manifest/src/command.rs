@@ -73,13 +73,15 @@ pub enum Kind {
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
     Beat = 33,
     /// From router: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
-    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms, words[8..10] session id.
+    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms, words[7] the uid that attached the directory ([`attached_owner`]),
+    /// words[8..10] session id.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
-    /// From control: look at this directory, and keep it as a workspace of its owner. words[0] a number of control's own that
-    /// comes back with [`Kind::Attached`], words[1] uid of the caller.
-    /// Descriptors: the directory, and the mount namespace that it was opened in, if the caller gave one.
+    /// From control: look at the directory that the hello of this connection hands over, and keep it as a workspace of its owner.
+    /// words[0] a number of control's own that comes back with [`Kind::Attached`], words[1] uid of the caller.
+    /// Descriptors: the connection, of which nothing was read. Its hello carries the directory, and the mount namespace that it
+    /// was opened in, if the caller gave one.
     Attach = 36,
     /// To control: the answer to a [`Kind::Attach`]. words[0] its number, words[1] an [`Answer`], words[2..4] workspace id.
     Attached = 13,
@@ -135,6 +137,8 @@ pub const START_PAGE: u64 = 1;
 /// The credential that the vault's key may come from follows.
 pub const START_CREDENTIAL: u64 = 2;
 
+/// Bytes of the first message of a connection.
+pub const HELLO: usize = 16;
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
 pub const LAUNCH_ATTACHED: u64 = 1;
 
@@ -266,9 +270,33 @@ pub fn id_words(id: [u8; 16]) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
+/// The workspace id of an attached directory: the same directory of the same owner is the same workspace, and no directory of
+/// another's is.
+#[must_use]
+pub fn attached_id(device: u32, owner: u32, inode: u64) -> [u8; 16] {
+    (u128::from(device) << 96 | u128::from(owner) << 64 | u128::from(inode)).to_le_bytes()
+}
+
+/// The uid that owns the directory of such an id. It proves nothing by itself: anybody can compute an id.
+#[must_use]
+pub const fn attached_owner(id: [u8; 16]) -> u32 {
+    let [_, _, _, _, _, _, _, _, a, b, c, d, ..] = id;
+    u32::from_le_bytes([a, b, c, d])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Holds P1-40.
+    #[test]
+    fn the_id_of_an_attached_directory_tells_device_owner_and_inode_apart() {
+        let id = attached_id(7, 1000, 9);
+        assert_eq!(attached_owner(id), 1000);
+        for other in [attached_id(8, 1000, 9), attached_id(7, 1001, 9), attached_id(7, 1000, 10)] {
+            assert_ne!(id, other);
+        }
+    }
 
     #[test]
     fn a_frame_comes_back_as_it_was_sent() {

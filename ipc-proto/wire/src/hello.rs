@@ -3,11 +3,10 @@
 
 use ipc_proto::{Fault, PROTOCOL_VERSION};
 use manifest::Process;
+pub use manifest::command::HELLO;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-/// Bytes of a hello.
-pub const HELLO: usize = 16;
 const MAGIC: [u8; 8] = *b"CORDON\r\n";
 
 /// What a connection is for.

@@ -11,9 +11,9 @@ use crate::passing;
 use crate::sys::{self, Forked};
 use manifest::Network;
 use manifest::command::Mode;
-use nix::sched::{CloneFlags, setns, unshare};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitStatus, waitpid};
+use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getgid, getuid};
 use std::fs::{self, File};
 use std::io;
@@ -71,23 +71,13 @@ impl Cell {
         Ok(Self { mode, ids, user, network, mapping: None })
     }
 
-    /// A detached copy of the mount at `directory`, without setuid programs and devices, to be a workspace. In mode
-    /// system files of the directory's `owner` on disk are the runner's own as it sees them, and back: the slot's uid owns
-    /// nothing on disk, and what the runner makes belongs to the workspace's owner. `there` is the mount namespace that the
-    /// directory was opened in, where it is not this process's own.
+    /// Makes a detached mount a workspace, without setuid programs and devices. In mode system files of the directory's `owner` on
+    /// disk are the runner's own as it sees them, and back: the slot's uid owns nothing on disk, and what the runner makes
+    /// belongs to the workspace's owner.
     ///
     /// # Errors
     /// What the kernel says; EINVAL where the file system has no id-mapped mounts.
-    pub fn workspace(
-        &mut self,
-        directory: BorrowedFd<'_>,
-        there: Option<BorrowedFd<'_>>,
-        owner: Ids,
-    ) -> io::Result<OwnedFd> {
-        let tree = match there {
-            Some(there) => copied_there(directory, there)?,
-            None => sys::open_tree(directory)?,
-        };
+    pub fn workspace(&mut self, tree: OwnedFd, owner: Ids) -> io::Result<OwnedFd> {
         if self.ids.is_none() {
             sys::mount_setattr(tree.as_raw_fd(), c"", false, NOSUID | NODEV, None)?;
         } else {
@@ -130,32 +120,6 @@ impl Cell {
 
     pub(crate) fn network(&self) -> BorrowedFd<'_> {
         self.network.as_fd()
-    }
-}
-
-/// A detached copy of a mount of the mount namespace `there`, in which alone the kernel copies it. A child goes there
-/// and looks up no path: whoever gave the namespace decides what is mounted in it.
-fn copied_there(directory: BorrowedFd<'_>, there: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    let (ours, theirs) = passing::frame_pair()?;
-    match sys::clone(0)? {
-        Forked::Child => {
-            let copied = setns(there, CloneFlags::CLONE_NEWNS)
-                .map_err(io::Error::from)
-                .and_then(|()| sys::open_tree(directory))
-                .and_then(|tree| passing::send(theirs.as_fd(), &[0], &[tree.as_fd()]));
-            sys::end(copied.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO)))
-        }
-        Forked::Parent(pid, _pidfd) => {
-            drop(theirs);
-            let status = waitpid(Pid::from_raw(pid), None)?;
-            if let WaitStatus::Exited(_, errno) = status
-                && errno != 0
-            {
-                return Err(io::Error::from_raw_os_error(errno));
-            }
-            let handed = passing::receive::<1>(ours.as_fd())?;
-            handed.and_then(|(_, trees)| trees.into_iter().next()).ok_or(io::ErrorKind::NotFound.into())
-        }
     }
 }
 

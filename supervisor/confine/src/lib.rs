@@ -10,6 +10,7 @@ mod apart;
 mod caps;
 mod cell;
 mod child;
+mod copying;
 mod entry;
 mod filters;
 mod flush;
@@ -37,6 +38,7 @@ pub mod twin;
 pub use alone::compute_alone;
 pub use cell::Cell;
 pub use child::{Child, LaunchFault, Step};
+pub use copying::{Copying, Way, copied};
 #[doc(hidden)]
 pub use entry::begin;
 pub use flush::{Flush, Flushed, Flusher};

@@ -155,6 +155,29 @@ pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8
     Ok((length == N).then_some((bytes, descriptors)))
 }
 
+/// Looks at the next `N` bytes and takes none of them, nor any descriptor that came with them; `None` at the end or while there
+/// are fewer.
+///
+/// # Errors
+/// `WouldBlock` when there is nothing and the socket does not block; else what the kernel says.
+pub fn peek<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]>> {
+    read_only(socket, MsgFlags::MSG_PEEK)
+}
+
+/// Takes the next `N` bytes. Descriptors that came with them never become this process's: the kernel lets go of them.
+///
+/// # Errors
+/// As [`peek`].
+pub fn take_bytes<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]>> {
+    read_only(socket, MsgFlags::empty())
+}
+
+fn read_only<const N: usize>(socket: BorrowedFd<'_>, flags: MsgFlags) -> io::Result<Option<[u8; N]>> {
+    let mut bytes = [0; N];
+    let length = nix::sys::socket::recv(socket.as_raw_fd(), &mut bytes, flags)?;
+    Ok((length == N).then_some(bytes))
+}
+
 /// Closes what the kernel installed of a message whose descriptors did not all fit: nix gives no way to them, and
 /// whoever sends too many would otherwise use up the receiver's.
 fn close_installed(room: &[u8]) {

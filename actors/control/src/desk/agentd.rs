@@ -70,15 +70,16 @@ impl Agentd {
         self.probes.answer(number, [ended, code]);
     }
 
-    /// Has agentd look at a directory of this uid and keep it; waits at most 10 s. Gives its id, if it is kept.
+    /// Has agentd look at the directory that a connection of this uid hands over, and keep it; waits at most 10 s. Gives its id, if
+    /// it is kept.
     pub(crate) async fn attach(
         &self,
         uid: u32,
-        descriptors: &[BorrowedFd<'_>],
+        connection: BorrowedFd<'_>,
     ) -> Answer<(command::Answer, WorkspaceId)> {
         let (number, answer) = self.attachments.join().ok_or_else(|| down(Process::Agentd))?;
         let frame = Frame::new(Kind::Attach, Process::Agentd).with(&[number, uid.into()]);
-        self.send(frame, descriptors)?;
+        self.send(frame, &[connection])?;
         let came = tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok);
         let [answer, low, high] = came.ok_or_else(|| down(Process::Agentd))?;
         let answer = command::Answer::from_number(answer).ok_or_else(|| down(Process::Agentd))?;

@@ -1,5 +1,6 @@
 //! A directory that is handed over as a workspace: agentd looks at it and keeps it, and router lets its user work in it once the
-//! attachment is on the record. Control makes no call on the directory, which may never answer.
+//! attachment is on the record. Control never holds the directory, whose file system may not answer to anything: it gives agentd
+//! the connection.
 
 use crate::caller::Identity;
 use crate::desk::to_the_end;
@@ -8,9 +9,9 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::ControlError;
 use ipc_proto::ids::WorkspaceId;
-use ipc_proto::router::{RouterClient, method};
+use ipc_proto::router::{RouterClient, RouterError, method};
 use manifest::command::Answer;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -23,8 +24,8 @@ const LEAST: Option<UserRole> = Some(UserRole::User);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one attach. Without an answer the connection just ends, which says: ask again.
-pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, handed: Vec<OwnedFd>) {
-    let attached = identity.desk().host.served(attach(identity, handed)).await;
+pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream) {
+    let attached = identity.desk().host.served(attach(identity, &stream)).await;
     if let Some((answer, id)) = attached {
         let bytes = encode(answer, id);
         drop(tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await);
@@ -32,7 +33,7 @@ pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream, handed: V
 }
 
 /// agentd looks at the directory and keeps it; it is of use once the attachment is on the record and router knows whose it is.
-async fn attach(identity: &Identity, handed: Vec<OwnedFd>) -> Option<(Answer, WorkspaceId)> {
+async fn attach(identity: &Identity, stream: &UnixStream) -> Option<(Answer, WorkspaceId)> {
     let (desk, uid) = (Rc::clone(identity.desk()), identity.uid());
     let none = WorkspaceId::from_bytes([0; 16]);
     let caller = identity.caller().await.ok()?;
@@ -40,20 +41,21 @@ async fn attach(identity: &Identity, handed: Vec<OwnedFd>) -> Option<(Answer, Wo
         desk.refuse(uid, "attach", guard::word(LEAST)).await;
         return Some((Answer::NotYours, none));
     };
-    if handed.is_empty() {
-        return Some((Answer::NotADirectory, none));
-    }
     let user = caller.user().await.ok()?.id;
+    let connection = stream.as_fd().try_clone_to_owned().ok()?;
     let attached = to_the_end(async move {
-        let descriptors: Vec<BorrowedFd<'_>> = handed.iter().map(AsFd::as_fd).collect();
-        let (answer, id) = desk.agentd.attach(uid, &descriptors).await?;
+        let (answer, id) = desk.agentd.attach(uid, connection.as_fd()).await?;
+        drop(connection);
         if answer == Answer::Ok {
             let event = Event::new(Action::WorkspaceAttached, Result3::Success).about(&id.to_string());
             desk.record(event.because(&format!("by uid {uid}"))).await?;
             let confirm =
                 |router: RouterClient, context| async move { router.attach(context, user, id).await };
             let confirmed = desk.ask(&desk.router, &method::attach, confirm).await?;
-            confirmed.map_err(ControlError::Router)?;
+            match confirmed {
+                Err(RouterError::NoWorkspace) => return Ok((Answer::NotYours, none)),
+                confirmed => confirmed.map_err(ControlError::Router)?,
+            }
         }
         Ok::<_, ControlError>((answer, id))
     });

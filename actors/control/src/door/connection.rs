@@ -25,7 +25,7 @@ pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream, seat: &
     let identity = Rc::new(Identity::new(Rc::clone(&door.desk), uid));
     match hello::receive(&stream, hello::PATIENCE).await {
         Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello, seat).await,
-        Ok(Greeting::Attach(handed)) => attach::serve(&identity, stream, handed).await,
+        Ok(Greeting::Attach) => attach::serve(&identity, stream).await,
         Err(fault) => door.turn_away(Some(uid), &fault.to_string()),
     }
 }

@@ -1,10 +1,10 @@
-//! The first 16 bytes of a connection, with the descriptor they may carry. Read in one message, since descriptors
-//! come with bytes: whoever sends fewer, or none in time, is not served.
+//! The first 16 bytes of a connection. What descriptors come with them are never this process's: to close a file can take for ever
+//! where its file system does not answer. An attach is left whole in its socket, for agentd to have a child take it.
 
 use confine::passing;
 use manifest::Process;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -13,16 +13,13 @@ use wire::hello::{HELLO, Hello, Purpose};
 /// How long a hello is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Descriptors of an attach: a directory and a mount namespace.
-const MOST: usize = 2;
-
 /// What a connection is for.
 #[derive(Debug)]
 pub(crate) enum Greeting {
     /// Calls.
     Calls(Hello),
-    /// Handing a directory over, and the mount namespace that it was opened in; empty if the hello carried none.
-    Attach(Vec<OwnedFd>),
+    /// Handing a directory over, with a hello that was looked at and not taken.
+    Attach,
 }
 
 /// Why there is no hello.
@@ -43,9 +40,6 @@ pub(crate) enum NoHello {
     /// An attach of another version: there is no answer that it would understand.
     #[error("an attach of another version")]
     Version,
-    /// More descriptors than the purpose has.
-    #[error("descriptors that belong to nothing")]
-    Descriptors,
 }
 
 /// Reads the hello of a fresh connection.
@@ -53,28 +47,27 @@ pub(crate) async fn receive(stream: &UnixStream, patience: Duration) -> Result<G
     let message = async {
         loop {
             stream.readable().await?;
-            let read = || passing::receive::<HELLO>(stream.as_fd());
+            let read = || passing::peek::<HELLO>(stream.as_fd());
             match stream.try_io(Interest::READABLE, read) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return read,
             }
         }
     };
-    let message = tokio::time::timeout(patience, message).await.map_err(|_| NoHello::Late)??;
-    let (bytes, descriptors) = message.ok_or(NoHello::Short)?;
-    sort(bytes, descriptors)
+    let bytes = tokio::time::timeout(patience, message).await.map_err(|_| NoHello::Late)??;
+    let greeting = sort(bytes.ok_or(NoHello::Short)?)?;
+    if matches!(greeting, Greeting::Calls(_)) {
+        passing::take_bytes::<HELLO>(stream.as_fd())?;
+    }
+    Ok(greeting)
 }
 
-fn sort(bytes: [u8; HELLO], descriptors: Vec<OwnedFd>) -> Result<Greeting, NoHello> {
+fn sort(bytes: [u8; HELLO]) -> Result<Greeting, NoHello> {
     let hello = Hello::decode(bytes).ok_or(NoHello::Garbage)?;
     let ours = Hello::new(Process::Control, hello.purpose);
-    let most = if hello.purpose == Purpose::Attach { MOST } else { 0 };
-    if descriptors.len() > most {
-        return Err(NoHello::Descriptors);
-    }
     match hello.purpose {
         Purpose::Calls => Ok(Greeting::Calls(hello)),
-        Purpose::Attach if hello.version == ours.version => Ok(Greeting::Attach(descriptors)),
+        Purpose::Attach if hello.version == ours.version => Ok(Greeting::Attach),
         Purpose::Attach => Err(NoHello::Version),
         Purpose::NoSeat => Err(NoHello::Garbage),
     }
@@ -87,7 +80,6 @@ mod tests {
     use std::fs::File;
     use std::io::Write;
     use std::os::fd::BorrowedFd;
-    use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::UnixStream as StdStream;
 
     fn attach() -> [u8; HELLO] {
@@ -98,15 +90,21 @@ mod tests {
         Hello::new(Process::Agentd, Purpose::Calls).encode()
     }
 
-    /// What becomes of a connection whose client does this.
-    fn greeted(client: impl FnOnce(&mut StdStream)) -> Result<Greeting, NoHello> {
+    /// What becomes of a connection whose client does this, and the connection.
+    fn greeted_on(client: impl FnOnce(&mut StdStream)) -> (Result<Greeting, NoHello>, StdStream) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (ours, mut theirs) = StdStream::pair().unwrap();
             ours.set_nonblocking(true).unwrap();
             client(&mut theirs);
-            receive(&UnixStream::from_std(ours).unwrap(), Duration::from_millis(50)).await
+            let stream = UnixStream::from_std(ours).unwrap();
+            let greeting = receive(&stream, Duration::from_millis(50)).await;
+            (greeting, stream.into_std().unwrap())
         })
+    }
+
+    fn greeted(client: impl FnOnce(&mut StdStream)) -> Result<Greeting, NoHello> {
+        greeted_on(client).0
     }
 
     fn sending(bytes: &[u8], directories: usize) -> Result<Greeting, NoHello> {
@@ -116,39 +114,44 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_says_what_the_connection_is_for_and_hands_its_directory_over() {
-        assert!(matches!(sending(&calls(), 0), Ok(Greeting::Calls(_))));
-        let root = std::fs::metadata("/").unwrap();
-        for count in 0..=MOST {
-            let Ok(Greeting::Attach(handed)) = sending(&attach(), count) else { panic!("no attach") };
-            assert_eq!(handed.len(), count);
-            for descriptor in handed {
-                assert_eq!(File::from(descriptor).metadata().unwrap().ino(), root.ino());
-            }
-        }
+    fn an_attach_is_left_in_its_socket_with_what_it_hands_over() {
+        let directory = File::open("/").unwrap();
+        let (greeting, stream) = greeted_on(|client| {
+            passing::send(client.as_fd(), &attach(), &[directory.as_fd()]).unwrap();
+        });
+        assert!(matches!(greeting, Ok(Greeting::Attach)));
+        let (bytes, handed) = passing::receive::<HELLO>(stream.as_fd()).unwrap().unwrap();
+        assert_eq!((bytes, handed.len()), (attach(), 1));
+    }
+
+    // Holds P1-41.
+    #[test]
+    fn a_descriptor_that_comes_with_a_hello_is_never_this_processs() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let (greeting, _stream) = greeted_on(|client| {
+            passing::send(client.as_fd(), &calls(), &[writer.as_fd()]).unwrap();
+            drop(writer);
+        });
+        assert!(matches!(greeting, Ok(Greeting::Calls(_))));
+        let end = std::io::Read::read(&mut reader, &mut [0]).unwrap();
+        assert_eq!(end, 0, "nobody holds the other end of the pipe");
     }
 
     #[test]
     fn what_follows_the_hello_is_left_for_the_calls() {
-        let (ours, mut theirs) = StdStream::pair().unwrap();
-        theirs.write_all(&[calls().as_slice(), b"more"].concat()).unwrap();
-        assert!(passing::receive::<HELLO>(ours.as_fd()).unwrap().is_some());
+        let all = [calls().as_slice(), b"more"].concat();
+        let (greeting, stream) = greeted_on(|client| client.write_all(&all).unwrap());
+        assert!(matches!(greeting, Ok(Greeting::Calls(_))));
         let mut rest = [0; 4];
-        std::io::Read::read_exact(&mut &ours, &mut rest).unwrap();
+        std::io::Read::read_exact(&mut &stream, &mut rest).unwrap();
         assert_eq!(&rest, b"more");
-    }
-
-    #[test]
-    fn descriptors_that_belong_to_nothing_end_the_connection() {
-        assert!(matches!(sending(&calls(), 1), Err(NoHello::Descriptors)));
-        assert!(matches!(sending(&attach(), MOST + 1), Err(NoHello::Descriptors)));
-        assert!(matches!(sending(&[7; HELLO], 1), Err(NoHello::Garbage)));
-        assert!(matches!(sending(&attach()[..7], 1), Err(NoHello::Short)));
     }
 
     #[test]
     fn half_a_hello_none_in_time_and_a_peer_that_left_are_not_served() {
         assert!(matches!(sending(&calls()[..15], 0), Err(NoHello::Short)));
+        assert!(matches!(sending(&attach()[..7], 1), Err(NoHello::Short)));
+        assert!(matches!(sending(&[7; HELLO], 1), Err(NoHello::Garbage)));
         assert!(matches!(greeted(|_| {}), Err(NoHello::Late)));
         let left = greeted(|client| client.shutdown(std::net::Shutdown::Both).unwrap());
         assert!(matches!(left, Err(NoHello::Short)));

@@ -1,13 +1,19 @@
 //! What is refused, with which word, and that a refusal leaves nothing behind.
 
 use super::world::World;
+use crate::attached::UNUSED;
 use super::{answer, config, said};
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Trust;
 use ipc_proto::router::{MessageState, RouterError, Submission};
 use ipc_proto::{Name, Text, config as conf};
-use manifest::command::Room;
+use manifest::command::{Room, attached_id};
+
+/// The id of a directory that this uid owns.
+fn directory_of(uid: u32) -> WorkspaceId {
+    WorkspaceId::from_bytes(attached_id(7, uid, 9))
+}
 
 fn counted(world: &mut World) -> (usize, usize) {
     let messages = world.act(|desk| desk.messages(None, 256, false)).unwrap().len();
@@ -95,7 +101,7 @@ fn a_session_keeps_its_agent_and_workspace() {
 fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
-    let id = WorkspaceId::random();
+    let id = directory_of(1001);
     let attached = Some(id);
     world.act(|desk| desk.attach(ann, id)).unwrap();
     world.submit(&Submission { workspace: attached, ..said(ann, "s", "1", "x") }).unwrap();
@@ -208,7 +214,7 @@ fn a_database_that_is_not_one_is_refused_at_the_start() {
 fn a_directory_that_control_did_not_see_attached_is_nobodys_workspace() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
-    let id = WorkspaceId::random();
+    let id = directory_of(1001);
     let named = |user, key| Submission { workspace: Some(id), ..said(user, "s", key, "x") };
     assert_eq!(world.submit(&named(guy, "1")), Err(RouterError::NoWorkspace), "an id alone proves nothing");
     world.act(|desk| desk.attach(ann, id)).unwrap();
@@ -216,12 +222,41 @@ fn a_directory_that_control_did_not_see_attached_is_nobodys_workspace() {
     world.submit(&named(ann, "1")).unwrap();
 }
 
+// Holds P1-40.
+#[test]
+fn a_directory_is_a_workspace_only_of_the_user_whose_uid_owns_it() {
+    let mut world = World::new();
+    let (ann, guy) = (world.id(1001), world.id(1002));
+    let taken = world.act(|desk| desk.attach(guy, directory_of(1001)));
+    assert_eq!(taken, Err(RouterError::NoWorkspace), "whatever control says");
+    assert_eq!(world.let_go, [directory_of(1001)], "and agentd keeps no directory for it");
+    world.act(|desk| desk.attach(ann, directory_of(1001))).unwrap();
+    let said = Submission { workspace: Some(directory_of(1001)), ..said(ann, "s", "1", "x") };
+    world.submit(&said).unwrap();
+}
+
+// Holds B-168.
+#[test]
+fn a_directory_in_which_nothing_is_asked_for_is_closed_after_an_hour() {
+    let mut world = World::new();
+    let ann = world.id(1001);
+    let [used, unused] = [directory_of(1001), WorkspaceId::from_bytes(attached_id(7, 1001, 10))];
+    for id in [used, unused] {
+        world.act(|desk| desk.attach(ann, id)).unwrap();
+    }
+    world.submit(&Submission { workspace: Some(used), ..said(ann, "s", "1", "x") }).unwrap();
+    world.pass(1);
+    assert!(world.let_go.is_empty());
+    world.pass(u64::try_from(UNUSED.as_millis()).unwrap());
+    assert_eq!(world.let_go, [unused]);
+}
+
 // Holds B-168.
 #[test]
 fn a_directory_is_closed_with_the_last_session_that_works_in_it() {
     let mut world = World::new();
     let ann = world.id(1001);
-    let id = WorkspaceId::random();
+    let id = directory_of(1001);
     world.act(|desk| desk.attach(ann, id)).unwrap();
     for session in ["s", "t"] {
         let submission = Submission { workspace: Some(id), ..said(ann, session, session, "x") };

@@ -1,0 +1,182 @@
+//! The way from a directory that somebody handed over to a mount of it. A file system may answer late or never, so a child makes
+//! every call on the directory, and whoever waits for it may end it.
+
+use crate::child::{die_with_parent, place_descriptors};
+use crate::jail::Ids;
+use crate::passing;
+use crate::sys::{self, Forked};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::fstat;
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{Pid, getpid};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Bytes of the child's word: an errno or 0, then uid and gid of the directory's owner.
+const WORD: usize = 12;
+/// Where the child has its descriptors.
+const DIRECTORY: i32 = 0;
+const ANSWER: i32 = 1;
+const THERE: i32 = 2;
+
+/// The ways to a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A detached copy of the mount, its submounts left out.
+    Copy,
+    /// The same, of the directory opened again by its path: in mode user, agentd has a mount namespace of its own, and what was
+    /// opened outside it cannot be mounted.
+    Reopen,
+    /// The directory itself, where nothing is mounted.
+    Bare,
+}
+
+/// A child that makes it. It is ended when this is dropped.
+#[derive(Debug)]
+pub struct Copying {
+    pid: i32,
+    answer: OwnedFd,
+}
+
+impl Copying {
+    /// Begins with a directory. `there` is the mount namespace that it was opened in, where it is not this process's own.
+    ///
+    /// # Errors
+    /// No child can be made.
+    pub fn begin(directory: &OwnedFd, there: Option<&OwnedFd>, way: Way) -> io::Result<Self> {
+        let (ours, theirs) = passing::frame_pair()?;
+        let parent = getpid().as_raw();
+        match sys::clone(0)? {
+            Forked::Child => {
+                let stay = [directory, &theirs, there.unwrap_or(&theirs)];
+                // It holds nothing else of its parent's, should it hang.
+                let placed = die_with_parent(Some(parent)).and_then(|()| place_descriptors(&stay, &[]));
+                if placed.is_ok() {
+                    answer(there.is_some(), way);
+                }
+                sys::end(0)
+            }
+            Forked::Parent(pid, _pidfd) => Ok(Self { pid, answer: ours }),
+        }
+    }
+
+    /// Readable when the child has answered or ended.
+    #[must_use]
+    pub fn answer(&self) -> BorrowedFd<'_> {
+        self.answer.as_fd()
+    }
+
+    /// The mount, and whose the directory is. To be asked once [`Self::answer`] is readable.
+    ///
+    /// # Errors
+    /// What the kernel said to the child; `ESTALE` if the path leads elsewhere now.
+    pub fn taken(&self) -> io::Result<(OwnedFd, Ids)> {
+        let (word, handed) =
+            passing::receive::<WORD>(self.answer.as_fd())?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let [e0, e1, e2, e3, u0, u1, u2, u3, g0, g1, g2, g3] = word;
+        match i32::from_le_bytes([e0, e1, e2, e3]) {
+            0 => {
+                let ids = Ids {
+                    uid: u32::from_le_bytes([u0, u1, u2, u3]),
+                    gid: u32::from_le_bytes([g0, g1, g2, g3]),
+                };
+                let mount = handed.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+                Ok((mount, ids))
+            }
+            errno => Err(io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+impl Drop for Copying {
+    fn drop(&mut self) {
+        // One that hangs in the kernel is not waited for: it is collected with every other child.
+        let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
+        let _ = waitpid(Pid::from_raw(self.pid), Some(WaitPidFlag::WNOHANG));
+    }
+}
+
+/// A detached copy of a mount of this process's own mount namespace, for directories of its own.
+///
+/// # Errors
+/// What the kernel says.
+pub fn copied(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    sys::open_tree(directory)
+}
+
+/// The child's part, with its descriptors in place. It looks up no path in the namespace that it was given: whoever gave it decides
+/// what is mounted there.
+fn answer(is_elsewhere: bool, way: Way) {
+    // SAFETY: place_descriptors has put open descriptors at these numbers, which stay open until this process ends.
+    let [directory, to, there] =
+        [DIRECTORY, ANSWER, THERE].map(|number| unsafe { BorrowedFd::borrow_raw(number) });
+    let made = made(directory, is_elsewhere.then_some(there), way);
+    let (errno, uid, gid) = match &made {
+        Ok((_, ids)) => (0, ids.uid, ids.gid),
+        Err(error) => (error.raw_os_error().unwrap_or(libc::EIO), 0, 0),
+    };
+    let mut word = [0; WORD];
+    let parts = errno.to_le_bytes().into_iter().chain(uid.to_le_bytes()).chain(gid.to_le_bytes());
+    for (slot, byte) in word.iter_mut().zip(parts) {
+        *slot = byte;
+    }
+    let mount: Vec<BorrowedFd<'_>> = made.iter().map(|(mount, _)| mount.as_fd()).collect();
+    let _ = passing::send(to, &word, &mount);
+}
+
+fn made(directory: BorrowedFd<'_>, there: Option<BorrowedFd<'_>>, way: Way) -> io::Result<(OwnedFd, Ids)> {
+    if let Some(there) = there {
+        setns(there, CloneFlags::CLONE_NEWNS)?;
+    }
+    let about = fstat(directory)?;
+    let mount = match way {
+        Way::Copy => sys::open_tree(directory)?,
+        Way::Reopen => sys::open_tree(reopened(directory)?.as_fd())?,
+        Way::Bare => directory.try_clone_to_owned()?,
+    };
+    Ok((mount, Ids { uid: about.st_uid, gid: about.st_gid }))
+}
+
+/// The same directory by its path; it must be the same.
+fn reopened(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    use nix::fcntl::{OFlag, open};
+    use nix::sys::stat::Mode;
+    let path = std::fs::read_link(format!("/proc/self/fd/{DIRECTORY}"))?;
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let again = open(&path, flags, Mode::empty())?;
+    let (one, other) = (fstat(directory)?, fstat(again.as_fd())?);
+    if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino) {
+        Ok(again)
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ESTALE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::fs::File;
+    use std::os::unix::fs::MetadataExt;
+
+    fn taken(path: &str, there: Option<&OwnedFd>, way: Way) -> io::Result<(OwnedFd, Ids)> {
+        let directory = OwnedFd::from(File::open(path)?);
+        let copying = Copying::begin(&directory, there, way)?;
+        let mut ready = [PollFd::new(copying.answer(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut ready, PollTimeout::from(2000_u16))?, 1);
+        copying.taken()
+    }
+
+    #[test]
+    fn the_child_gives_the_directory_and_its_owner_or_the_kernels_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let about = std::fs::metadata(folder.path()).unwrap();
+        let (same, ids) = taken(folder.path().to_str().unwrap(), None, Way::Bare).unwrap();
+        assert_eq!((ids.uid, ids.gid), (about.uid(), about.gid()));
+        assert_eq!(File::from(same).metadata().unwrap().ino(), about.ino());
+        let none = OwnedFd::from(File::open("/dev/null").unwrap());
+        let refused = taken("/", Some(&none), Way::Bare).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL), "it is no namespace");
+    }
+}
