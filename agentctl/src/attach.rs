@@ -115,7 +115,12 @@ async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
         Some(Answer::Stalled) => Err(Failure::DirectoryStalls(directory.to_owned())),
         Some(Answer::Remote) => Err(Failure::DirectoryRemote(directory.to_owned())),
         Some(
-            Answer::NotYours | Answer::NoSuchProcess | Answer::Frozen | Answer::NotFrozen | Answer::Restless,
+            Answer::NotYours
+            | Answer::NoSuchProcess
+            | Answer::Frozen
+            | Answer::NotFrozen
+            | Answer::Restless
+            | Answer::Busy,
         )
         | None => Err(Failure::NotYours(directory.to_owned())),
     }

@@ -124,7 +124,7 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     };
     let of_one = host.looks.iter().filter(|look| look.uid == uid).count();
     if host.looks.len() >= MOST || of_one >= MOST_OF_ONE {
-        return answer(host, token, Answer::Full, [0; 16]);
+        return answer(host, token, Answer::Busy, [0; 16]);
     }
     match start(connection, &host.places.state) {
         Ok((child, answer)) => {

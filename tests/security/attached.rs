@@ -164,15 +164,24 @@ fn ids_of_anothers_messages_sessions_and_questions_are_ids_of_nothing() {
     assert_eq!(by(&host, INES, &["session", "show", "s"])["ok"], true, "nobody ended hers");
 }
 
-/// What the host answers to an attach with these descriptors, made by this test as root.
-fn handed(host: &Host, descriptors: &[BorrowedFd<'_>]) -> Option<Answer> {
-    let mut stream = UnixStream::connect(host.socket()).unwrap();
+/// An attach with these descriptors, made by this test as root.
+fn hand(host: &Host, descriptors: &[BorrowedFd<'_>]) -> UnixStream {
+    let stream = UnixStream::connect(host.socket()).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
     let hello = Hello::new(Process::Agentd, Purpose::Attach).encode();
     confine::passing::send(stream.as_fd(), &hello, descriptors).unwrap();
+    stream
+}
+
+/// What the host answers to it; `None` if it ends the connection, which says to ask again.
+fn answered(mut stream: UnixStream) -> Option<Answer> {
     let mut answer = [0; ATTACHED];
-    stream.read_exact(&mut answer).unwrap();
+    stream.read_exact(&mut answer).ok()?;
     Answer::from_number(answer[0].into())
+}
+
+fn handed(host: &Host, descriptors: &[BorrowedFd<'_>]) -> Option<Answer> {
+    answered(hand(host, descriptors))
 }
 
 fn opened(path: &Path) -> OwnedFd {
@@ -207,6 +216,14 @@ fn a_file_system_that_does_not_answer_holds_up_nobody_else() {
     assert_eq!(handed(&host, &[directory.as_fd()]), Some(Answer::Stalled));
     assert!(began.elapsed() < SOON);
     goes_on(&host, "directory");
+    // Two looks of one user's may be under way.
+    let looks = [(); 3].map(|()| hand(&host, &[directory.as_fd()]));
+    let answers = looks.map(answered);
+    assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 1, "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| answer.is_none_or(|answer| answer == Answer::Stalled)),
+        "{answers:?}"
+    );
     // A file is to be flushed by whoever closes it, which takes as long as its server likes.
     for descriptors in [vec![file.as_fd()], vec![local.as_fd(), file.as_fd()]] {
         assert_eq!(handed(&host, &descriptors), Some(Answer::NotADirectory));

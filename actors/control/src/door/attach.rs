@@ -59,7 +59,8 @@ async fn attach(identity: &Identity, stream: &UnixStream) -> Option<(Answer, Wor
         }
         Ok::<_, ControlError>((answer, id))
     });
-    attached.await.ok()
+    // Who hears nothing asks again.
+    attached.await.ok().filter(|(answer, _)| *answer != Answer::Busy)
 }
 
 /// The answer on the wire: its number, and the id if there is a workspace now.

@@ -172,6 +172,8 @@ pub enum Answer {
     Stalled = 9,
     /// Its file system is answered for by another program or machine.
     Remote = 10,
+    /// As many directories of this caller's, or of everybody's, are being looked at as may be: ask again.
+    Busy = 11,
 }
 
 from_number!(RecordState: Whole, Unwritable, Broken, Foreign);
@@ -184,4 +186,4 @@ from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);
 from_number!(Mode: System, User, Flat);
 from_number!(SelfCheck: Pending, Passed, Failed);
 from_number!(Holder: Watch, Cgroup);
-from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless, Hosts, Stalled, Remote);
+from_number!(Answer: Ok, NoSuchProcess, NotYours, NotADirectory, Full, Frozen, NotFrozen, Restless, Hosts, Stalled, Remote, Busy);
