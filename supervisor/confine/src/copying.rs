@@ -152,31 +152,3 @@ fn reopened(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         Err(io::Error::from_raw_os_error(libc::ESTALE))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-    use std::fs::File;
-    use std::os::unix::fs::MetadataExt;
-
-    fn taken(path: &str, there: Option<&OwnedFd>, way: Way) -> io::Result<(OwnedFd, Ids)> {
-        let directory = OwnedFd::from(File::open(path)?);
-        let copying = Copying::begin(&directory, there, way)?;
-        let mut ready = [PollFd::new(copying.answer(), PollFlags::POLLIN)];
-        assert_eq!(poll(&mut ready, PollTimeout::from(2000_u16))?, 1);
-        copying.taken()
-    }
-
-    #[test]
-    fn the_child_gives_the_directory_and_its_owner_or_the_kernels_word() {
-        let folder = tempfile::tempdir().unwrap();
-        let about = std::fs::metadata(folder.path()).unwrap();
-        let (same, ids) = taken(folder.path().to_str().unwrap(), None, Way::Bare).unwrap();
-        assert_eq!((ids.uid, ids.gid), (about.uid(), about.gid()));
-        assert_eq!(File::from(same).metadata().unwrap().ino(), about.ino());
-        let none = OwnedFd::from(File::open("/dev/null").unwrap());
-        let refused = taken("/", Some(&none), Way::Bare).unwrap_err();
-        assert_eq!(refused.raw_os_error(), Some(libc::EINVAL), "it is no namespace");
-    }
-}

@@ -1,0 +1,26 @@
+//! The child that makes a mount of a directory. Alone in its program: a process with more threads is no place to fork in.
+
+use confine::{Copying, Way};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+
+#[test]
+fn the_child_gives_the_directory_and_its_owner_or_the_kernels_word() {
+    let taken = |path: &str, there: Option<&OwnedFd>| {
+        let directory = OwnedFd::from(File::open(path).unwrap());
+        let copying = Copying::begin(&directory, there, Way::Bare).unwrap();
+        let mut ready = [PollFd::new(copying.answer(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut ready, PollTimeout::from(2000_u16)).unwrap(), 1);
+        copying.taken()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let about = std::fs::metadata(folder.path()).unwrap();
+    let (same, ids) = taken(folder.path().to_str().unwrap(), None).unwrap();
+    assert_eq!((ids.uid, ids.gid), (about.uid(), about.gid()));
+    assert_eq!(File::from(same).metadata().unwrap().ino(), about.ino());
+    let none = OwnedFd::from(File::open("/dev/null").unwrap());
+    let refused = taken("/", Some(&none)).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(nix::libc::EINVAL), "it is no namespace");
+}
