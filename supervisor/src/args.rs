@@ -30,11 +30,6 @@ pub(crate) enum Command {
     Version,
     Check(Options),
     Run(Options),
-    /// Of agentd alone: look at the directory that is the input, for the agentd of this pid.
-    Look {
-        state: PathBuf,
-        parent: i32,
-    },
 }
 
 /// With what.
@@ -79,18 +74,8 @@ pub(crate) fn parse(words: impl Iterator<Item = OsString>) -> Result<Command, St
         Some("--version" | "-V") => Ok(Command::Version),
         Some("run") => options(words).map(Command::Run),
         Some("check") => options(words).map(Command::Check),
-        Some("look") => look(words),
         _ => Err(format!("unknown command {}; there are run and check", command.display())),
     }
-}
-
-fn look(mut words: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let state = words.next().map(PathBuf::from);
-    let parent = words.next().and_then(|word| word.to_str()?.parse().ok());
-    state
-        .zip(parent)
-        .map(|(state, parent)| Command::Look { state, parent })
-        .ok_or_else(|| "look is agentd's own".to_owned())
 }
 
 fn options(mut words: impl Iterator<Item = OsString>) -> Result<Options, String> {

@@ -2,12 +2,13 @@
 //! does not answer in time has its turn refused, and is to be attached anew, when it is looked at again.
 
 use crate::host::Host;
-use crate::runners::{self, Space};
-use confine::{Copying, Ids, Way};
-use manifest::command::{Ended, Frame, Mode};
+use crate::runners;
+use crate::workspaces::Space;
+use confine::{Ids, Way};
+use manifest::command::{Ended, Frame, LAUNCH_ATTACHED, Mode};
 use nix::libc::{EAGAIN, ENOENT, EPERM, ETIMEDOUT, SIGKILL};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// How long a directory may take to answer.
@@ -21,7 +22,9 @@ pub(crate) struct Binding {
     frame: Frame,
     /// Who attached the directory.
     uid: u32,
-    copying: Copying,
+    /// The child that makes the mount, and where it answers.
+    child: i32,
+    answer: OwnedFd,
     deadline: Instant,
 }
 
@@ -33,7 +36,7 @@ impl Binding {
 
     /// Readable when the directory has answered.
     pub(crate) fn answer(&self) -> BorrowedFd<'_> {
-        self.copying.answer()
+        self.answer.as_fd()
     }
 
     fn has_answered(&self) -> bool {
@@ -42,9 +45,22 @@ impl Binding {
     }
 }
 
+/// Has the runner launched that router asked for: at once in a folder of the host's own, else once the directory has answered.
+pub(crate) fn launch(host: &mut Host, frame: &Frame) {
+    let turn = frame.id(0);
+    if host.runners.turns().chain(host.handed.turns()).any(|known| known == turn) {
+        return;
+    }
+    if frame.words[5] & LAUNCH_ATTACHED == 0 {
+        runners::launch(host, frame);
+    } else {
+        begin(host, frame);
+    }
+}
+
 /// Begins the launch of a turn in an attached directory, or tells router why not. The frame names the uid that the directory must
 /// have been attached by.
-pub(crate) fn begin(host: &mut Host, frame: &Frame) {
+fn begin(host: &mut Host, frame: &Frame) {
     let uid = u32::try_from(frame.words[7]).unwrap_or(u32::MAX);
     let Some(attached) = host.workspaces.get(frame.id(1)) else {
         return runners::refuse(host, frame, Ended::NoWorkspace, ENOENT);
@@ -52,7 +68,10 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame) {
     if attached.uid != uid {
         return runners::refuse(host, frame, Ended::NoWorkspace, EPERM);
     }
-    if host.runners.binding.len() >= MOST {
+    if host.handed.asides.hang(uid) {
+        return runners::refuse(host, frame, Ended::NoWorkspace, ETIMEDOUT);
+    }
+    if host.handed.bindings.len() >= MOST {
         return runners::refuse(host, frame, Ended::NotLaunched, EAGAIN);
     }
     let way = match host.mode {
@@ -62,10 +81,10 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame) {
     };
     // Nothing is mounted in mode flat, so that it does not matter where the directory was opened.
     let there = attached.there.as_ref().filter(|_| host.mode == Mode::System);
-    match Copying::begin(&attached.directory, there, way) {
-        Ok(copying) => {
-            let deadline = Instant::now() + PATIENCE;
-            host.runners.binding.push(Binding { frame: *frame, uid, copying, deadline });
+    match confine::copy_aside(&attached.directory, there, way) {
+        Ok((child, answer)) => {
+            let (child, deadline) = (host.handed.asides.keep(child, uid), Instant::now() + PATIENCE);
+            host.handed.bindings.push(Binding { frame: *frame, uid, child, answer, deadline });
         }
         Err(cause) => {
             crate::exit::say(&format!("agentd: cannot look at a workspace: {cause}"));
@@ -81,13 +100,14 @@ pub(crate) fn go_on(host: &mut Host) {
     }
     let now = Instant::now();
     let mut at = 0;
-    while let Some(binding) = host.runners.binding.get(at) {
+    while let Some(binding) = host.handed.bindings.get(at) {
         let answered = binding.has_answered();
         if !answered && binding.deadline > now {
             at += 1;
             continue;
         }
-        let binding = host.runners.binding.swap_remove(at);
+        let binding = host.handed.bindings.swap_remove(at);
+        host.handed.asides.end(binding.child);
         let mount = if answered { taken(&binding) } else { Err(ETIMEDOUT) };
         match mount {
             Ok((mount, owner)) => runners::launch_in(host, &binding.frame, Space { mount, owner }),
@@ -101,20 +121,22 @@ pub(crate) fn go_on(host: &mut Host) {
 
 /// The mount, as long as the uid that attached the directory owns it.
 fn taken(binding: &Binding) -> Result<(OwnedFd, Ids), i32> {
-    let (mount, owner) = binding.copying.taken().map_err(|cause| cause.raw_os_error().unwrap_or(ENOENT))?;
+    let (mount, owner) =
+        confine::take_copy(binding.answer()).map_err(|cause| cause.raw_os_error().unwrap_or(ENOENT))?;
     if owner.uid == binding.uid { Ok((mount, owner)) } else { Err(EPERM) }
 }
 
 /// Takes back a launch that waits; its turn hears that its runner was ended.
 pub(crate) fn take_back(host: &mut Host, turn: [u8; 16]) {
-    if let Some(at) = host.runners.binding.iter().position(|binding| binding.turn() == turn) {
-        let binding = host.runners.binding.swap_remove(at);
+    if let Some(at) = host.handed.bindings.iter().position(|binding| binding.turn() == turn) {
+        let binding = host.handed.bindings.swap_remove(at);
+        host.handed.asides.end(binding.child);
         runners::refuse(host, &binding.frame, Ended::Killed, SIGKILL);
     }
 }
 
 /// When the next is over at the latest.
 pub(crate) fn next_deadline(host: &Host) -> Option<Instant> {
-    let waiting = host.runners.binding.iter().filter(|_| host.frozen.is_none());
+    let waiting = host.handed.bindings.iter().filter(|_| host.frozen.is_none());
     waiting.map(|binding| binding.deadline).min()
 }

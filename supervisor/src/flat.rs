@@ -2,9 +2,9 @@
 
 use crate::host::Host;
 use crate::places;
-use crate::runners::Space;
 use crate::sockets;
 use crate::warm::{self, Warm, WarmFault};
+use crate::workspaces::Space;
 use confine::{Home, Ids, RunnerJail};
 use manifest::Process as Name;
 use std::io;

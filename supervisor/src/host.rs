@@ -5,11 +5,11 @@ use crate::configure::{self, Configuration};
 use crate::disk::Disk;
 use crate::exit::{self, Fault};
 use crate::freeze::Frozen;
+use crate::handed::Handed;
 use crate::known::Known;
 use crate::limits::Holding;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
-use crate::look::Look;
 use crate::notify::Notify;
 use crate::places::{self, Places};
 use crate::process::Process;
@@ -49,8 +49,8 @@ pub(crate) struct Host {
     pub(crate) twins: Twins,
     pub(crate) proof: Proof,
     pub(crate) workspaces: Workspaces,
-    /// Looks at directories that are under way.
-    pub(crate) looks: Vec<Look>,
+    /// What is under way for directories that are handed over.
+    pub(crate) handed: Handed,
     pub(crate) logs: Logs,
     pub(crate) disk: Disk,
     pub(crate) vault: Vault,
@@ -167,7 +167,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         twins: Twins::new(places::program("twin")?),
         proof: Proof::default(),
         workspaces: Workspaces::default(),
-        looks: Vec::new(),
+        handed: Handed::default(),
         logs: Logs::new(log_folder, configuration.settings.rotate_bytes.into(), ids(Name::Control)),
         disk: Disk::new(configuration.settings.disk_reserve),
         vault: Vault::new(),

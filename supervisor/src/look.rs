@@ -2,28 +2,22 @@
 //! a child of agentd's takes the descriptors from the caller's connection, makes every call on them, and is ended after two
 //! seconds. agentd is handed a directory and a mount namespace and nothing else; neither has anything to do when it is closed.
 //!
-//! The child is this program again, `agentd look`, with the connection as its input and a socket to agentd as its output, on which
-//! it says one [`Finding`].
+//! The child has the connection as number 0 and a socket to agentd as number 1, on which it says one [`Finding`].
 
-use crate::exit::Fault;
 use crate::host::Host;
 use crate::workspaces::Attached;
-use confine::passing;
+use confine::{Child, passing};
 use manifest::Process as Name;
 use manifest::command::{Answer, Frame, HELLO, Kind, attached_id, id_words};
 use nix::fcntl::{FcntlArg, OFlag, fcntl, openat};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::stat::{Mode, fstat, major, minor, stat};
+use nix::sys::stat::{Mode, fstat, major, minor};
 use nix::sys::statfs::fstatfs;
-use nix::unistd::{Pid, getppid};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a directory may take to answer.
@@ -92,7 +86,7 @@ impl Finding {
 /// A look under way.
 #[derive(Debug)]
 pub(crate) struct Look {
-    child: Child,
+    child: i32,
     uid: u32,
     /// The number of control's question.
     token: u64,
@@ -107,14 +101,6 @@ impl Look {
     }
 }
 
-impl Drop for Look {
-    fn drop(&mut self) {
-        // One that hangs in the kernel is not waited for: it is collected with every other child.
-        let pid = i32::try_from(self.child.id()).unwrap_or_default();
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-    }
-}
-
 /// Begins to look at what a connection hands over, or refuses at once.
 pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     let [token, uid, ..] = frame.words;
@@ -122,14 +108,18 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     let Some(connection) = descriptors.into_iter().next() else {
         return answer(host, token, Answer::NotADirectory, [0; 16]);
     };
-    let of_one = host.looks.iter().filter(|look| look.uid == uid).count();
-    if host.looks.len() >= MOST || of_one >= MOST_OF_ONE {
+    let of_one = host.handed.looks.iter().filter(|look| look.uid == uid).count();
+    if host.handed.looks.len() >= MOST || of_one >= MOST_OF_ONE {
         return answer(host, token, Answer::Busy, [0; 16]);
     }
-    match start(connection, &host.places.state) {
+    if host.handed.asides.hang(uid) {
+        return answer(host, token, Answer::Stalled, [0; 16]);
+    }
+    match start(&connection, &host.places.state) {
         Ok((child, answer)) => {
+            let child = host.handed.asides.keep(child, uid);
             let deadline = Instant::now() + PATIENCE;
-            host.looks.push(Look { child, uid, token, answer, deadline });
+            host.handed.looks.push(Look { child, uid, token, answer, deadline });
         }
         Err(cause) => {
             crate::exit::say(&format!("agentd: cannot look at a directory: {cause}"));
@@ -138,29 +128,24 @@ pub(crate) fn begin(host: &mut Host, frame: &Frame, descriptors: Vec<OwnedFd>) {
     }
 }
 
-fn start(connection: OwnedFd, state: &Path) -> io::Result<(Child, OwnedFd)> {
+fn start(connection: &OwnedFd, state: &Path) -> io::Result<(Child, OwnedFd)> {
     let (ours, theirs) = passing::frame_pair()?;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "agentd's own program, which looks at one directory and ends"
-    )]
-    let mut command = Command::new("/proc/self/exe");
-    command.env_clear().arg("look").arg(state).arg(std::process::id().to_string());
-    command.stdin(Stdio::from(connection)).stdout(Stdio::from(theirs)).stderr(Stdio::null());
-    Ok((command.spawn()?, ours))
+    let child = confine::aside(&[connection, &theirs], || child(state))?;
+    Ok((child, ours))
 }
 
 /// Takes what has come, and ends what takes too long.
 pub(crate) fn go_on(host: &mut Host) {
     let now = Instant::now();
     let mut at = 0;
-    while let Some(look) = host.looks.get(at) {
+    while let Some(look) = host.handed.looks.get(at) {
         let found = finding(look);
         if found.is_none() && look.deadline > now {
             at += 1;
             continue;
         }
-        let look = host.looks.swap_remove(at);
+        let look = host.handed.looks.swap_remove(at);
+        host.handed.asides.end(look.child);
         keep(host, &look, found.flatten());
     }
 }
@@ -200,19 +185,11 @@ fn answer(host: &Host, token: u64, answer: Answer, id: [u8; 16]) {
 
 /// When the next look is over at the latest.
 pub(crate) fn next_deadline(host: &Host) -> Option<Instant> {
-    host.looks.iter().map(|look| look.deadline).min()
+    host.handed.looks.iter().map(|look| look.deadline).min()
 }
 
-/// `agentd look`: the child.
-///
-/// # Errors
-/// The finding could not be written.
-pub(crate) fn child(state: &Path, parent: i32) -> Result<(), Fault> {
-    let written = |cause| Fault::Kernel("cannot write what was found", cause);
-    set_pdeathsig(Signal::SIGKILL).map_err(|errno| written(errno.into()))?;
-    if getppid().as_raw() != parent {
-        return Ok(());
-    }
+/// The child's part, with its descriptors in place.
+fn child(state: &Path) {
     let handed = passing::receive::<HELLO>(io::stdin().as_fd());
     let handed = handed.ok().flatten().map(|(_, handed)| handed).unwrap_or_default();
     let mut handed = handed.iter().map(AsFd::as_fd);
@@ -220,7 +197,8 @@ pub(crate) fn child(state: &Path, parent: i32) -> Result<(), Fault> {
     let finding = directory.map_or(Finding::refused(Answer::NotADirectory), |it| looked(it, there, state));
     let passed: Vec<BorrowedFd<'_>> =
         directory.into_iter().chain(there).filter(|_| finding.answer == Answer::Ok).collect();
-    passing::send(io::stdout().as_fd(), &finding.encode(), &passed).map_err(written)
+    // Before anything is closed, which may take for ever.
+    let _ = passing::send(io::stdout().as_fd(), &finding.encode(), &passed);
 }
 
 /// Whether a directory is fit to be a workspace. `there` is the mount namespace that it was opened in, if one was handed over.
@@ -278,12 +256,6 @@ fn upward(directory: BorrowedFd<'_>) -> Vec<(u64, u64)> {
         next = openat(here.as_fd(), "..", up, Mode::empty()).ok();
     }
     found
-}
-
-/// Returns whether it is another namespace than agentd's own, which would be kept for nothing.
-pub(crate) fn is_elsewhere(there: &OwnedFd) -> bool {
-    let own = stat("/proc/self/ns/mnt").map(|own| (own.st_dev, own.st_ino));
-    fstat(there.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! code. It must never read what the processes exchange.
 
 mod args;
+mod asides;
 mod binding;
 mod cgroups;
 mod check;
@@ -16,6 +17,7 @@ mod exit;
 mod flat;
 mod frames;
 mod freeze;
+mod handed;
 mod host;
 mod journal;
 mod known;
@@ -57,7 +59,6 @@ fn main() -> ExitCode {
         Ok(Command::Help) => exit::print(args::HELP),
         Ok(Command::Version) => exit::print(concat!("agentd ", env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Check(options)) => exit::of(check::check(&options)),
-        Ok(Command::Look { state, parent }) => exit::of(look::child(&state, parent)),
         Ok(Command::Run(options)) => exit::of(host::run(&options)),
         Err(usage) => exit::usage(&usage),
     }

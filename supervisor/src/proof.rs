@@ -6,6 +6,7 @@
 //! time; what cannot be shown at all counts as failed. A twin that cannot be launched is tried again with the next look at the
 //! disk, and not while that is full: a host that finds it so heals when there is room.
 
+use crate::binding;
 use crate::host::Host;
 use crate::runners;
 use crate::tell;
@@ -181,7 +182,7 @@ fn over(host: &mut Host) {
 /// Router wants a runner: it gets one now, when the check is over, or never.
 pub(crate) fn launch(host: &mut Host, frame: &Frame) {
     match host.proof.state {
-        State::Passed { .. } => runners::launch(host, frame),
+        State::Passed { .. } => binding::launch(host, frame),
         State::Failed(found) => {
             runners::refuse(host, frame, Ended::Unproven, i32::from(found.act));
         }

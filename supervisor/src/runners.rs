@@ -1,15 +1,15 @@
 //! Runners: taken from those that wait or launched on router's word, bound to one turn by their descriptor, ended by
 //! their wall clock, never used again.
 
-use crate::binding::{self, Binding};
 use crate::exit::Fault;
 use crate::host::Host;
 use crate::limits::Held;
 use crate::violations::{self, Ear, Whose};
 use crate::warm::{self, Pool, Warm};
+use crate::workspaces::Space;
 use crate::{flat, places};
 use confine::{Child, Ids};
-use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
+use manifest::command::{Ended, Frame, Kind, Mode, Role, id_words};
 use manifest::{Network, Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
@@ -60,8 +60,6 @@ impl Runner {
 pub(crate) struct Runners {
     /// Those with a turn.
     pub(crate) live: Vec<Runner>,
-    /// Launches that wait for the mount of an attached directory.
-    pub(crate) binding: Vec<Binding>,
     /// Those without one yet.
     pub(crate) pool: Pool,
 }
@@ -69,7 +67,7 @@ pub(crate) struct Runners {
 impl Runners {
     /// No runner yet.
     pub(crate) const fn new(pool: Pool) -> Self {
-        Self { live: Vec::new(), binding: Vec::new(), pool }
+        Self { live: Vec::new(), pool }
     }
 
     /// Every runner's process, with a turn or without.
@@ -94,9 +92,9 @@ impl Runners {
         live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, whose, ear)| (whose, ear))
     }
 
-    /// The turns that have a live runner, or get one as soon as their directory answers.
+    /// The turns that have a live runner.
     pub(crate) fn turns(&self) -> impl Iterator<Item = [u8; 16]> {
-        self.live.iter().map(|runner| runner.turn).chain(self.binding.iter().map(Binding::turn))
+        self.live.iter().map(|runner| runner.turn)
     }
 
     /// The earliest wall clock that runs out.
@@ -159,18 +157,11 @@ pub(crate) fn end(runner: &Runner) {
     let _ = kill(Pid::from_raw(runner.child.pid), Signal::SIGKILL);
 }
 
-/// Launches the runner that router asked for, or tells router why not.
+/// Launches the runner that router asked for in a folder of the host's own, or tells router why not.
 pub(crate) fn launch(host: &mut Host, frame: &Frame) {
-    let turn = frame.id(0);
-    if host.runners.turns().any(|live| live == turn) {
-        return;
-    }
-    if frame.words[5] & LAUNCH_ATTACHED != 0 {
-        return binding::begin(host, frame);
-    }
     match own_folder(host, frame.id(1)) {
         Ok(space) => launch_in(host, frame, space),
-        Err((ended, code)) => tell_router(host, turn, ended, code),
+        Err((ended, code)) => tell_router(host, frame.id(0), ended, code),
     }
 }
 
@@ -180,15 +171,6 @@ pub(crate) fn launch_in(host: &mut Host, frame: &Frame, space: Space) {
         Ok(runner) => host.runners.live.push(runner),
         Err((ended, code)) => tell_router(host, frame.id(0), ended, code),
     }
-}
-
-/// A workspace on its way into a jail.
-#[derive(Debug)]
-pub(crate) struct Space {
-    /// A detached mount of it; in mode flat the directory itself.
-    pub(crate) mount: OwnedFd,
-    /// Whose the directory is.
-    pub(crate) owner: Ids,
 }
 
 type Refusal = (Ended, i32);

@@ -84,7 +84,7 @@ fn hand_over(host: &Host, name: Name) {
     match name {
         Name::Control => tell::everything(host),
         Name::Router => {
-            for turn in host.runners.turns() {
+            for turn in host.runners.turns().chain(host.handed.turns()) {
                 let words = manifest::command::id_words(turn);
                 process.tell(Frame::new(Kind::RunnerAlive, Name::Runner).with(&words), &[]);
             }

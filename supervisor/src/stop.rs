@@ -103,8 +103,7 @@ pub(crate) fn everything(host: &mut Host) {
     host.state = HostState::Stopping;
     host.notify.tell("STOPPING=1\nSTATUS=stopping");
     host.runners.kill_all();
-    host.runners.binding.clear();
-    host.looks.clear();
+    host.handed.end();
     host.twins.kill_all();
     let names: Vec<Name> = host.processes.iter().rev().map(|process| process.row.process).collect();
     for name in names {

@@ -43,8 +43,7 @@ pub(crate) fn once(host: &mut Host, at_most: Option<Duration>) {
             Source::Looked => {}
         }
     }
-    // Children that looked at a directory are told of by nothing else.
-    if some_ended || idle {
+    if some_ended {
         reap(host);
     }
     clocks(host);
@@ -71,11 +70,11 @@ fn ready(host: &Host, at_most: Option<Duration>) -> Vec<Source> {
     for (pid, ear) in host.runners.ears() {
         polled.push((Source::TriedInJail(pid), PollFd::new(ear, PollFlags::POLLIN)));
     }
-    for child in host.runners.children().chain(host.twins.children()) {
+    for child in host.runners.children().chain(host.twins.children()).chain(host.handed.asides.children()) {
         polled.push((Source::End, PollFd::new(child.pidfd.as_fd(), PollFlags::POLLIN)));
     }
-    let binding = host.runners.binding.iter().filter(|_| host.frozen.is_none());
-    for answer in host.looks.iter().map(Look::answer).chain(binding.map(Binding::answer)) {
+    let binding = host.handed.bindings.iter().filter(|_| host.frozen.is_none());
+    for answer in host.handed.looks.iter().map(Look::answer).chain(binding.map(Binding::answer)) {
         polled.push((Source::Looked, PollFd::new(answer, PollFlags::POLLIN)));
     }
     let (sources, mut descriptors): (Vec<Source>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
@@ -150,6 +149,7 @@ fn reap(host: &mut Host) {
                 }
                 stop::ended(host, name, &how);
             }
+            None if host.handed.asides.ended(pid.as_raw()) => {}
             None if twins::ended(host, pid.as_raw(), ended, code) => {}
             None => runners::ended(host, pid.as_raw(), ended, code),
         }

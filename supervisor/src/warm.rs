@@ -7,9 +7,9 @@
 use crate::exit::say;
 use crate::host::Host;
 use crate::limits::Held;
-use crate::runners::Space;
 use crate::sockets::{self, Sockets};
 use crate::violations::Ear;
+use crate::workspaces::Space;
 use confine::{Cell, Child, Home, Ids, LaunchFault, RunnerJail, Template};
 use manifest::command::{Ended, HostState, Mode};
 use manifest::{Process as Name, Row};

@@ -1,10 +1,11 @@
 //! Directories that people attached as workspaces: kept open by their id until no session works in them, given by
 //! descriptor and never looked up by name.
 
-use crate::look;
+use confine::Ids;
 use manifest::command::Answer;
+use nix::sys::stat::{fstat, stat};
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// Directories that are attached at once, and those of one uid.
 const MOST: usize = 512;
@@ -20,6 +21,15 @@ pub(crate) struct Attached {
     pub(crate) uid: u32,
 }
 
+/// A workspace on its way into a jail.
+#[derive(Debug)]
+pub(crate) struct Space {
+    /// A detached mount of it; in mode flat the directory itself.
+    pub(crate) mount: OwnedFd,
+    /// Whose the directory is.
+    pub(crate) owner: Ids,
+}
+
 /// The attached directories.
 #[derive(Debug, Default)]
 pub(crate) struct Workspaces(HashMap<[u8; 16], Attached>);
@@ -31,7 +41,7 @@ impl Workspaces {
         if !self.0.contains_key(&id) && (of_one >= MOST_OF_ONE || self.0.len() >= MOST) {
             return Answer::Full;
         }
-        let there = attached.there.filter(look::is_elsewhere);
+        let there = attached.there.filter(is_elsewhere);
         self.0.insert(id, Attached { there, ..attached });
         Answer::Ok
     }
@@ -45,6 +55,12 @@ impl Workspaces {
     pub(crate) fn get(&self, id: [u8; 16]) -> Option<&Attached> {
         self.0.get(&id)
     }
+}
+
+/// Returns whether it is another namespace than agentd's own, which would be kept for nothing.
+fn is_elsewhere(there: &OwnedFd) -> bool {
+    let own = stat("/proc/self/ns/mnt").map(|own| (own.st_dev, own.st_ino));
+    fstat(there.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use manifest::Process;
 use manifest::command::{Answer, attached_id};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use serde_json::Value;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
@@ -41,6 +41,17 @@ def serve(client):
     host = socket.socket(socket.AF_UNIX); host.connect(sys.argv[2]); host.sendall(hello)
     threading.Thread(target=pump, args=(host, client), daemon=True).start(); pump(client, host)
 while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+";
+
+/// Hands files over with a hello, and prints the first byte of the answer: of an attach its number.
+const HANDS: &str = "
+import os, socket, sys
+hello, host, files = bytes.fromhex(sys.argv[1]), sys.argv[2], sys.argv[3:]
+opened = [os.open(file, os.O_RDONLY | (os.O_DIRECTORY if os.path.isdir(file) else 0)) for file in files]
+s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(host)
+socket.send_fds(s, [hello], opened)
+answer = s.recv(1)
+os.write(1, answer); os.close(1)
 ";
 
 fn host() -> Host {
@@ -196,21 +207,58 @@ fn goes_on(host: &Host, session: &str) {
     assert!(began.elapsed() < SOON, "{session}: {:?}", began.elapsed());
 }
 
+/// Children of agentd's that no signal ends, since their file system has taken their call and does not answer.
+fn left_behind(host: &Host) -> usize {
+    let parent = format!("PPid:\t{}\n", host.agentd());
+    let folders = fs::read_dir("/proc").unwrap().flatten();
+    let told = folders.filter_map(|folder| fs::read_to_string(folder.path().join("status")).ok());
+    told.filter(|status| status.contains(&parent) && status.contains("State:\tD")).count()
+}
+
+/// What the host answers to a hello of this purpose with the file of the file system, and with a directory before it if one is
+/// given. The program waits in its own close for as long as the file system does not answer.
+fn file_handed(
+    host: &Host,
+    fuse: &Path,
+    directory: Option<&Path>,
+    purpose: Purpose,
+) -> (Child, Option<Answer>) {
+    let hello: String =
+        Hello::new(Process::Agentd, purpose).encode().iter().map(|byte| format!("{byte:02x}")).collect();
+    #[expect(clippy::disallowed_methods, reason = "a client that may hang in the end of its own")]
+    let mut command = Command::new("/usr/bin/python3");
+    command.args(["-c", HANDS, &hello]).arg(host.socket()).args(directory).arg(fuse.join("file"));
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut answer = [0];
+    let read = child.stdout.take().unwrap().read(&mut answer).unwrap();
+    (child, (read == 1).then(|| Answer::from_number(answer[0].into())).flatten())
+}
+
 // Holds P1-41.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn a_file_system_that_does_not_answer_holds_up_nobody_else() {
     let host = host();
     let (agentd, control) = (host.agentd(), host.pid("control"));
-    let fuse = Stalled::mount(&host.dir().join("fuse"), 0);
-    let directory = opened(&host.dir().join("fuse"));
-    let file = File::open(host.dir().join("fuse/file")).unwrap();
+    let place = host.dir().join("fuse");
+    let fuse = Stalled::mount(&place, 0);
+    let (directory, roots) = (opened(&place), directory(&host, "roots", 0));
     assert_eq!(
         handed(&host, &[directory.as_fd()]),
         Some(Answer::Remote),
         "one that answers is refused for its kind"
     );
-    let local = opened(&host.dir().join("run"));
+    // A file is flushed by whoever closes it, which takes as long as its server likes.
+    fuse.stall_closes();
+    let local = host.dir().join("run");
+    let hands = |directory: Option<&Path>, purpose| file_handed(&host, &place, directory, purpose);
+    let (one, first) = hands(None, Purpose::Attach);
+    goes_on(&host, "file");
+    let (other, second) = hands(Some(&local), Purpose::Attach);
+    goes_on(&host, "file");
+    assert_eq!([first, second], [Some(Answer::NotADirectory); 2]);
+    let (caller, _) = hands(None, Purpose::Calls);
+    goes_on(&host, "calls");
     fuse.stall();
     let began = Instant::now();
     assert_eq!(handed(&host, &[directory.as_fd()]), Some(Answer::Stalled));
@@ -224,20 +272,23 @@ fn a_file_system_that_does_not_answer_holds_up_nobody_else() {
         answers.iter().all(|answer| answer.is_none_or(|answer| answer == Answer::Stalled)),
         "{answers:?}"
     );
-    // A file is to be flushed by whoever closes it, which takes as long as its server likes.
-    for descriptors in [vec![file.as_fd()], vec![local.as_fd(), file.as_fd()]] {
-        assert_eq!(handed(&host, &descriptors), Some(Answer::NotADirectory));
-        goes_on(&host, "file");
+    // No signal ends a child whose call was taken; who left eight behind gets no other.
+    for _ in 0..12 {
+        assert_eq!(handed(&host, &[directory.as_fd()]), Some(Answer::Stalled));
     }
-    let stream = UnixStream::connect(host.socket()).unwrap();
-    let calls = Hello::new(Process::Agentd, Purpose::Calls).encode();
-    confine::passing::send(stream.as_fd(), &calls, &[file.as_fd()]).unwrap();
-    drop(stream);
-    goes_on(&host, "calls");
+    assert!(left_behind(&host) <= 9, "{}", left_behind(&host));
+    let began = Instant::now();
+    assert_eq!(handed(&host, &[directory.as_fd()]), Some(Answer::Stalled));
+    assert!(began.elapsed() < Duration::from_secs(1), "refused at once: {:?}", began.elapsed());
+    goes_on(&host, "many");
     assert_eq!((host.agentd(), host.pid("control")), (agentd, control), "nobody was ended for it");
-    // What waits in a close of this test's own goes on with the end of the file system.
     drop(fuse);
-    drop(file);
+    for mut child in [one, other, caller] {
+        let _ = child.wait();
+    }
+    host.wait_for("those left behind end with their file system", || left_behind(&host) == 0);
+    let own = opened(&roots);
+    host.wait_for("their user may attach again", || handed(&host, &[own.as_fd()]) == Some(Answer::Ok));
 }
 
 // Holds P1-41.

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 /// Numbers of requests, from linux/fuse.h.
@@ -23,6 +23,10 @@ const RELEASEDIR: u32 = 29;
 /// The root's number, and that of the one file in it.
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
+/// What is answered.
+const ALL: u8 = 0;
+const ALL_BUT_FLUSH: u8 = 1;
+const NOTHING: u8 = 2;
 /// `ENOENT` and `ENOSYS`.
 const ABSENT: i32 = -2;
 const UNKNOWN: i32 = -38;
@@ -30,7 +34,7 @@ const UNKNOWN: i32 = -38;
 /// It is mounted for as long as this lives.
 pub(crate) struct Stalled {
     place: PathBuf,
-    answers: Arc<AtomicBool>,
+    answers: Arc<AtomicU8>,
     _device: Arc<File>,
 }
 
@@ -43,15 +47,20 @@ impl Stalled {
         let options = format!("fd={number},rootmode=40000,user_id=0,group_id=0,allow_other");
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some("cordon-test"), place, Some("fuse"), flags, Some(options.as_str())).unwrap();
-        let answers = Arc::new(AtomicBool::new(true));
+        let answers = Arc::new(AtomicU8::new(ALL));
         let (serving, answering) = (Arc::clone(&device), Arc::clone(&answers));
         drop(thread::spawn(move || serve(&serving, &answering, uid)));
         Self { place: place.to_owned(), answers, _device: device }
     }
 
+    /// From now on no close of a file is answered.
+    pub(crate) fn stall_closes(&self) {
+        self.answers.store(ALL_BUT_FLUSH, Ordering::SeqCst);
+    }
+
     /// From now on nothing is answered.
     pub(crate) fn stall(&self) {
-        self.answers.store(false, Ordering::SeqCst);
+        self.answers.store(NOTHING, Ordering::SeqCst);
     }
 }
 
@@ -63,13 +72,14 @@ impl Drop for Stalled {
     }
 }
 
-fn serve(device: &File, answers: &AtomicBool, uid: u32) {
+fn serve(device: &File, answers: &AtomicU8, uid: u32) {
     let mut request = vec![0; 1 << 20];
     while let Ok(length) = read(device.as_fd(), &mut request) {
         let Some(request) = request.get(..length).filter(|request| request.len() >= 40) else { continue };
         let word = |at: usize| u32::from_le_bytes(request[at..at + 4].try_into().unwrap());
         let long = |at: usize| u64::from_le_bytes(request[at..at + 8].try_into().unwrap());
-        if !answers.load(Ordering::SeqCst) {
+        let answers = answers.load(Ordering::SeqCst);
+        if answers == NOTHING || answers == ALL_BUT_FLUSH && word(4) == FLUSH {
             continue;
         }
         let (error, body) = answer(word(4), long(16), &request[40..], uid);

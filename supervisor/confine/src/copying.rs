@@ -1,15 +1,13 @@
 //! The way from a directory that somebody handed over to a mount of it. A file system may answer late or never, so a child makes
-//! every call on the directory, and whoever waits for it may end it.
+//! every call on the directory.
 
-use crate::child::{die_with_parent, place_descriptors};
+use crate::aside::aside;
+use crate::child::Child;
 use crate::jail::Ids;
 use crate::passing;
-use crate::sys::{self, Forked};
+use crate::sys;
 use nix::sched::{CloneFlags, setns};
-use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
-use nix::sys::wait::{WaitPidFlag, waitpid};
-use nix::unistd::{Pid, getpid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -32,68 +30,33 @@ pub enum Way {
     Bare,
 }
 
-/// A child that makes it. It is ended when this is dropped.
-#[derive(Debug)]
-pub struct Copying {
-    pid: i32,
-    answer: OwnedFd,
+/// Begins with a directory: a child, and where it answers. `there` is the mount namespace that the directory was opened in, where it
+/// is not this process's own.
+///
+/// # Errors
+/// No child can be made.
+pub fn copy_aside(directory: &OwnedFd, there: Option<&OwnedFd>, way: Way) -> io::Result<(Child, OwnedFd)> {
+    let (ours, theirs) = passing::frame_pair()?;
+    let stay = [directory, &theirs, there.unwrap_or(&theirs)];
+    let child = aside(&stay, || answer(there.is_some(), way))?;
+    Ok((child, ours))
 }
 
-impl Copying {
-    /// Begins with a directory. `there` is the mount namespace that it was opened in, where it is not this process's own.
-    ///
-    /// # Errors
-    /// No child can be made.
-    pub fn begin(directory: &OwnedFd, there: Option<&OwnedFd>, way: Way) -> io::Result<Self> {
-        let (ours, theirs) = passing::frame_pair()?;
-        let parent = getpid().as_raw();
-        match sys::clone(0)? {
-            Forked::Child => {
-                let stay = [directory, &theirs, there.unwrap_or(&theirs)];
-                // It holds nothing else of its parent's, should it hang.
-                let placed = die_with_parent(Some(parent)).and_then(|()| place_descriptors(&stay, &[]));
-                if placed.is_ok() {
-                    answer(there.is_some(), way);
-                }
-                sys::end(0)
-            }
-            Forked::Parent(pid, _pidfd) => Ok(Self { pid, answer: ours }),
+/// The child's answer: the mount, and whose the directory is. To be asked once it is readable.
+///
+/// # Errors
+/// What the kernel said to the child; `ESTALE` if the path leads elsewhere now.
+pub fn take_copy(answer: BorrowedFd<'_>) -> io::Result<(OwnedFd, Ids)> {
+    let (word, handed) = passing::receive::<WORD>(answer)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let [e0, e1, e2, e3, u0, u1, u2, u3, g0, g1, g2, g3] = word;
+    match i32::from_le_bytes([e0, e1, e2, e3]) {
+        0 => {
+            let ids =
+                Ids { uid: u32::from_le_bytes([u0, u1, u2, u3]), gid: u32::from_le_bytes([g0, g1, g2, g3]) };
+            let mount = handed.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+            Ok((mount, ids))
         }
-    }
-
-    /// Readable when the child has answered or ended.
-    #[must_use]
-    pub fn answer(&self) -> BorrowedFd<'_> {
-        self.answer.as_fd()
-    }
-
-    /// The mount, and whose the directory is. To be asked once [`Self::answer`] is readable.
-    ///
-    /// # Errors
-    /// What the kernel said to the child; `ESTALE` if the path leads elsewhere now.
-    pub fn taken(&self) -> io::Result<(OwnedFd, Ids)> {
-        let (word, handed) =
-            passing::receive::<WORD>(self.answer.as_fd())?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let [e0, e1, e2, e3, u0, u1, u2, u3, g0, g1, g2, g3] = word;
-        match i32::from_le_bytes([e0, e1, e2, e3]) {
-            0 => {
-                let ids = Ids {
-                    uid: u32::from_le_bytes([u0, u1, u2, u3]),
-                    gid: u32::from_le_bytes([g0, g1, g2, g3]),
-                };
-                let mount = handed.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
-                Ok((mount, ids))
-            }
-            errno => Err(io::Error::from_raw_os_error(errno)),
-        }
-    }
-}
-
-impl Drop for Copying {
-    fn drop(&mut self) {
-        // One that hangs in the kernel is not waited for: it is collected with every other child.
-        let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
-        let _ = waitpid(Pid::from_raw(self.pid), Some(WaitPidFlag::WNOHANG));
+        errno => Err(io::Error::from_raw_os_error(errno)),
     }
 }
 
@@ -108,7 +71,7 @@ pub fn copied(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// The child's part, with its descriptors in place. It looks up no path in the namespace that it was given: whoever gave it decides
 /// what is mounted there.
 fn answer(is_elsewhere: bool, way: Way) {
-    // SAFETY: place_descriptors has put open descriptors at these numbers, which stay open until this process ends.
+    // SAFETY: `aside` has put open descriptors at these numbers, which stay open until this process ends.
     let [directory, to, there] =
         [DIRECTORY, ANSWER, THERE].map(|number| unsafe { BorrowedFd::borrow_raw(number) });
     let made = made(directory, is_elsewhere.then_some(there), way);

@@ -7,6 +7,7 @@
 pub mod acts;
 mod alone;
 mod apart;
+mod aside;
 mod caps;
 mod cell;
 mod child;
@@ -36,9 +37,10 @@ mod tree;
 pub mod twin;
 
 pub use alone::compute_alone;
+pub use aside::aside;
 pub use cell::Cell;
 pub use child::{Child, LaunchFault, Step};
-pub use copying::{Copying, Way, copied};
+pub use copying::{Way, copied, copy_aside, take_copy};
 #[doc(hidden)]
 pub use entry::begin;
 pub use flush::{Flush, Flushed, Flusher};
