@@ -8,6 +8,7 @@ use crate::args::Options;
 use crate::configure;
 use crate::disk;
 use crate::exit::{self, Fault};
+use crate::inodes;
 use crate::ours::{self, Place};
 use crate::places::{self, at};
 use confine::probe;
@@ -23,6 +24,8 @@ use std::process::{Command, Stdio};
 const LOG: u64 = 256 << 20;
 /// Bytes that a start needs beside what the databases need: the log, the record, sockets.
 const ROOM: u64 = 64 << 20;
+/// Inodes that a start needs: its folders, sockets and logs.
+const INODES: u64 = 256;
 
 /// Says what it finds, all of it.
 pub(crate) fn check(options: &Options) -> Result<(), Fault> {
@@ -93,6 +96,10 @@ fn databases(state: &Path, room: u64) -> Result<bool, Fault> {
         return Ok(false);
     }
     say("disk", &format!("{free} MiB are free below {}; a start needs {room}", state.display()));
+    if let Some(free) = inodes::free(state) {
+        say("inodes", &format!("{free} are free below {}; a start needs {INODES}", state.display()));
+        sound &= free >= INODES;
+    }
     Ok(sound)
 }
 

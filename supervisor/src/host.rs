@@ -14,7 +14,7 @@ use crate::notify::Notify;
 use crate::places::{self, Places};
 use crate::process::Process;
 use crate::proof::{self, Proof};
-use crate::removed::Removed;
+use crate::removed::{self, Removed};
 use crate::restart::History;
 use crate::runners::Runners;
 use crate::twins::{self, Twins};
@@ -169,7 +169,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
         workspaces: Workspaces::default(),
         handed: Handed::default(),
         logs: Logs::new(log_folder, configuration.settings.rotate_bytes.into(), ids(Name::Control)),
-        disk: Disk::new(configuration.settings.disk_reserve),
+        disk: Disk::new(configuration.settings.disk_reserve, configuration.settings.inode_reserve),
         vault: Vault::new(),
         record: RecordState::default(),
         known: Known::read(&places.state)?,
@@ -227,6 +227,8 @@ fn enter_mode(configuration: &Configuration) -> Result<Mode, Fault> {
 
 /// Where runners work.
 fn runners_folders(places: &Places) -> Result<(), Fault> {
+    // Made now, since it is what frees a disk on which none can be made any more.
+    own_folder(places, removed::FOLDER, None)?;
     places::folder(&places.state.join("runner"), 0o711, None)?;
     // What the runners of a host that was killed left there is nobody's any more; their own end would have removed it.
     drop(std::fs::remove_dir_all(places.runtime.join("tmp")));

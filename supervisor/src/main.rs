@@ -19,6 +19,7 @@ mod frames;
 mod freeze;
 mod handed;
 mod host;
+mod inodes;
 mod journal;
 mod known;
 mod limits;

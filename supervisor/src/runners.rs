@@ -9,7 +9,7 @@ use crate::warm::{self, Pool, Warm};
 use crate::workspaces::Space;
 use crate::{flat, places};
 use confine::{Child, Ids};
-use manifest::command::{Ended, Frame, Kind, Mode, Role, id_words};
+use manifest::command::{Ended, Frame, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
 use manifest::{Network, Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
@@ -47,6 +47,8 @@ pub(crate) struct Runner {
     /// Where its jail is heard of what it may not do.
     ear: Ear,
     tmp: Option<PathBuf>,
+    /// The workspace that it has of the host's own, if it has one.
+    pub(crate) workspace: Option<[u8; 16]>,
 }
 
 impl Runner {
@@ -176,7 +178,7 @@ pub(crate) fn launch_in(host: &mut Host, frame: &Frame, space: Space) {
 type Refusal = (Ended, i32);
 
 fn try_launch(host: &mut Host, frame: &Frame, space: Space) -> Result<Runner, Refusal> {
-    let wall = frame.words[4];
+    let [.., wall, flags] = [frame.words[4], frame.words[5]];
     let turn = frame.id(0);
     let row = manifest::row(frame.peer).filter(|row| row.process.is_runner());
     let row = row.ok_or((Ended::NotLaunched, nix::libc::EINVAL))?;
@@ -219,6 +221,7 @@ fn try_launch(host: &mut Host, frame: &Frame, space: Space) -> Result<Runner, Re
         over: None,
         ear,
         tmp,
+        workspace: (flags & LAUNCH_ATTACHED == 0).then(|| frame.id(1)),
     })
 }
 

@@ -294,7 +294,8 @@ fn attach(host: &Host, cell: Option<&mut Cell>, child: &Child, workspace: &Owned
         return Ok(());
     };
     let stat = fstat(workspace.as_fd())?;
-    let tree = cell.workspace(confine::copied(workspace.as_fd())?, Ids { uid: stat.st_uid, gid: stat.st_gid })?;
+    let tree =
+        cell.workspace(confine::copied(workspace.as_fd())?, Ids { uid: stat.st_uid, gid: stat.st_gid })?;
     template.attach(child, tree.as_fd())
 }
 

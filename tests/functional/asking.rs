@@ -129,16 +129,8 @@ fn every_field_of_an_observation_can_be_given_and_what_is_the_same_is_no_revisio
     let host = Host::start();
     let made = ["memory", "add", "the lamp was wired the wrong way", "--kind", "bugfix"];
     let fields = [
-        "--subtitle",
-        "at the pier",
-        "--fact",
-        "red is live",
-        "--fact",
-        "blue is not",
-        "--file",
-        "src/lamp.rs",
-        "--read",
-        "docs/pier.md",
+        "--subtitle", "at the pier", "--fact", "red is live", "--fact", "blue is not", "--file",
+        "src/lamp.rs", "--read", "docs/pier.md",
     ];
     let id = text(&host.json(&[&made[..], &fields].concat()), "id");
     let shown = host.json(&["memory", "show", &id])["memory"].clone();

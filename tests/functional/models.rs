@@ -207,14 +207,7 @@ fn a_setup_without_a_host_writes_what_it_can_and_says_what_is_left() {
     let config = config.to_string_lossy().into_owned();
     let output = host
         .command(&[
-            "setup",
-            "--provider",
-            "anthropic",
-            "--secret-stdin",
-            "--yes",
-            "--json",
-            "--config",
-            &config,
+            "setup", "--provider", "anthropic", "--secret-stdin", "--yes", "--json", "--config", &config,
         ])
         .arg("--socket")
         .arg(&nowhere)

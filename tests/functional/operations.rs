@@ -23,15 +23,7 @@ fn status_shows_every_process_ready_with_its_figures() {
     for process in status["processes"].as_array().unwrap() {
         assert_eq!(process["state"], "ready");
         for figure in [
-            "pid",
-            "uid",
-            "generation",
-            "restarts",
-            "uptime_ms",
-            "pss_kib",
-            "rss_kib",
-            "calls",
-            "p50_us",
+            "pid", "uid", "generation", "restarts", "uptime_ms", "pss_kib", "rss_kib", "calls", "p50_us",
             "p99_us",
         ] {
             assert!(process[figure].is_u64(), "{figure}: {process}");

@@ -94,5 +94,9 @@ fn run(words: &[String]) -> Result<(), String> {
     if !failed.is_empty() {
         return Err(failed.join("; "));
     }
-    if write { report::keep(&figures).map_err(|error| format!("docs/benchmarks.md: {error}")) } else { Ok(()) }
+    if write {
+        report::keep(&figures).map_err(|error| format!("docs/benchmarks.md: {error}"))
+    } else {
+        Ok(())
+    }
 }

@@ -44,15 +44,7 @@ fn bwrap(workspace: &Path) -> Vec<String> {
     }
     let workspace = workspace.to_string_lossy();
     words.extend([
-        "--proc",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--bind",
-        &workspace,
-        "/workspace",
-        "--remount-ro",
-        "/",
+        "--proc", "/proc", "--tmpfs", "/tmp", "--bind", &workspace, "/workspace", "--remount-ro", "/",
     ]);
     words.into_iter().map(str::to_owned).collect()
 }

@@ -133,7 +133,10 @@ fn a_damaged_memory_is_told_of_and_never_written_to() {
     );
     let doctor: Value = serde_json::from_slice(&host.ctl(&["doctor", "--json"]).stdout).unwrap();
     let told = doctor["rows"].as_array().unwrap().iter().find(|row| row["id"] == "host.reason").unwrap();
-    assert!(told["status"] == "warn" && told["message"].to_string().contains("docs/guide/memory.md"), "{told}");
+    assert!(
+        told["status"] == "warn" && told["message"].to_string().contains("docs/guide/memory.md"),
+        "{told}"
+    );
     let refused = host.ask(&["memory", "add", AFTER]);
     assert!(refused["ok"] == false && refused.to_string().contains("damaged"), "{refused}");
     assert!(host.log().contains("agentctl backup restore"));

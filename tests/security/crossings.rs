@@ -9,14 +9,7 @@ use tests::{Host, Setup, Upstream, call, signal};
 
 /// Every place where text crosses, as the scanner names it.
 const CROSSINGS: &[&str] = &[
-    "OwnWords",
-    "Arguments",
-    "Record",
-    "MemoryWrite",
-    "ToolOutput",
-    "MemoryRecall",
-    "Web",
-    "ModelStream",
+    "OwnWords", "Arguments", "Record", "MemoryWrite", "ToolOutput", "MemoryRecall", "Web", "ModelStream",
     "Answer",
 ];
 

@@ -109,13 +109,7 @@ fn the_host_s_files_are_not_there() {
     let host = Host::start();
     let state = host.state();
     let paths = [
-        "/etc/shadow",
-        "/etc/gshadow",
-        "/etc/hostname",
-        "/etc/machine-id",
-        "/etc/ssh",
-        "/root",
-        "/home",
+        "/etc/shadow", "/etc/gshadow", "/etc/hostname", "/etc/machine-id", "/etc/ssh", "/root", "/home",
         "/var",
     ];
     let more =

@@ -98,46 +98,13 @@ pub(crate) fn secret_value(value: &str) -> bool {
 /// it: an identifier or address of one, half of a key pair that everybody may have, a token of a text or a form.
 pub(crate) fn names_a_secret(whole: &str) -> bool {
     const OTHERS: [&str; 16] = [
-        "public",
-        "pubkey",
-        "pub_key",
-        "csrf",
-        "xsrf",
-        "authenticity",
-        "tokeniz",
-        "cache",
-        "accessor",
-        "idempotency",
-        "compass",
-        "bypass",
-        "passport",
-        "passenger",
-        "primary_key",
-        "foreign_key",
+        "public", "pubkey", "pub_key", "csrf", "xsrf", "authenticity", "tokeniz", "cache", "accessor",
+        "idempotency", "compass", "bypass", "passport", "passenger", "primary_key", "foreign_key",
     ];
     const ENDS: [&str; 22] = [
-        "credentialid",
-        "credentialsid",
-        "credential_id",
-        "credentials_id",
-        "credential-id",
-        "credentials-id",
-        "tokenid",
-        "token_id",
-        "token-id",
-        "secretid",
-        "secretname",
-        "url",
-        "uri",
-        "_type",
-        "_name",
-        "-name",
-        "_path",
-        "_file",
-        "_length",
-        "_count",
-        "version",
-        "_expiry",
+        "credentialid", "credentialsid", "credential_id", "credentials_id", "credential-id",
+        "credentials-id", "tokenid", "token_id", "token-id", "secretid", "secretname", "url", "uri", "_type",
+        "_name", "-name", "_path", "_file", "_length", "_count", "version", "_expiry",
     ];
     let name = whole.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '%' | '$'));
@@ -148,30 +115,9 @@ pub(crate) fn names_a_secret(whole: &str) -> bool {
 /// Returns whether a value is the place in code or configuration where the value is: `var.db.password`.
 fn path(value: &str) -> bool {
     const ROOTS: [&str; 24] = [
-        "data",
-        "var",
-        "vars",
-        "local",
-        "module",
-        "each",
-        "self",
-        "this",
-        "config",
-        "process",
-        "os",
-        "env",
-        "settings",
-        "secrets",
-        "request",
-        "params",
-        "options",
-        "opts",
-        "args",
-        "props",
-        "ctx",
-        "vault",
-        "values",
-        "random_password",
+        "data", "var", "vars", "local", "module", "each", "self", "this", "config", "process", "os", "env",
+        "settings", "secrets", "request", "params", "options", "opts", "args", "props", "ctx", "vault",
+        "values", "random_password",
     ];
     value.split_once('.').is_some_and(|(root, rest)| {
         ROOTS.contains(&root.to_ascii_lowercase().as_str())
@@ -241,23 +187,8 @@ pub(crate) fn placeholder(value: &str) -> bool {
     const REFERENCES: [&str; 10] =
         ["${", "$(", "{{", "<", "%(", "#{", "process.env", "os.environ", "getenv", "[["];
     const WORDS: [&str; 17] = [
-        "xxxx",
-        "****",
-        "....",
-        "####",
-        "your",
-        "example",
-        "placeholder",
-        "changeme",
-        "redacted",
-        "dummy",
-        "password",
-        "insert",
-        "replace",
-        "sample",
-        "todo",
-        "my-",
-        "1234567890abcdef",
+        "xxxx", "****", "....", "####", "your", "example", "placeholder", "changeme", "redacted", "dummy",
+        "password", "insert", "replace", "sample", "todo", "my-", "1234567890abcdef",
     ];
     let lower = value.to_ascii_lowercase();
     value.starts_with(['$', '%', '{', '[', '@', '&', '<'])
@@ -274,30 +205,9 @@ pub(crate) fn key_block(block: &str) -> bool {
 /// Returns whether the word after "you are now" names a part to play rather than the state of a service.
 pub(crate) fn assumed_part(word: &str) -> bool {
     const STATES: [&str; 24] = [
-        "able",
-        "ready",
-        "connected",
-        "subscribed",
-        "unsubscribed",
-        "logged",
-        "signed",
-        "leaving",
-        "registered",
-        "being",
-        "eligible",
-        "following",
-        "receiving",
-        "using",
-        "viewing",
-        "enrolled",
-        "invited",
-        "verified",
-        "done",
-        "set",
-        "up",
-        "online",
-        "offline",
-        "on",
+        "able", "ready", "connected", "subscribed", "unsubscribed", "logged", "signed", "leaving",
+        "registered", "being", "eligible", "following", "receiving", "using", "viewing", "enrolled",
+        "invited", "verified", "done", "set", "up", "online", "offline", "on",
     ];
     !STATES.contains(&word)
 }

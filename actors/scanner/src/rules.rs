@@ -43,36 +43,9 @@ macro_rules! families {
 
 families![
     // Secrets and personal data.
-    ai,
-    apps,
-    assigned,
-    chat,
-    cloud,
-    commerce,
-    data,
-    delivery,
-    forges,
-    headers,
-    hosting,
-    identity,
-    keys,
-    locators,
-    mail,
-    monitoring,
-    packages,
-    work,
-    personal,
-    pipelines,
-    // Injection.
-    disguise,
-    exfiltration,
-    extraction,
-    indirect,
-    languages,
-    overriding,
-    persona,
-    roles,
-    tools,
+    ai, apps, assigned, chat, cloud, commerce, data, delivery, forges, headers, hosting, identity, keys,
+    locators, mail, monitoring, packages, work, personal, pipelines, // Injection.
+    disguise, exfiltration, extraction, indirect, languages, overriding, persona, roles, tools,
 ];
 
 /// What a rule's finding means, and the name it is reported under.

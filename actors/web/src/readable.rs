@@ -18,45 +18,12 @@ const UNREAD: &[&str] = &[
 ];
 /// Elements that stand on lines of their own, with an empty line around them.
 const APART: &[&str] = &[
-    "article",
-    "aside",
-    "blockquote",
-    "dl",
-    "fieldset",
-    "figure",
-    "footer",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "main",
-    "nav",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "table",
-    "title",
-    "ul",
+    "article", "aside", "blockquote", "dl", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4",
+    "h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "title", "ul",
 ];
 /// Elements that begin a line.
 const LINES: &[&str] = &[
-    "address",
-    "caption",
-    "dd",
-    "details",
-    "div",
-    "dt",
-    "figcaption",
-    "legend",
-    "li",
-    "option",
-    "summary",
+    "address", "caption", "dd", "details", "div", "dt", "figcaption", "legend", "li", "option", "summary",
     "tr",
 ];
 /// Elements that must be closed: only of such is it known where hidden content ends.
@@ -335,15 +302,7 @@ mod tests {
     #[test]
     fn hostile_markup_costs_no_more_than_its_length() {
         let parts = [
-            "<div>",
-            "<b id=1><p>",
-            "<a href=x>",
-            "<ul><li>",
-            "&amp",
-            "<!--",
-            "<svg>",
-            "<td>",
-            "</p>",
+            "<div>", "<b id=1><p>", "<a href=x>", "<ul><li>", "&amp", "<!--", "<svg>", "<td>", "</p>",
             "<script",
         ];
         for part in parts {

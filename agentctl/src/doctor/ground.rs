@@ -20,6 +20,9 @@ const AHEAD: Duration = Duration::from_secs(60);
 const SET: [&str; 2] = ["/run/systemd/timesync/synchronized", "/var/lib/systemd/timesync/clock"];
 const SETTERS: [&str; 3] = ["/run/chrony", "/run/ntpd.pid", "/run/openntpd.sock"];
 
+/// Inodes with which a host begins nothing new, as `host.inode_reserve` has it by default.
+const FEW_INODES: u64 = 16_384;
+
 /// The rows of disk, control groups and clock.
 pub(super) fn rows(scene: &Scene) -> Vec<Row> {
     let place = there(&scene.state);
@@ -102,6 +105,15 @@ fn room(place: &Path) -> Row {
     } else {
         Status::Pass
     };
+    // A file system that counts no inodes has none to run out of.
+    let few = about.files() > 0 && about.files_available() < FEW_INODES;
+    if few {
+        let (free, at) = (about.files_available(), place.display());
+        let message = format!(
+            "{free} inodes are free below {at}; remove files, or a workspace (agentctl workspace list)"
+        );
+        return of(Status::Fail, message);
+    }
     let rest = if status == Status::Pass { "" } else { "; make room, or move the state" };
     of(status, format!("{} MiB below {}{rest}", free / MIB, place.display()))
 }

@@ -165,34 +165,13 @@ fn status_has_exactly_the_fields_that_are_promised() {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(names(&document), set(&["degraded", "host", "ok", "processes"]));
     let host_fields = [
-        "config",
-        "limits",
-        "mode",
-        "pid",
-        "reason",
-        "self_check",
-        "state",
-        "state_dir",
-        "uptime_ms",
+        "config", "limits", "mode", "pid", "reason", "self_check", "state", "state_dir", "uptime_ms",
         "version",
     ];
     assert_eq!(names(at(&document, "/host")), set(&host_fields));
     let promised = [
-        "name",
-        "state",
-        "pid",
-        "uid",
-        "generation",
-        "restarts",
-        "uptime_ms",
-        "pss_kib",
-        "rss_kib",
-        "calls",
-        "refused",
-        "p50_us",
-        "p99_us",
-        "in_flight",
-        "queue",
+        "name", "state", "pid", "uid", "generation", "restarts", "uptime_ms", "pss_kib", "rss_kib", "calls",
+        "refused", "p50_us", "p99_us", "in_flight", "queue",
     ];
     assert_eq!(names(at(&document, "/processes/0")), set(&promised));
     assert_eq!(at(&document, "/degraded"), &json!([{ "name": "gate", "state": "held" }]));

@@ -246,9 +246,11 @@ fn a_command_in_a_named_session_leaves_it_as_it_is() {
 
 #[test]
 fn a_command_that_cordon_ended_exits_124_or_125() {
-    for (end, exit) in
-        [(End::TimedOut, 124), (End::Failed(Text::clip("no such program")), 125), (End::Blocked(Text::clip("why")), 125)]
-    {
+    for (end, exit) in [
+        (End::TimedOut, 124),
+        (End::Failed(Text::clip("no such program")), 125),
+        (End::Blocked(Text::clip("why")), 125),
+    ] {
         let host = Host::new(Canned::with(vec![done(end.clone(), "")]));
         assert_eq!(host.run(&["sandbox", "run", "--", "x"]).status.code(), Some(exit), "{end:?}");
         let output = host.run(&["sandbox", "run", "--json", "--", "x"]);

@@ -7,21 +7,8 @@ use std::net::IpAddr;
 
 /// Last labels of names that stand for this machine or the network around it; no public host has one.
 const LOCAL: &[&str] = &[
-    "cluster.local",
-    "corp",
-    "home",
-    "home.arpa",
-    "internal",
-    "intranet",
-    "ip6-localhost",
-    "ip6-loopback",
-    "lan",
-    "local",
-    "localdomain",
-    "localhost",
-    "onion",
-    "private",
-    "svc",
+    "cluster.local", "corp", "home", "home.arpa", "internal", "intranet", "ip6-localhost", "ip6-loopback",
+    "lan", "local", "localdomain", "localhost", "onion", "private", "svc",
 ];
 
 /// Names at which a cloud serves an instance its credentials, and that do not end like a local one.

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The first bytes of a document.
 pub const MAGIC: [u8; 8] = *b"CRDNCFG5";
 /// Bytes before the first section.
-pub const HEAD: usize = 161;
+pub const HEAD: usize = 165;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
@@ -73,6 +73,8 @@ pub struct Settings {
     pub rotate_bytes: u32,
     /// MiB that are kept free on the disk of the state directory, at most [`DISK_RESERVE`]; 0 to keep none.
     pub disk_reserve: u32,
+    /// Inodes that are kept free there; 0 to keep none.
+    pub inode_reserve: u32,
     /// Where gateway is reached over TCP, if anywhere.
     pub listen: Option<Loopback>,
     /// Uid in system mode of the process of number n + 1.
@@ -206,8 +208,8 @@ pub fn encode(settings: &Settings, sections: &[(Process, Vec<u8>)]) -> Result<Ve
     out.extend([settings.mode.map_or(0, mode_number), u8::from(settings.log_json)]);
     out.extend(settings.runner_slots.to_le_bytes());
     out.extend(settings.warm_runners.to_le_bytes());
-    let Settings { enabled, slot_base, wall_ms, rotate_bytes, disk_reserve, .. } = *settings;
-    let words = [enabled, slot_base, wall_ms, rotate_bytes, disk_reserve];
+    let Settings { enabled, slot_base, wall_ms, rotate_bytes, disk_reserve, inode_reserve, .. } = *settings;
+    let words = [enabled, slot_base, wall_ms, rotate_bytes, disk_reserve, inode_reserve];
     for word in words.into_iter().chain(settings.uids).chain(settings.gids) {
         out.extend(word.to_le_bytes());
     }
@@ -258,6 +260,7 @@ fn read_settings(from: &mut Reader<'_>) -> Result<Settings, Refused> {
         wall_ms: from.word()?,
         rotate_bytes: from.word()?,
         disk_reserve: from.word()?,
+        inode_reserve: from.word()?,
         listen: None,
         uids: [0; PROCESSES],
         gids: [0; PROCESSES],
@@ -354,6 +357,7 @@ mod tests {
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
             disk_reserve: 64,
+            inode_reserve: 16_384,
             listen: Some(Loopback { v6: true, port: 8080 }),
             uids: ids(780_001),
             gids: ids(900),

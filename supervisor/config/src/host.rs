@@ -17,6 +17,8 @@ pub struct Host {
     pub slots: u16,
     /// MiB that are kept free on the state directory's disk.
     pub disk_reserve: u32,
+    /// Inodes that are kept free there.
+    pub inode_reserve: u32,
     /// Runners that wait for work.
     pub warm: u16,
     /// True if the processes' users are installed.
@@ -55,8 +57,19 @@ impl Host {
         }
         let slots = u16::try_from(view.number("runner_slots")).unwrap_or(1);
         let disk_reserve = view.number("disk_reserve");
+        let inode_reserve = view.number("inode_reserve");
         let warm = u16::try_from(view.number("warm_runners")).unwrap_or(0);
-        Self { mode, base, slots, disk_reserve, warm, installed: installed.is_some(), own_ids, ids }
+        Self {
+            mode,
+            base,
+            slots,
+            disk_reserve,
+            inode_reserve,
+            warm,
+            installed: installed.is_some(),
+            own_ids,
+            ids,
+        }
     }
 
     /// Uid and gid of the first runner slot.

@@ -196,6 +196,7 @@ impl Plan {
             wall_ms: longest.saturating_mul(1000).clamp(WALL_MS.0, WALL_MS.1),
             rotate_bytes: self.rotate_bytes,
             disk_reserve: self.host.disk_reserve,
+            inode_reserve: self.host.inode_reserve,
             listen: self.gateway.listen,
             uids: self.host.ids.map(|(uid, _)| uid),
             gids: self.host.ids.map(|(_, gid)| gid),

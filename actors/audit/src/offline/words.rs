@@ -11,24 +11,8 @@ use std::path::PathBuf;
 const FLAGS: &[&str] = &["json", "follow"];
 /// Words that take one.
 const OPTIONS: &[&str] = &[
-    "dir",
-    "key",
-    "checkpoint",
-    "tree",
-    "against",
-    "file",
-    "from",
-    "position",
-    "format",
-    "action",
-    "category",
-    "result",
-    "severity",
-    "witness",
-    "subject",
-    "session",
-    "since",
-    "until",
+    "dir", "key", "checkpoint", "tree", "against", "file", "from", "position", "format", "action",
+    "category", "result", "severity", "witness", "subject", "session", "since", "until",
 ];
 
 /// Bytes of a key, or of a file of checkpoints, of which a witness writes one for each time it is asked.

@@ -174,20 +174,8 @@ impl Change<'_> {
         self.run(
             sql,
             params![
-                hour,
-                model,
-                user,
-                session,
-                agent,
-                key,
-                input,
-                output,
-                cache_read,
-                cache_write,
-                cost,
-                estimated,
-                disbelieved,
-                said
+                hour, model, user, session, agent, key, input, output, cache_read, cache_write, cost,
+                estimated, disbelieved, said
             ],
         )?;
         // What costs nothing leaves no trace in any sum but the one above.

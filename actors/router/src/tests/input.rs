@@ -123,7 +123,10 @@ fn what_was_cancelled_on_its_way_to_the_record_holds_nobody_up() {
 
 fn attach(world: &mut World, session: &str, declared: Option<(Trust, Class)>) -> Result<Label, RouterError> {
     let ann = world.id(1001);
-    let (workspace, key) = (WorkspaceId::from_bytes(manifest::command::attached_id(7, 1001, 9)), format!("{session}{}", world.ms));
+    let (workspace, key) = (
+        WorkspaceId::from_bytes(manifest::command::attached_id(7, 1001, 9)),
+        format!("{session}{}", world.ms),
+    );
     world.ms += 1;
     world.act(|desk| desk.attach(ann, workspace)).unwrap();
     let submission = Submission {

@@ -1,8 +1,8 @@
 //! What is refused, with which word, and that a refusal leaves nothing behind.
 
 use super::world::World;
-use crate::attached::UNUSED;
 use super::{answer, config, said};
+use crate::attached::UNUSED;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Trust;

@@ -143,8 +143,11 @@ mod tests {
             keeps: List::default(),
             idle_seconds: 1,
         };
-        let kept =
-            missed.map(|missed| SavedState { token: Token::clip("t"), state: Blob::new(vec![]).unwrap(), missed });
+        let kept = missed.map(|missed| SavedState {
+            token: Token::clip("t"),
+            state: Blob::new(vec![]).unwrap(),
+            missed,
+        });
         (work, engine::Work { engine, kept, history, recalled: false })
     }
 

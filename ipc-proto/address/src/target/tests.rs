@@ -66,15 +66,8 @@ fn what_two_parsers_could_read_in_two_ways_is_refused() {
         (
             NoHost,
             &[
-                "http:",
-                "http:/a.test/",
-                "http:a.test",
-                "http:///a.test/",
-                "https://",
-                "https://?a.test",
-                "https://#",
-                "https:////a.test",
-                "http://:80/",
+                "http:", "http:/a.test/", "http:a.test", "http:///a.test/", "https://", "https://?a.test",
+                "https://#", "https:////a.test", "http://:80/",
             ],
         ),
         (

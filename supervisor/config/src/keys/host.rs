@@ -50,6 +50,14 @@ pub(super) const KEYS: &[Key] = &[
                 jail that goes on writing is ended. It heals by itself, once an eighth more is free. `0` keeps none.",
     },
     Key {
+        path: "host.inode_reserve",
+        kind: Kind::Number { min: 0, max: u32::MAX },
+        preset: Preset::Number(16_384),
+        seen_by: &[Agentd],
+        means: "Inodes that are kept free there, on a file system that counts them. With fewer the host does as with too \
+                little room, and the jail whose workspace gets most files is ended. `0` keeps none.",
+    },
+    Key {
         path: "host.warm_runners",
         kind: Kind::Number { min: 0, max: settings::MAX_WARM as u32 },
         preset: Preset::Number(8),

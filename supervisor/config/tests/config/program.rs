@@ -78,9 +78,10 @@ fn the_file_that_is_shipped_is_right_and_short() {
 
 #[test]
 fn the_reference_and_the_man_page_are_what_the_table_of_keys_says() {
-    for (file, flag) in
-        [("docs/reference/configuration.md", "--print-reference"), ("deploy/man/cordon.toml.5", "--print-man")]
-    {
+    for (file, flag) in [
+        ("docs/reference/configuration.md", "--print-reference"),
+        ("deploy/man/cordon.toml.5", "--print-man"),
+    ] {
         let printed = String::from_utf8(run(&[flag]).stdout).unwrap();
         for key in agentd_config::keys::all() {
             let name = key.path.rsplit('.').next().unwrap();

@@ -119,7 +119,8 @@ fn an_explanation_holds_the_canonical_path_and_the_commands_verdict() {
     assert_eq!(command["command"]["understood"], false, "what comes by a pipe is not read");
     assert!(command["command"]["danger"].is_string());
     assert!(command["policies"][0]["reason"].is_string(), "{command}");
-    let hidden = json!({"profile": "power-user", "tool": "bash", "args": {"command": "$(cat s)"}, "attached": true});
+    let hidden =
+        json!({"profile": "power-user", "tool": "bash", "args": {"command": "$(cat s)"}, "attached": true});
     let hidden = ask(hidden);
     assert_eq!((&hidden["verdict"], &hidden["command"]["understood"]), (&json!("ask"), &json!(false)));
     let planned = ask(json!({
