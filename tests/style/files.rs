@@ -28,6 +28,7 @@ const RUN_BY_ANOTHER: &[(&str, &str)] = &[
     ("supervisor/src/cgroups.rs", "needs cgroups of version 2 to divide, which user-mode Linux has"),
     ("tests/recovery/disk.rs", "mounts a disk of the host's own"),
     ("tests/recovery/fail_closed.rs", "mounts a disk of the host's own"),
+    ("tests/security/attached.rs", "mounts file systems that do not answer, and asks as other users"),
     ("tests/security/linked.rs", "reads where a runner's memory lies"),
     ("tests/security/rare.rs", "mounts a resolv.conf, and asks as another user"),
     ("tests/security/rare/clock.rs", "changes what agentd starts with"),

@@ -6,7 +6,7 @@ mod patient;
 use crate::desk::Desk;
 use crate::guard::Via;
 use crate::routes;
-use axum::http::{Request, StatusCode};
+use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 /// Connections over TCP, all of this machine, whose senders only a key tells: any of them may have all.
 const TCP: Room = Room { total: 448, each: 448, reserve: 0 };
 /// Connections over the Unix socket, and those kept for root. With those over TCP 512.
-const UNIX: Room = Room { total: 64, each: 32, reserve: 8 };
+const UNIX: Room = Room { total: 64, each: 56, reserve: 8 };
 /// How long the head of a request may take to come, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
 /// Bytes of a head before no more of it is read; what came with the last of them may double that.
@@ -118,7 +118,7 @@ impl Door {
                 () = door.serve(listener, via, stream, &seat) => {}
                 _ = closed => {
                     door.host.refused();
-                    tracing::warn!(listener, "connection ended: closed for another, before its sender was known");
+                    tracing::warn!(listener, "connection ended: closed for another, before it asked anything");
                 }
             }
         }));
@@ -135,17 +135,9 @@ impl Door {
         let _connected = Connected::new(&self.desk, listener);
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(via);
-            let answer = self.host.served(self.routes.call(request));
-            async move {
-                let answer = answer.await;
-                // A sender that nobody knows is refused by these.
-                if answer.as_ref().is_ok_and(|answer| {
-                    !matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-                }) {
-                    seat.identified();
-                }
-                answer
-            }
+            // A whole request came: its answer may take minutes, and is cut off for nobody.
+            seat.identified();
+            self.host.served(self.routes.call(request))
         });
         let ended = http1::Builder::new()
             .timer(TokioTimer::new())

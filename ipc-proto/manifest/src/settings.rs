@@ -396,9 +396,9 @@ mod tests {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         assert_eq!(bytes[..14], *b"CRDNCFG5\x03\x01\x40\x00\x08\x00");
         assert_eq!([14, 18, 22, 26].map(word), [0b1111_1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([30, 34, 90, 94, 150].map(word), [64, 780_001, 780_015, 900, 914]);
-        assert_eq!(bytes[154..157], [6, 0x90, 0x1f]);
-        assert_eq!(word(157), 13);
+        assert_eq!([30, 34, 38, 94, 98, 154].map(word), [64, 16_384, 780_001, 780_015, 900, 914]);
+        assert_eq!(bytes[158..161], [6, 0x90, 0x1f]);
+        assert_eq!(word(161), 13);
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -452,7 +452,7 @@ mod tests {
             );
         }
         let bytes = encode(&good, &sections(&good)).unwrap();
-        for (at, value) in [(8, 4), (9, 2), (154, 5), (154, 0)] {
+        for (at, value) in [(8, 4), (9, 2), (158, 5), (158, 0)] {
             let mut bytes = bytes.clone();
             bytes[at] = value;
             assert!(matches!(decode(&bytes), Err(Refused::Field(_))), "byte {at}");

@@ -1,7 +1,7 @@
 //! Second pass over `[curator]`: what background work is done, and by which model.
 
 use crate::asking::is_model;
-use crate::problem::{Problems, listed};
+use crate::problem::{Problems, listed, quoted};
 use crate::view::View;
 use ipc_proto::config::Curator;
 
@@ -14,7 +14,7 @@ pub fn resolve(file: &View<'_>, models: &[String], problems: &mut Problems) -> C
     let view = file.table("curator");
     let model = view.text("model");
     if let Some(name) = model.as_ref().filter(|name| !is_model(name, models)) {
-        let what = format!("there is no model {name}");
+        let what = format!("there is no model {}", quoted(name));
         let valid = listed(models.iter().map(String::as_str));
         problems.add(view.line("model"), &view.key("model"), what, format!("`scripted/FILE`, {valid}"));
     }

@@ -1,5 +1,4 @@
-//! The proxy from end to end: a real vault, a real actor, real connections to a server of the test's own. Only
-//! recording and dialling are the test's, as they are another process's in the host.
+//! The proxy from end to end: a real vault, actor and connections; only recording and dialling are the test's own.
 
 mod bound;
 mod logins;

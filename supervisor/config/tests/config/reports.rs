@@ -24,7 +24,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
     all(&[
         (
             "[host]\nmoed = 'auto'",
-            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve, warm_runners",
+            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve, inode_reserve, warm_runners",
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
@@ -50,7 +50,7 @@ fn background_work_asks_a_model_that_there_is_and_its_bounds_are_in_order() {
         "2: curator.conflict_low: it is over `conflict_high`; valid: at most `conflict_high`",
     )]);
     let told = check("[curator]\nmodel = 'corp/nothing'").unwrap_err();
-    assert!(told.starts_with("f:2: curator.model: there is no model corp/nothing; valid: "), "{told}");
+    assert!(told.starts_with("f:2: curator.model: there is no model \"corp/nothing\"; valid: "), "{told}");
 }
 
 #[test]
