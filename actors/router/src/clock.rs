@@ -46,6 +46,8 @@ impl Desk {
         let session = live.head.session;
         self.errands.push(Errand::Wall(turn, wall));
         self.lanes.asks(session, seq, until.is_some());
+        // A place may be free now.
+        self.is_behind = true;
     }
 
     /// The same for the message of this turn, if it is not over.

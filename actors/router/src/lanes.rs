@@ -476,7 +476,7 @@ mod tests {
         assert_eq!(begun, [1, 4, 2], "in turn, up to a share each and one place less than there are");
         ready(&mut lanes, 7, own(), 7);
         assert_eq!(lanes.next(|_| true), Some(7));
-        lanes.leave(session(1), 1);
+        lanes.leave(session(4), 4);
         assert_eq!(lanes.next(|_| true), Some(5), "the user with fewer turns");
     }
 

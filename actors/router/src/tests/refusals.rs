@@ -75,7 +75,7 @@ fn a_full_lane_and_a_full_queue_say_busy_and_nothing_that_waits_is_lost() {
         world.say("t", text);
     }
     let busy = world.submit(&said(ann, "u", "k", "x"));
-    assert_eq!(busy, Err(RouterError::Busy { waiting: 8, retry_s: 20 }));
+    assert_eq!(busy, Err(RouterError::Busy { waiting: 8, retry_s: 13 }));
     assert_eq!(counted(&mut world), (10, 2), "a refused message makes no session either");
     for accepted in first {
         assert_eq!(world.finish(accepted.turn, answer("done")), Some(Ok(())));
