@@ -33,7 +33,7 @@ fn import(host: &Host, file: &Path, words: &[&str]) -> Value {
 
 fn export(host: &Host) -> String {
     let file = host.dir().join("export.jsonl");
-    let _ = host.json(&["memory", "export", file.to_str().unwrap()]);
+    let _ = host.json(&["memory", "export", "--force", file.to_str().unwrap()]);
     std::fs::read_to_string(file).unwrap()
 }
 

@@ -193,7 +193,7 @@ fn a_death_at_any_step_of_an_import_leaves_every_memory_there_once() {
     }
     let file = from.dir().join("export.jsonl");
     let file = file.to_str().unwrap();
-    let _ = from.json(&["memory", "export", file]);
+    let _ = from.json(&["memory", "export", "--force", file]);
     for point in RESTORING {
         let host = Setup::default().arguments(&["--fault", point]).start();
         let taken = host.json(&["memory", "import", file, "--mine"]);

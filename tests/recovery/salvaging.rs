@@ -58,7 +58,7 @@ fn read(host: &Host) -> (usize, usize, usize, String) {
     let listed = count(&host.json(&["memory", "list", "--limit", "100"]), "memories");
     let found = count(&host.json(&["memory", "search", "harbour", "--limit", "100"]), "hits");
     let file = host.dir().join("saved.jsonl");
-    let output = host.ctl(&["memory", "export", file.to_str().unwrap()]);
+    let output = host.ctl(&["memory", "export", "--force", file.to_str().unwrap()]);
     let saved = std::fs::read_to_string(&file).unwrap();
     let saved = saved.lines().filter(|line| line.contains("\"row\"")).count();
     (listed, found, saved, String::from_utf8(output.stderr).unwrap())

@@ -232,7 +232,7 @@ fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_ar
     let host = Host::new(Canned::default());
     let file = host.folder.path().join("export.jsonl");
     let path = file.to_str().unwrap();
-    let _ = host.json(&["memory", "export", path]);
+    let _ = host.json(&["memory", "export", "--force", path]);
     let exported = std::fs::read_to_string(&file).unwrap();
     let session: Value = serde_json::from_str(exported.lines().last().unwrap()).unwrap();
     // The newest stand first; one of them is here already, beside whatever else may be.
@@ -265,7 +265,7 @@ fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     let host = Host::new(Canned::default());
     let file = host.folder.path().join("export.jsonl");
     let path = file.to_str().unwrap();
-    let _ = host.json(&["memory", "export", path]);
+    let _ = host.json(&["memory", "export", "--force", path]);
     let good = std::fs::read_to_string(&file).unwrap();
     assert_eq!(good.lines().count(), 2, "a memory is there once, whatever its states, and a session: {good}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
