@@ -147,10 +147,7 @@ fn make(options: &Options) -> Result<Host, Fault> {
     let mode = enter_mode(&configuration)?;
     let ids = own_ids(configuration.settings, own_uid);
     places::directories(&places, found)?;
-    let lock = places::lock(&places.state)?;
-    if mode == Mode::Flat && own_uid == 0 {
-        places::traversable(&places.state)?;
-    }
+    let lock = locked(&places, mode, own_uid)?;
     orphans::adopt(mode).map_err(kernel("cannot take orphans"))?;
     let processes = processes(&configuration, &places, &ids)?;
     let stage = own_folder(&places, "stage", None)?;
@@ -200,6 +197,15 @@ fn make(options: &Options) -> Result<Host, Fault> {
         places,
         _lock: lock,
     })
+}
+
+/// The state directory, which no other host has while the lock is held.
+fn locked(places: &Places, mode: Mode, own_uid: u32) -> Result<nix::fcntl::Flock<File>, Fault> {
+    let lock = places::lock(&places.state)?;
+    if mode == Mode::Flat && own_uid == 0 {
+        places::traversable(&places.state)?;
+    }
+    Ok(lock)
 }
 
 /// A folder of the state directory that nobody else looks into.
