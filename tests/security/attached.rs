@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tests::{Host, Setup, text};
 use wire::hello::{ATTACHED, Hello, Purpose};
@@ -92,7 +93,8 @@ fn id_of(path: &Path) -> String {
 
 /// A liar for this person, and where it listens.
 fn liar(host: &Host, uid: u32, id: &str) -> (Child, PathBuf) {
-    let folder = directory(host, &format!("liar-{id}-{uid}"), uid);
+    static LIARS: AtomicUsize = AtomicUsize::new(0);
+    let folder = directory(host, &format!("liar-{}", LIARS.fetch_add(1, Ordering::Relaxed)), uid);
     let socket = folder.join("s");
     #[expect(
         clippy::disallowed_methods,
