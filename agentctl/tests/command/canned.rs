@@ -94,8 +94,7 @@ impl Control for Canned {
     }
 
     async fn thaw(self, _: Context) -> Answer<bool> {
-        self.guard()?;
-        Ok(true)
+        self.guard().map(|()| true)
     }
 
     async fn drift(self, _: Context, name: Name, properties: u16) -> Answer<()> {
@@ -118,9 +117,7 @@ impl Control for Canned {
     }
 
     async fn probed(self, _: Context, acts: u32, surprises: u32) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.probed.push((acts, surprises)));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.probed.push((acts, surprises))))
     }
 
     async fn logs(self, _: Context, name: Name, from: Option<u64>, _: u32) -> Answer<LogChunk> {
@@ -210,8 +207,7 @@ impl Control for Canned {
     }
 
     async fn sessions(self, _: Context) -> Answer<List<SessionInfo, 256>> {
-        self.guard()?;
-        Ok(List::clip([session_info("s1")]))
+        self.guard().map(|()| List::clip([session_info("s1")]))
     }
 
     async fn session(self, _: Context, name: SessionName) -> Answer<SessionView> {
@@ -224,9 +220,7 @@ impl Control for Canned {
     }
 
     async fn end_session(self, _: Context, name: SessionName) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.ended.push(name.to_string()));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.ended.push(name.to_string())))
     }
 
     async fn messages(self, _: Context, limit: u16, dead: bool) -> Answer<List<MessageInfo, 256>> {
@@ -236,8 +230,7 @@ impl Control for Canned {
     }
 
     async fn message(self, _: Context, _: MessageId) -> Answer<MessageView> {
-        self.guard()?;
-        Ok(message_view())
+        self.guard().map(|()| message_view())
     }
 
     async fn recall(self, _: Context, id: MessageId) -> Answer<Text<TEXT_BOUND>> {
@@ -280,8 +273,7 @@ impl Control for Canned {
     }
 
     async fn users(self, _: Context) -> Answer<List<UserInfo, 256>> {
-        self.guard()?;
-        Ok(List::clip([user_info()]))
+        self.guard().map(|()| List::clip([user_info()]))
     }
 
     async fn add_user(
@@ -292,8 +284,7 @@ impl Control for Canned {
         uids: List<u32, 16>,
         identities: List<Text<256>, 16>,
     ) -> Answer<UserInfo> {
-        self.guard()?;
-        Ok(UserInfo { name, role, uids, identities, configured: false, id: USER })
+        self.guard().map(|()| UserInfo { name, role, uids, identities, configured: false, id: USER })
     }
 
     async fn remove_user(self, _: Context, name: Name) -> Answer<()> {
@@ -314,8 +305,7 @@ impl Control for Canned {
     }
 
     async fn models(self, _: Context) -> Answer<List<ModelInfo, 256>> {
-        self.guard()?;
-        Ok(List::clip([model_info()]))
+        self.guard().map(|()| List::clip([model_info()]))
     }
 
     async fn workspaces(self, _: Context) -> Answer<List<WorkspaceInfo, 256>> {
@@ -330,9 +320,7 @@ impl Control for Canned {
     }
 
     async fn remove_workspace(self, _: Context, id: WorkspaceId) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.removed.push(id));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.removed.push(id)))
     }
 
     async fn curator_jobs(self, _: Context, _: Option<JobState>) -> Answer<Listing> {
@@ -342,23 +330,19 @@ impl Control for Canned {
     }
 
     async fn curator_job(self, _: Context, _: JobId) -> Answer<JobView> {
-        self.guard()?;
-        Ok(job())
+        self.guard().map(|()| job())
     }
 
     async fn curator_ask(self, _: Context, _: JobId, _: PromptJob) -> Answer<JobView> {
-        self.guard()?;
-        Ok(job())
+        self.guard().map(|()| job())
     }
 
     async fn curator_edit(self, _: Context, _: JobId, _: Edit) -> Answer<JobView> {
-        self.guard()?;
-        Ok(job())
+        self.guard().map(|()| job())
     }
 
     async fn curator_requeue(self, _: Context, _: JobId) -> Answer<JobView> {
-        self.guard()?;
-        Ok(job())
+        self.guard().map(|()| job())
     }
 
     async fn curator_drop(self, _: Context, _: JobId) -> Answer<()> {
@@ -371,13 +355,11 @@ impl Control for Canned {
     }
 
     async fn curator_abort(self, _: Context, _: Option<JobId>) -> Answer<u32> {
-        self.guard()?;
-        Ok(2)
+        self.guard().map(|()| 2)
     }
 
     async fn curator_run(self, _: Context) -> Answer<u32> {
-        self.guard()?;
-        Ok(2)
+        self.guard().map(|()| 2)
     }
 
     async fn memory(self, _: Context, _: Area, ask: memory::Ask) -> Answer<Said> {
@@ -414,13 +396,11 @@ impl Control for Canned {
     }
 
     async fn audit_consistency(self, _: Context, from: u64) -> Answer<Consistency> {
-        self.guard()?;
-        Ok(Consistency { from, proof: List::default(), checkpoint: note() })
+        self.guard().map(|()| Consistency { from, proof: List::default(), checkpoint: note() })
     }
 
     async fn audit_checkpoint(self, _: Context) -> Answer<Text<NOTE>> {
-        self.guard()?;
-        Ok(note())
+        self.guard().map(|()| note())
     }
 
     async fn audit_stats(self, _: Context) -> Answer<Stats> {
@@ -449,8 +429,7 @@ impl Control for Canned {
     }
 
     async fn audit_rotate_key(self, _: Context) -> Answer<Rotation> {
-        self.guard()?;
-        Ok(Rotation { note: note(), key: Text::clip("cordon/canned+11111111+AQ==") })
+        self.guard().map(|()| Rotation { note: note(), key: Text::clip("cordon/canned+11111111+AQ==") })
     }
 
     async fn audit_witness(self, _: Context, _: TreeHead) -> Answer<()> {
@@ -471,8 +450,7 @@ impl Control for Canned {
     }
 
     async fn cred_list(self, _: Context) -> Answer<List<SecretInfo, 256>> {
-        self.guard()?;
-        Ok(List::clip([secret_info()]))
+        self.guard().map(|()| List::clip([secret_info()]))
     }
 
     async fn cred_remove(self, _: Context, _: Name) -> Answer<()> {
@@ -490,20 +468,15 @@ impl Control for Canned {
     }
 
     async fn cred_vault(self, _: Context) -> Answer<VaultInfo> {
-        self.guard()?;
-        Ok(VaultInfo { key: KeySource::Passphrase, locked: true, empty: false })
+        self.guard().map(|()| VaultInfo { key: KeySource::Passphrase, locked: true, empty: false })
     }
 
     async fn cred_unlock(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.parcels.push(sealed.to_vec()));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.parcels.push(sealed.to_vec())))
     }
 
     async fn cred_passphrase(self, _: Context, sealed: Blob<PARCEL_BOUND>) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.parcels.push(sealed.to_vec()));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.parcels.push(sealed.to_vec())))
     }
 
     async fn cred_rotate(self, _: Context) -> Answer<()> {
@@ -517,8 +490,7 @@ impl Control for Canned {
     }
 
     async fn cred_test(self, _: Context, _: Name, verb: Verb, _: Text<2048>) -> Answer<u16> {
-        self.guard()?;
-        Ok(if verb == Verb::Head { 204 } else { 200 })
+        self.guard().map(|()| if verb == Verb::Head { 204 } else { 200 })
     }
 
     async fn approvals(self, _: Context, all: bool) -> Answer<List<ApprovalInfo, 256>> {
@@ -548,14 +520,11 @@ impl Control for Canned {
     }
 
     async fn grants(self, _: Context) -> Answer<List<Grant, 256>> {
-        self.guard()?;
-        Ok(List::clip([grant()]))
+        self.guard().map(|()| List::clip([grant()]))
     }
 
     async fn revoke(self, _: Context, id: ApprovalId) -> Answer<()> {
-        self.guard()?;
-        self.set(|state| state.revoked.push(id));
-        Ok(())
+        self.guard().map(|()| self.set(|state| state.revoked.push(id)))
     }
 
     async fn call(self, _: Context, id: CallId) -> Answer<Released> {
@@ -601,8 +570,7 @@ impl Control for Canned {
     }
 
     async fn model_budgets(self, _: Context) -> Answer<List<BudgetInfo, 64>> {
-        self.guard()?;
-        Ok(List::clip([budget_info()]))
+        self.guard().map(|()| List::clip([budget_info()]))
     }
 
     async fn policies(self, _: Context) -> Answer<PolicySet> {
@@ -617,12 +585,10 @@ impl Control for Canned {
     }
 
     async fn set_policy(self, _: Context, _: Name, _: Text<POLICY_BOUND>) -> Answer<Name> {
-        self.guard()?;
-        Ok(Name::clip("v2"))
+        self.guard().map(|()| Name::clip("v2"))
     }
 
     async fn remove_policy(self, _: Context, _: Name) -> Answer<Name> {
-        self.guard()?;
-        Ok(Name::clip("v3"))
+        self.guard().map(|()| Name::clip("v3"))
     }
 }
