@@ -1,5 +1,4 @@
-//! Every field is honoured or refused by its name: what the tools ask of memory for given arguments, and what they say
-//! of wrong ones. Memory itself answers what it is told to here; whole hosts are in tests/functional.
+//! Every field is honoured or refused by its name, with a memory that answers as each test says.
 
 use super::call;
 use crate::store::{FolderAct, Place, Store, Trouble};
