@@ -39,7 +39,7 @@ use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// A configuration with the agent `default`, two turns at once and small queues.
+/// A configuration with the agent `default`, three turns at once, two of one user, and small queues.
 pub(crate) fn config() -> config::Router {
     let limits = AgentLimits {
         tool_calls: 50,
